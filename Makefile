@@ -1,0 +1,54 @@
+# `make demo` and `make test` do all of their set-up: a virtual environment in the checkout, versions pinned.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+ROOMS  := protocol eventloop coordinator members cluster scenarios groupsim
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types floors unit bench docs clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: *.*##' Makefile | sed -E 's/: *.*##/:/' | column -t -s:
+
+$(VENV)/.runtime: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.runtime  ## replay a real incident and watch it
+	@$(BIN)/groupsim run demo
+
+test: check unit  ## everything CI runs: lint, types, floors, tests with coverage
+
+check: lint types floors
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+.build/links: $(VENV)/.dev $(ROOMS)
+	@$(BIN)/python tools/assemble.py --links .build/links
+	@touch $@
+
+types: $(VENV)/.dev .build/links  ## mypy --strict over the assembled package
+	@$(BIN)/mypy -p groupsim
+
+floors: $(VENV)/.dev  ## a room imports only from floors below it
+	@$(BIN)/python tools/assemble.py .build/assembled
+	@PYTHONPATH=.build/assembled $(BIN)/lint-imports
+
+unit: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered
+
+bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .build build *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache

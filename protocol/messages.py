@@ -1,0 +1,474 @@
+"""The requests and responses of the classic group protocol, as values.
+
+One frozen class per message, with the fields of the newest classic version; `version` says which version the sender
+speaks, and what older versions cannot carry is left at its default (`versions.py` holds that table). Sources: Kafka's
+message schemas (`clients/src/main/resources/common/message/*.json`); classic-protocol reference, section 5.
+
+Strings are never None unless the schema says nullable. Times are milliseconds where Kafka's field is (`_ms`).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar, NamedTuple, TypeAlias
+
+from attrs import frozen
+
+from groupsim.protocol.errors import ErrorCode
+
+NO_GENERATION = -1
+NO_OFFSET = -1
+NO_EPOCH = -1
+
+
+class Api(IntEnum):
+    """Kafka's api keys of the messages below."""
+
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    DELETE_GROUPS = 42
+    OFFSET_DELETE = 47
+
+    @property
+    def title(self) -> str:
+        """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; sorts by topic, then number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+# --- Metadata and FindCoordinator ------------------------------------------------------------------------------
+
+
+@frozen
+class MetadataRequest:
+    """Ask any broker for topics; `topics=None` asks for all of them."""
+
+    API: ClassVar[Api] = Api.METADATA
+    topics: tuple[str, ...] | None = None
+    version: int = 13
+
+
+@frozen
+class PartitionInfo:
+    """Leader (-1: none) and replica placement of one partition; `racks` are the racks of its replicas."""
+
+    partition: int
+    leader: int
+    replicas: tuple[int, ...] = ()
+    racks: tuple[str, ...] = ()
+
+
+@frozen
+class TopicInfo:
+    """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown."""
+
+    name: str
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionInfo, ...] = ()
+    internal: bool = False
+
+
+@frozen
+class MetadataResponse:
+    """Brokers (node id → host) and the topics asked for, sorted by name."""
+
+    API: ClassVar[Api] = Api.METADATA
+    brokers: tuple[tuple[int, str], ...]
+    topics: tuple[TopicInfo, ...]
+
+
+@frozen
+class FindCoordinatorRequest:
+    """Ask any broker which one coordinates the group `key`."""
+
+    API: ClassVar[Api] = Api.FIND_COORDINATOR
+    key: str
+    version: int = 6
+
+
+@frozen
+class FindCoordinatorResponse:
+    """The coordinator's node id and host; (-1, "") with an error."""
+
+    API: ClassVar[Api] = Api.FIND_COORDINATOR
+    error: ErrorCode = ErrorCode.NONE
+    node: int = -1
+    host: str = ""
+
+
+# --- JoinGroup -------------------------------------------------------------------------------------------------
+
+
+@frozen
+class JoinProtocol:
+    """One assignor a member offers, with its subscription as bytes."""
+
+    name: str
+    metadata: bytes = b""
+
+
+@frozen
+class JoinGroupRequest:
+    """Join, or rejoin, a group. Version 0 has no rebalance timeout: the session timeout is used."""
+
+    API: ClassVar[Api] = Api.JOIN_GROUP
+    group_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    protocol_type: str = "consumer"
+    protocols: tuple[JoinProtocol, ...] = ()
+    reason: str | None = None
+    version: int = 9
+
+
+@frozen
+class JoinMember:
+    """One member as the leader is told of it."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    metadata: bytes = b""
+
+
+@frozen
+class JoinGroupResponse:
+    """The answer to JoinGroup; `members` is filled for the leader alone."""
+
+    API: ClassVar[Api] = Api.JOIN_GROUP
+    error: ErrorCode = ErrorCode.NONE
+    generation_id: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    member_id: str = ""
+    members: tuple[JoinMember, ...] = ()
+    skip_assignment: bool = False
+
+
+# --- SyncGroup -------------------------------------------------------------------------------------------------
+
+
+@frozen
+class SyncAssignment:
+    """What the leader gives one member, as bytes."""
+
+    member_id: str
+    assignment: bytes = b""
+
+
+@frozen
+class SyncGroupRequest:
+    """Ask for this member's assignment; the leader sends everybody's along."""
+
+    API: ClassVar[Api] = Api.SYNC_GROUP
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignments: tuple[SyncAssignment, ...] = ()
+    version: int = 5
+
+
+@frozen
+class SyncGroupResponse:
+    """This member's assignment as bytes."""
+
+    API: ClassVar[Api] = Api.SYNC_GROUP
+    error: ErrorCode = ErrorCode.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+# --- Heartbeat and LeaveGroup ----------------------------------------------------------------------------------
+
+
+@frozen
+class HeartbeatRequest:
+    """Keep a member's session alive."""
+
+    API: ClassVar[Api] = Api.HEARTBEAT
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    version: int = 4
+
+
+@frozen
+class HeartbeatResponse:
+    """The answer to Heartbeat: an error code, nothing else."""
+
+    API: ClassVar[Api] = Api.HEARTBEAT
+    error: ErrorCode = ErrorCode.NONE
+
+
+@frozen
+class LeavingMember:
+    """One member to remove: by member id, or (administrators) by instance id with member id ""."""
+
+    member_id: str = ""
+    group_instance_id: str | None = None
+    reason: str | None = None
+
+
+@frozen
+class LeaveGroupRequest:
+    """Remove members. Versions 0–2 carry exactly one, without instance id."""
+
+    API: ClassVar[Api] = Api.LEAVE_GROUP
+    group_id: str
+    members: tuple[LeavingMember, ...] = ()
+    version: int = 5
+
+
+@frozen
+class LeftMember:
+    """What became of one entry of a LeaveGroup request."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    error: ErrorCode = ErrorCode.NONE
+
+
+@frozen
+class LeaveGroupResponse:
+    """Per member answers (v3+); v0–2 lift the single member's error to `error`."""
+
+    API: ClassVar[Api] = Api.LEAVE_GROUP
+    error: ErrorCode = ErrorCode.NONE
+    members: tuple[LeftMember, ...] = ()
+
+
+# --- Offsets ---------------------------------------------------------------------------------------------------
+
+
+@frozen
+class OffsetToCommit:
+    """One partition's offset in an OffsetCommit request."""
+
+    partition: TopicPartition
+    offset: int
+    leader_epoch: int = NO_EPOCH
+    metadata: str = ""
+
+
+@frozen
+class OffsetCommitRequest:
+    """Store offsets for a group; generation -1 with member id "" is a commit from outside the membership."""
+
+    API: ClassVar[Api] = Api.OFFSET_COMMIT
+    group_id: str
+    offsets: tuple[OffsetToCommit, ...]
+    generation_id: int = NO_GENERATION
+    member_id: str = ""
+    group_instance_id: str | None = None
+    retention_time_ms: int = -1
+    version: int = 9
+
+
+@frozen
+class OffsetCommitResponse:
+    """One error per partition of the request, in its order."""
+
+    API: ClassVar[Api] = Api.OFFSET_COMMIT
+    partitions: tuple[tuple[TopicPartition, ErrorCode], ...] = ()
+
+    @property
+    def error(self) -> ErrorCode:
+        """The first error of any partition, else NONE."""
+        return next((e for _, e in self.partitions if e), ErrorCode.NONE)
+
+
+@frozen
+class OffsetFetchRequest:
+    """Read committed offsets of one group; `partitions=None` asks for all."""
+
+    API: ClassVar[Api] = Api.OFFSET_FETCH
+    group_id: str
+    partitions: tuple[TopicPartition, ...] | None = None
+    require_stable: bool = True
+    version: int = 9
+
+
+@frozen
+class FetchedOffset:
+    """One committed offset; offset -1 when there is none."""
+
+    partition: TopicPartition
+    offset: int = NO_OFFSET
+    leader_epoch: int = NO_EPOCH
+    metadata: str = ""
+    error: ErrorCode = ErrorCode.NONE
+
+
+@frozen
+class OffsetFetchResponse:
+    """Committed offsets, in the order of the request (or sorted, when all were asked for)."""
+
+    API: ClassVar[Api] = Api.OFFSET_FETCH
+    error: ErrorCode = ErrorCode.NONE
+    offsets: tuple[FetchedOffset, ...] = ()
+
+
+@frozen
+class OffsetDeleteRequest:
+    """Delete committed offsets of partitions the group does not subscribe to."""
+
+    API: ClassVar[Api] = Api.OFFSET_DELETE
+    group_id: str
+    partitions: tuple[TopicPartition, ...]
+    version: int = 0
+
+
+@frozen
+class OffsetDeleteResponse:
+    """Top-level error, or one error per partition of the request."""
+
+    API: ClassVar[Api] = Api.OFFSET_DELETE
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[tuple[TopicPartition, ErrorCode], ...] = ()
+
+
+# --- Administration --------------------------------------------------------------------------------------------
+
+
+@frozen
+class DescribeGroupsRequest:
+    """Describe groups by id."""
+
+    API: ClassVar[Api] = Api.DESCRIBE_GROUPS
+    groups: tuple[str, ...]
+    include_authorized_operations: bool = False
+    version: int = 6
+
+
+@frozen
+class DescribedMember:
+    """One member in a group's description."""
+
+    member_id: str
+    group_instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    metadata: bytes = b""
+    assignment: bytes = b""
+
+
+@frozen
+class DescribedGroup:
+    """One group's description; `state` is the name Kafka's tools print (CompletingRebalance, not AwaitingSync)."""
+
+    group_id: str
+    error: ErrorCode = ErrorCode.NONE
+    error_message: str | None = None
+    state: str = ""
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[DescribedMember, ...] = ()
+    authorized_operations: int = -(2**31)
+
+
+@frozen
+class DescribeGroupsResponse:
+    """One description per group of the request, in its order."""
+
+    API: ClassVar[Api] = Api.DESCRIBE_GROUPS
+    groups: tuple[DescribedGroup, ...] = ()
+
+
+@frozen
+class ListGroupsRequest:
+    """List the groups of a broker; empty filters match everything."""
+
+    API: ClassVar[Api] = Api.LIST_GROUPS
+    states: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    version: int = 5
+
+
+@frozen
+class ListedGroup:
+    """One group of a list."""
+
+    group_id: str
+    protocol_type: str = ""
+    state: str = ""
+    group_type: str = "classic"
+
+
+@frozen
+class ListGroupsResponse:
+    """The groups the broker coordinates."""
+
+    API: ClassVar[Api] = Api.LIST_GROUPS
+    error: ErrorCode = ErrorCode.NONE
+    groups: tuple[ListedGroup, ...] = ()
+
+
+@frozen
+class DeleteGroupsRequest:
+    """Delete empty groups."""
+
+    API: ClassVar[Api] = Api.DELETE_GROUPS
+    groups: tuple[str, ...]
+    version: int = 2
+
+
+@frozen
+class DeleteGroupsResponse:
+    """One error per group of the request, in its order."""
+
+    API: ClassVar[Api] = Api.DELETE_GROUPS
+    results: tuple[tuple[str, ErrorCode], ...] = ()
+
+
+Request: TypeAlias = (
+    MetadataRequest
+    | FindCoordinatorRequest
+    | JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+    | OffsetCommitRequest
+    | OffsetFetchRequest
+    | OffsetDeleteRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+)
+Response: TypeAlias = (
+    MetadataResponse
+    | FindCoordinatorResponse
+    | JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | OffsetDeleteResponse
+    | DescribeGroupsResponse
+    | ListGroupsResponse
+    | DeleteGroupsResponse
+)
