@@ -1,0 +1,51 @@
+"""What the coordinator needs from the floors above it, as small protocols of its own.
+
+`cluster/` implements them; tests use fakes. The coordinator never learns what stands behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from groupsim.coordinator.records import Record
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Request, Response
+
+
+class Call(Protocol):
+    """One request on its way through a broker: who sent it, and where the answer goes."""
+
+    request: Request
+    client_id: str
+    client_host: str
+    correlation: int
+
+    def answer(self, response: Response) -> None:
+        """Send the response; called at most once. An answer to a connection that is gone is dropped there."""
+        ...
+
+
+class Log(Protocol):
+    """The broker's replicas of `__consumer_offsets`."""
+
+    def append(
+        self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]
+    ) -> None:
+        """Append records; `done(None)` when the high watermark has passed them, `done(error)` when it failed.
+
+        `done` is never called from within `append`, and calls for one partition come in the order of the appends.
+        """
+        ...
+
+    def read(self, partition: int) -> Sequence[Record]:
+        """All records of the partition, oldest first, for loading."""
+        ...
+
+
+class Metadata(Protocol):
+    """What the broker knows of topics."""
+
+    def partition_count(self, topic: str) -> int | None:
+        """Number of partitions, None for an unknown topic."""
+        ...

@@ -1,0 +1,130 @@
+"""The trace's one event class, and the closed list of its kinds.
+
+Everything that happens in a run is one `TraceEvent` with the columns below; a kind says which of them it fills
+(`KINDS`) and which keys stand in `payload`. The terminal timeline, the invariants, the report, the Spark tables, the
+written logs and the pytest assertions read these events and nothing else.
+
+`cause` is the `seq` of the event that brought this one about: "who did it" is answered by following it. 0 means no
+cause (the scenario itself began it). `span` ties a begin to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from attrs import frozen
+
+SCHEMA_VERSION = 1
+
+
+class Kind(StrEnum):
+    """What happened. The value is what stands in the trace."""
+
+    # the scenario's own doings (host: whom it concerns)
+    RUN_STARTED = "run.started"  # payload: scenario, seed, schema, version
+    RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}
+    ACTION = "action"  # reason: the action in words; payload: the action as data
+    FAULT_BEGUN = "fault.begun"  # reason: in words; payload: as data; span
+    FAULT_ENDED = "fault.ended"  # span
+    METADATA_CHANGED = "metadata.changed"  # topic; payload: partitions, before
+
+    # processes
+    PROCESS_STARTED = (
+        "process.started"  # host, group; payload: client_id, profile, instance_id, config (what differs)
+    )
+    PROCESS_STOPPED = "process.stopped"  # clean close finished; reason
+    PROCESS_CRASHED = "process.crashed"  # reason
+    PROCESS_PAUSED = "process.paused"  # payload: pause_us
+    PROCESS_RESUMED = "process.resumed"
+    PROCESS_FAILED = "process.failed"  # a fatal error came out of poll(): error, reason
+
+    # messages, as each end sees them (api, correlation, group, member, generation; payload: peer, version …)
+    REQUEST_SENT = "request.sent"  # host: the client; payload: to, and api-specific fields
+    REQUEST_RECEIVED = "request.received"  # host: the broker; payload: from
+    REQUEST_PARKED = "request.parked"  # host: the broker; reason: the condition that completes it
+    RESPONSE_SENT = "response.sent"  # host: the broker; error; generation; payload: waited_us
+    RESPONSE_RECEIVED = "response.received"  # host: the client; error
+    REQUEST_FAILED = "request.failed"  # host: the client; error DISCONNECTED or TIMED_OUT; reason
+    REQUEST_DROPPED = (
+        "request.dropped"  # host: the broker; parked for ever or answered into a dead connection; reason
+    )
+
+    # the coordinator (host: the broker)
+    GROUP_STATE = "group.state"  # from, to, reason, generation (the group's, after), member (whose doing);
+    #   to PreparingRebalance: payload: client_reason (the client's own words), cause_code (log-formats reference: ADD_MEMBER ...)
+    #   to CompletingRebalance: payload: members, leader, protocol, static
+    #   to Stable: payload: leader
+    #   to Empty: generation is the new one
+    MEMBER_PENDING = "member.pending"  # MEMBER_ID_REQUIRED was answered; payload: state, client_id
+    MEMBER_ADDED = "member.added"  # payload: instance_id, client_id, client_host, session_timeout_ms,
+    #   rebalance_timeout_ms, protocols, state (before), known_id (true: pending id came back; false: unknown id, added at once)
+    MEMBER_UPDATED = "member.updated"  # protocols or timeouts of a known member changed by its JoinGroup
+    MEMBER_REPLACED = "member.replaced"  # static: payload: old (member id), instance_id, rebalance (bool)
+    MEMBER_REMOVED = "member.removed"  # reason: session-expired, pending-expired, left, join-timeout, sync-timeout, fenced,
+    #   over-capacity, admin; payload: instance_id, client_reason
+    MEMBER_FENCED = "member.fenced"  # payload: instance_id, current; reason: the operation
+    LEADER_ELECTED = "leader.elected"  # member
+    TIMER_SET = "timer.set"  # reason: the timer's name (join-g, sync-g, heartbeat-g-m …); payload: due_us
+    TIMER_FIRED = "timer.fired"  # reason: its name
+    TIMER_CANCELLED = "timer.cancelled"  # reason: its name
+    RECORD_APPENDED = (
+        "record.appended"  # topic, partition (of __consumer_offsets); payload: type, key, value summary
+    )
+    APPEND_DONE = "append.done"  # error when it failed
+    GROUP_LOADED = "group.loaded"  # payload: members, generation
+    GROUP_UNLOADED = "group.unloaded"
+    GROUP_DELETED = "group.deleted"  # reason
+    OFFSET_EXPIRED = "offset.expired"  # topic, partition; payload: offset
+
+    # the consumer (host: the member's process)
+    CLIENT_STATE = (
+        "client.state"  # from, to (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE); reason
+    )
+    COORDINATOR_FOUND = "coordinator.found"  # payload: node
+    COORDINATOR_LOST = "coordinator.lost"  # reason
+    REJOIN_REQUESTED = "rejoin.requested"  # reason: the client's own words
+    GENERATION_RESET = "generation.reset"  # reason; payload: member_id_too
+    ASSIGNMENT_COMPUTED = "assignment.computed"  # the leader: payload: assignor, counts, assignment
+    CALLBACK_BEGUN = "callback.begun"  # reason: assigned, revoked or lost; payload: partitions; span
+    CALLBACK_ENDED = "callback.ended"  # span; error, when it raised
+    PARTITION_OWNED = "partition.owned"  # topic, partition, generation: may deliver its records from now on
+    PARTITION_RELEASED = "partition.released"  # reason: revoked, lost, closed, crashed
+    POSITION_SET = "position.set"  # topic, partition; payload: offset; reason: committed, reset
+    RECORDS_DELIVERED = "records.delivered"  # topic, partition; payload: base, count (poll returned them)
+    RECORDS_PROCESSED = "records.processed"  # topic, partition; payload: base, count (the handler finished)
+    OFFSETS_COMMITTED = (
+        "offsets.committed"  # host: the member; payload: offsets {topic-partition: offset}, auto
+    )
+    COMMIT_FAILED = "commit.failed"  # error; payload: offsets, auto
+    POLL_EXPIRED = "poll.expired"  # max.poll.interval.ms ran out; payload: limit_us
+    SESSION_EXPIRED = (
+        "session.expired"  # the client's own session timer: it only looks for the coordinator again
+    )
+    PLUGIN_ERROR = "plugin.error"  # an assignor or callback of the user's raised or returned nonsense; reason
+    WARNING = "warning"  # anything else the client's own log would warn of; reason
+
+
+@frozen
+class TraceEvent:
+    """One row of the trace. Columns in schema order; None means the kind does not fill it."""
+
+    seq: int
+    t_us: int
+    kind: Kind
+    host: str | None = None
+    group: str | None = None
+    member: str | None = None
+    generation: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+    api: str | None = None
+    correlation: int | None = None
+    error: str | None = None
+    from_: str | None = None
+    to: str | None = None
+    reason: str | None = None
+    span: int | None = None
+    cause: int = 0
+    payload: Mapping[str, Any] | None = None

@@ -1,0 +1,171 @@
+"""What every room may ask of the event loop: one small interface, two drivers (virtual and real time).
+
+Two kinds of activity exist, and only these:
+
+* an **event**: a plain callback that runs at an instant (`call_at`). It may not wait. Heartbeats of a quiet group,
+  timers, messages on a wire are events.
+* a **story**: an async function in a task of its own (`Host.start_soon`). It may wait, with this module's `Event`,
+  `Queue`, `sleep`, `timeout`, never with trio's.
+
+Within one instant the order is: cancellations, messages, append results, timers, tasks; within one class by ticket
+(`Order`). Time is an integer of microseconds since the start of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.randomness import Stream
+    from groupsim.eventloop.trace import Trace
+
+T = TypeVar("T")
+Callback = Callable[[Any], None]
+
+
+class Order(IntEnum):
+    """Classes of things that fall on one instant, in the order they run."""
+
+    CANCEL = 0
+    MESSAGE = 1
+    APPEND = 2
+    TIMER = 3
+    TASK = 4
+
+
+class Handle(Protocol):
+    """A scheduled event; keep it to cancel it."""
+
+    @property
+    def when_us(self) -> int:
+        """The instant it is due."""
+        ...
+
+
+class Event(Protocol):
+    """A flag that tasks can wait for. `set` wakes every waiter, in the order they came."""
+
+    def set(self) -> None: ...
+    def clear(self) -> None: ...
+    def is_set(self) -> bool: ...
+    async def wait(self) -> None: ...
+
+
+class Queue(Protocol, Generic[T]):
+    """An unbounded first-in first-out queue: `put` never waits, `get` waits for an item."""
+
+    def put(self, item: T) -> None: ...
+    async def get(self) -> T: ...
+    def __len__(self) -> int: ...
+
+
+class Timeout(Protocol):
+    """What `timeout` yields: whether the time ran out before the block ended."""
+
+    @property
+    def expired(self) -> bool: ...
+
+
+class Task(Protocol):
+    """A running story."""
+
+    name: str
+
+    def cancel(self) -> None: ...
+    @property
+    def done(self) -> bool: ...
+
+
+class EventLoop(Protocol):
+    """The loop itself: clock, heap, randomness, trace."""
+
+    trace: Trace
+
+    @property
+    def now_us(self) -> int: ...
+
+    def call_at(
+        self,
+        when_us: int,
+        callback: Callback,
+        arg: Any = None,
+        *,
+        order: Order = Order.TIMER,
+        ticket: int | None = None,
+    ) -> Handle:
+        """Run `callback(arg)` at `when_us` (now, if that has passed). `ticket` fixes its rank within the instant."""
+        ...
+
+    def cancel(self, handle: Handle) -> None:
+        """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
+        ...
+
+    def ticket(self) -> int:
+        """Draw the next rank; a timer that moves lazily keeps the rank it drew when it was logically set."""
+        ...
+
+    def host(self, name: str) -> Host:
+        """The host of that name, made on first use."""
+        ...
+
+    def stream(self, purpose: str, entity: str = "", incarnation: int = 0) -> Stream:
+        """The random stream of (seed, purpose, entity, incarnation), from its beginning."""
+        ...
+
+    def event(self) -> Event: ...
+    def queue(self) -> Queue[Any]: ...
+
+    async def sleep(self, us: int) -> None: ...
+
+    def timeout(self, us: int) -> AbstractContextManager[Timeout]:
+        """Cancel the block after `us`; look at `.expired` afterwards."""
+        ...
+
+    async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
+        """Wait until `predicate()` holds, looked at after every event; False when the time ran out first."""
+        ...
+
+
+class Host(Protocol):
+    """A machine or process: what it does can be paused (a long GC) or killed as one.
+
+    While paused, due timers and arriving messages queue up and run, in order, at `resume`; so its tasks stand still
+    too, because only they could wake them. `crash` cancels its tasks and timers and starts a new incarnation.
+    """
+
+    name: str
+    incarnation: int
+
+    @property
+    def paused(self) -> bool: ...
+    @property
+    def alive(self) -> bool: ...
+
+    def call_at(
+        self,
+        when_us: int,
+        callback: Callback,
+        arg: Any = None,
+        *,
+        order: Order = Order.TIMER,
+        ticket: int | None = None,
+    ) -> Handle: ...
+    def cancel(self, handle: Handle) -> None: ...
+    def deliver(self, callback: Callback, arg: Any) -> None:
+        """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""
+        ...
+
+    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Task: ...
+    async def sleep(self, us: int) -> None:
+        """Sleep on this host's clock: a pause delays the wake-up."""
+        ...
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def crash(self) -> None: ...
+    def start(self) -> None:
+        """Bring a crashed host back, as a new incarnation."""
+        ...

@@ -1,0 +1,105 @@
+"""What a consumer needs from the floors above it, as small protocols of its own.
+
+`cluster/` implements them; tests use fakes. A consumer never learns what stands behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
+
+from attrs import frozen
+
+from groupsim.protocol.messages import Request, Response, TopicPartition
+
+
+@frozen
+class Disconnected:
+    """A request's fate is unknown: the connection broke, was refused, or the request timed out on it."""
+
+    reason: str
+    timed_out: bool = False
+
+
+Outcome: TypeAlias = Response | Disconnected
+
+
+class Connection(Protocol):
+    """One TCP connection from a client to a broker: in order, one request answered at a time."""
+
+    @property
+    def open(self) -> bool:
+        """False once it is broken or closed; it never opens again."""
+        ...
+
+    def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
+        """Send; `on_done` is called exactly once, never from within `send`. Returns the correlation id.
+
+        When `timeout_us` passes without an answer the connection is broken, as the Java client does: everything in
+        flight on it ends in `Disconnected`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close from this side; what is in flight ends silently (its `on_done` is not called)."""
+        ...
+
+
+class Transport(Protocol):
+    """The network as one client process sees it."""
+
+    @property
+    def bootstrap(self) -> tuple[int, ...]:
+        """Node ids of the brokers the client was configured with."""
+        ...
+
+    def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
+        """Open a connection from the process `host` to a broker; `purpose` keeps connections apart ("coordinator", "data").
+
+        It is usable at once: what is sent waits for the handshake. A refused connection breaks after one round trip.
+        """
+        ...
+
+
+@frozen
+class Fetched:
+    """Records of one partition, as a range: offsets `base` … `base + count - 1`."""
+
+    partition: TopicPartition
+    base: int
+    count: int
+
+
+@frozen
+class FetchFailed:
+    """A fetch that came to nothing: the leader could not be reached."""
+
+    reason: str
+
+
+class Data(Protocol):
+    """The topics' data: a light stand-in for brokers' logs (log ends that grow at a rate)."""
+
+    def fetch(
+        self,
+        host: str,
+        positions: Mapping[TopicPartition, int],
+        max_records: int,
+        max_wait_us: int | None,
+        on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None],
+    ) -> Callable[[], None]:
+        """Long-poll the partitions from these positions; one round trip, then as long as nothing is there.
+
+        `max_wait_us` None waits without end and costs no events while nothing arrives. Returns a function that gives
+        the fetch up (`on_done` is then never called).
+        """
+        ...
+
+    def offsets(
+        self,
+        host: str,
+        partitions: tuple[TopicPartition, ...],
+        on_done: Callable[[Mapping[TopicPartition, tuple[int, int]] | FetchFailed], None],
+    ) -> None:
+        """Log start and log end of partitions (ListOffsets), after one round trip."""
+        ...
