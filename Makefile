@@ -2,14 +2,13 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-ROOMS  := protocol eventloop coordinator members cluster scenarios groupsim
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types floors unit bench docs clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: *.*##' Makefile | sed -E 's/: *.*##/:/' | column -t -s:
+	@awk -F ':[^#]*## *' '/^[a-z]+:[^#]*##/ { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
@@ -33,16 +32,14 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-.build/links: $(VENV)/.dev $(ROOMS)
+types: $(VENV)/.dev  ## mypy --strict over the assembled package
 	@$(BIN)/python tools/assemble.py --links .build/links
-	@touch $@
-
-types: $(VENV)/.dev .build/links  ## mypy --strict over the assembled package
 	@$(BIN)/mypy -p groupsim
 
+# Run inside the assembled tree: import-linter looks in the working directory first.
 floors: $(VENV)/.dev  ## a room imports only from floors below it
 	@$(BIN)/python tools/assemble.py .build/assembled
-	@PYTHONPATH=.build/assembled $(BIN)/lint-imports
+	@cd .build/assembled && $(CURDIR)/$(BIN)/lint-imports --no-logo --config $(CURDIR)/pyproject.toml
 
 unit: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered
