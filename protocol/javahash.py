@@ -1,0 +1,195 @@
+"""Java's string hash, its order of strings, and the iteration order of its `HashMap`.
+
+Kafka's answers depend on them in more places than one would like: the partition of `__consumer_offsets` a group lives
+on, who succeeds a leader, the order of the member list, ties between protocols, which over-full member keeps its extra
+partition. All of it is deterministic in Java, because `String.hashCode` is specified and `HashMap` is plain:
+
+* the table has a power-of-two capacity: 16 at first, doubled when the size passes three quarters of it, never shrunk;
+* an entry sits in bucket `(h ^ (h >>> 16)) & (capacity - 1)`;
+* iteration goes by bucket, and within a bucket by insertion. Doubling splits a bucket and keeps the relative order, so
+  the order follows from capacity and insertion order alone: a stable sort of the keys by bucket.
+
+A ninth entry in one bucket doubles a table of fewer than 64 buckets early. In a larger table it would turn
+the bucket into a red-black tree, which disturbs the order within that bucket; that takes deliberate collisions and is
+not modelled.
+
+Sources: `java.lang.String`, `java.util.HashMap`; `Utils.abs`, `TopicPartition.hashCode`; assignors reference,
+section 1; classic-protocol reference, sections 2.2 and 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from functools import lru_cache
+from typing import TypeVar
+
+from groupsim.protocol.messages import TopicPartition
+
+_MASK = 0xFFFFFFFF
+_SIGN = 0x80000000
+_INITIAL_CAPACITY = 16
+_CROWDED_BUCKET = 8
+_SMALLEST_TREE_TABLE = 64
+
+K = TypeVar("K", bound=str | TopicPartition)
+V = TypeVar("V")
+
+
+def _signed(value: int) -> int:
+    """The low 32 bits of `value` as Java's `int`."""
+    value &= _MASK
+    return value - (_MASK + 1) if value & _SIGN else value
+
+
+@lru_cache(maxsize=1 << 16)
+def java_string_hash(text: str) -> int:
+    """`String.hashCode`: h = 31 h + unit over the UTF-16 code units, wrapped to a signed 32-bit number."""
+    if text.isascii():
+        units: Iterable[int] = text.encode("ascii")
+    else:
+        raw = text.encode("utf-16-be", "surrogatepass")
+        units = (raw[i] << 8 | raw[i + 1] for i in range(0, len(raw), 2))
+    h = 0
+    for unit in units:
+        h = (31 * h + unit) & _MASK
+    return _signed(h)
+
+
+def topic_partition_hash(partition: TopicPartition) -> int:
+    """`TopicPartition.hashCode`: 31 * (31 + partition) + hash(topic), signed 32-bit."""
+    return _signed(31 * (31 + partition.partition) + java_string_hash(partition.topic))
+
+
+def java_hash(key: str | TopicPartition) -> int:
+    """The Java `hashCode` of a key of a `JavaHashMap`."""
+    return java_string_hash(key) if isinstance(key, str) else topic_partition_hash(key)
+
+
+def java_abs_mod(text: str, count: int) -> int:
+    """`Utils.abs(text.hashCode()) % count`: which of `count` offsets partitions a group id belongs to.
+
+    `Utils.abs` maps the smallest integer, which has no positive twin, to 0.
+    """
+    h = java_string_hash(text)
+    return 0 if h == -_SIGN else abs(h) % count
+
+
+def java_string_key(text: str) -> bytes:
+    """A sort key that orders strings as `String.compareTo` does, by UTF-16 code unit."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def java_sorted(texts: Iterable[str]) -> list[str]:
+    """The strings in Java's order; Python's own differs only when characters beyond U+FFFF meet U+E000..U+FFFF."""
+    found = list(texts)
+    if all(text.isascii() for text in found):
+        return sorted(found)
+    return sorted(found, key=java_string_key)
+
+
+def java_copy_capacity(size: int) -> int:
+    """The table size of a `HashMap` made from a collection of `size` entries: a power of two >= size / 0.75 + 1."""
+    wanted = 4 * size // 3 + 1
+    return 1 << (wanted - 1).bit_length()
+
+
+def _spread(key: str | TopicPartition) -> int:
+    """The hash with its upper half folded into the lower, as `HashMap` does before it picks a bucket."""
+    h = java_hash(key) & _MASK
+    return h ^ (h >> 16)
+
+
+class JavaHashMap(MutableMapping[K, V]):
+    """A mapping that iterates in the order of `java.util.HashMap`; keys are strings or `TopicPartition`s.
+
+    Look-ups and changes cost what a dict's do. The order is computed at the first iteration after a key came or went
+    and then kept; an iteration goes over the keys as they were when it began. Replacing a value does not move its key;
+    removing and inserting a key again moves it to the end of its bucket.
+    """
+
+    __slots__ = ("_capacity", "_order", "_spreads", "_values")
+
+    def __init__(
+        self, entries: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, capacity: int = _INITIAL_CAPACITY
+    ) -> None:
+        self._values: dict[K, V] = {}
+        self._spreads: dict[K, int] = {}
+        self._order: list[K] | None = None
+        self._capacity = capacity
+        self.update(entries)
+
+    @property
+    def capacity(self) -> int:
+        """The number of buckets; it grows with the size and never shrinks."""
+        return self._capacity
+
+    def __getitem__(self, key: K) -> V:
+        return self._values[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if key not in self._values:
+            self._make_room(key)
+        self._values[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        del self._values[key]
+        del self._spreads[key]
+        self._order = None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._in_order())
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key!r}: {self._values[key]!r}" for key in self)
+        return f"JavaHashMap({{{inside}}})"
+
+    def clear(self) -> None:
+        """Forget all entries; the table keeps its size, as in Java."""
+        self._values.clear()
+        self._spreads.clear()
+        self._order = None
+
+    def copy(self) -> JavaHashMap[K, V]:
+        """An independent twin with the same table, hence the same order (Java's copy constructor may differ)."""
+        twin: JavaHashMap[K, V] = JavaHashMap(capacity=self._capacity)
+        twin._values = dict(self._values)
+        twin._spreads = dict(self._spreads)
+        twin._order = self._order
+        return twin
+
+    def _make_room(self, key: K) -> None:
+        spread = _spread(key)
+        crowded = self._capacity < _SMALLEST_TREE_TABLE and self._neighbours(spread) >= _CROWDED_BUCKET
+        self._spreads[key] = spread
+        if crowded:
+            self._capacity *= 2
+        if len(self._spreads) * 4 > self._capacity * 3:
+            self._capacity *= 2
+        self._order = None
+
+    def _neighbours(self, spread: int) -> int:
+        """How many entries sit in the bucket of `spread`."""
+        if len(self._spreads) < _CROWDED_BUCKET:
+            return 0
+        mask = self._capacity - 1
+        return sum((other ^ spread) & mask == 0 for other in self._spreads.values())
+
+    def _in_order(self) -> list[K]:
+        # A dict keeps insertion order and forgets a removed key's place, exactly as a bucket's chain does.
+        order = self._order
+        if order is None:
+            mask = self._capacity - 1
+            spreads = self._spreads
+            order = self._order = sorted(spreads, key=lambda key: spreads[key] & mask)
+        return order
+
+
+def java_set_order(keys: Iterable[K], *, capacity: int = _INITIAL_CAPACITY) -> list[K]:
+    """The keys in the order in which a `HashSet` that got them one by one yields them."""
+    return list(JavaHashMap(((key, None) for key in keys), capacity=capacity))
