@@ -53,6 +53,24 @@ class ErrorCode(IntEnum):
         return self in _RETRIABLE
 
 
+class ProtocolError(ValueError):
+    """Bytes that are no message, or a value that does not fit one: which message, where, what was expected.
+
+    `offset` is the byte at which reading stopped, None when writing; `found` is what stood there instead.
+    """
+
+    def __init__(self, message: str, offset: int | None, expected: str, found: str) -> None:
+        super().__init__(message, offset, expected, found)
+        self.message = message
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        where = "" if self.offset is None else f" at byte {self.offset}"
+        return f"{self.message}{where}: expected {self.expected}, found {self.found}"
+
+
 _RETRIABLE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -1,0 +1,283 @@
+"""The embedded consumer protocol: what members and leader put into JoinGroup and SyncGroup, as real clients' bytes.
+
+To the coordinator these are opaque bytes; to the members they are two messages. A member's *subscription* says which
+topics it wants and, by version, what it owned before; the leader's *assignment* says what one member gets. Both start
+with an int16 version. All integers are big-endian; a string is an int16 length and UTF-8 bytes, bytes and arrays carry
+an int32 length, -1 is null where null is allowed. There are no tagged fields.
+
+    Subscription   Topics, UserData | v1 OwnedPartitions (KIP-429) | v2 GenerationId (KIP-792) | v3 RackId (KIP-881)
+    Assignment     AssignedPartitions, UserData, alike in versions 0 to 3
+
+A reader takes a version above 3 for version 3 and does not look at what follows; that is how members of different ages
+share a group. A negative version is an error, and so is a message that ends early. Topics and owned partitions are
+written sorted, an assignment in the order the assignor listed it, grouped by topic.
+
+Strings are treated as Java treats them: sorted by UTF-16 code unit, ill-formed UTF-8 read as U+FFFD, an unpaired
+surrogate written as "?".
+
+Sources: `ConsumerProtocol`, `ConsumerProtocolSubscription.json`, `ConsumerProtocolAssignment.json`; assignors
+reference, section 7; classic-protocol reference, section 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import repeat
+from struct import Struct, error, pack, unpack_from
+
+from attrs import frozen
+
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import java_sorted, java_string_key
+from groupsim.protocol.messages import TopicPartition
+
+NEWEST_VERSION = 3
+_LONGEST_STRING = 0x7FFF
+
+_new = tuple.__new__  # a named tuple made without its Python-level constructor: a million of them are read at once
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_NULL_STRING = _INT16.pack(-1)
+_NULL_BYTES = _INT32.pack(-1)
+
+
+@frozen
+class Subscription:
+    """What one member asks for: the content of a JoinGroup protocol's metadata.
+
+    `owned` needs version 1, `generation` (None: none) version 2, `rack` version 3 to travel. `user_data` belongs to
+    the assignor; None and b"" are different bytes.
+    """
+
+    topics: tuple[str, ...] = ()
+    user_data: bytes | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+    rack: str | None = None
+
+
+@frozen
+class Assignment:
+    """What one member gets: the content of a SyncGroup assignment."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    user_data: bytes | None = None
+
+
+def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSION) -> bytes:
+    """The bytes of a subscription in `version` (0 to 3); what that version cannot carry is left out.
+
+    Raises ProtocolError when the version does not exist or a value does not fit its field.
+    """
+    message = "Subscription"
+    parts = [_version(message, version), _INT32.pack(len(subscription.topics))]
+    parts += [_string(message, topic) for topic in java_sorted(subscription.topics)]
+    parts.append(_bytes(subscription.user_data))
+    if version >= 1:
+        parts.append(_partitions(message, _in_java_order(subscription.owned)))
+    if version >= 2:
+        parts.append(_int32(message, -1 if subscription.generation is None else subscription.generation))
+    if version >= 3:
+        parts.append(_string(message, subscription.rack) if subscription.rack else _NULL_STRING)
+    return b"".join(parts)
+
+
+def decode_subscription(data: bytes) -> Subscription:
+    """Read a subscription of any version; fields that its version lacks get their defaults, trailing bytes are ignored.
+
+    An empty rack and a negative generation count as none. Raises ProtocolError.
+    """
+    reader = _Reader(data, "Subscription")
+    version = reader.version()
+    topics, user_data = _topics_and_user_data(reader)
+    owned = reader.partitions("OwnedPartitions") if version >= 1 else ()
+    generation = reader.int32("GenerationId") if version >= 2 else -1
+    rack = reader.nullable_string("RackId") if version >= 3 else None
+    return Subscription(topics, user_data, owned, generation if generation >= 0 else None, rack or None)
+
+
+def encode_assignment(assignment: Assignment, version: int = NEWEST_VERSION) -> bytes:
+    """The bytes of an assignment: partitions grouped by topic, in the order in which topics first appear.
+
+    Raises ProtocolError when the version does not exist or a value does not fit its field.
+    """
+    message = "Assignment"
+    return b"".join(
+        (
+            _version(message, version),
+            _partitions(message, assignment.partitions),
+            _bytes(assignment.user_data),
+        )
+    )
+
+
+def decode_assignment(data: bytes) -> Assignment:
+    """Read an assignment of any version; trailing bytes are ignored.
+
+    Raises ProtocolError, for empty bytes too: the Java client fails in `poll` when it is given those.
+    """
+    reader = _Reader(data, "Assignment")
+    reader.version()
+    return Assignment(reader.partitions("AssignedPartitions"), reader.nullable_bytes("UserData"))
+
+
+def decode_topics_v0_prefix(data: bytes) -> tuple[str, ...]:
+    """The topics of a member's metadata as the broker reads them: whatever the version says, as version 0.
+
+    The broker wants them for `subscribedTopics` (offset expiry, OffsetDelete) and skips the version without judging
+    it. User data belongs to version 0, so it has to be whole. Raises ProtocolError; the coordinator then treats the
+    group's subscription as unknown.
+    """
+    reader = _Reader(data, "Subscription")
+    reader.int16("version")
+    return _topics_and_user_data(reader)[0]
+
+
+def _topics_and_user_data(reader: _Reader) -> tuple[tuple[str, ...], bytes | None]:
+    """The two fields of version 0, with which every version begins."""
+    topics = tuple([reader.string("Topics") for _ in range(reader.count("Topics"))])
+    return topics, reader.nullable_bytes("UserData")
+
+
+def _in_java_order(partitions: tuple[TopicPartition, ...]) -> list[TopicPartition]:
+    """Sorted by topic as Java sorts strings, then by number."""
+    if all(topic.isascii() for topic, _ in partitions):
+        return sorted(partitions)
+    return sorted(partitions, key=lambda tp: (java_string_key(tp.topic), tp.partition))
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------
+
+
+def _version(message: str, version: int) -> bytes:
+    if not 0 <= version <= NEWEST_VERSION:
+        raise ProtocolError(message, 0, f"a version from 0 to {NEWEST_VERSION} to write", str(version))
+    return _INT16.pack(version)
+
+
+@lru_cache(maxsize=1 << 14)  # the same topics are written by every member in every round
+def _string(message: str, text: str) -> bytes:
+    raw = text.encode("utf-8", "replace")
+    if len(raw) > _LONGEST_STRING:
+        raise ProtocolError(
+            message, None, f"a string of at most {_LONGEST_STRING} bytes", f"{len(raw)}: {text[:40]!r}…"
+        )
+    return _INT16.pack(len(raw)) + raw
+
+
+def _bytes(data: bytes | None) -> bytes:
+    return _NULL_BYTES if data is None else _INT32.pack(len(data)) + data
+
+
+def _int32(message: str, number: int) -> bytes:
+    if not _fits(number):
+        raise ProtocolError(message, None, "a number of 32 bits", str(number))
+    return _INT32.pack(number)
+
+
+def _partitions(message: str, partitions: Iterable[TopicPartition]) -> bytes:
+    """ARRAY of (topic, ARRAY of partition numbers), one entry per topic, in the order given."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        by_topic.setdefault(topic, []).append(number)
+    parts = [_INT32.pack(len(by_topic))]
+    for topic, numbers in by_topic.items():
+        parts.append(_string(message, topic))
+        try:
+            parts.append(pack(f">{len(numbers) + 1}i", len(numbers), *numbers))
+        except error as problem:
+            wrong = next(n for n in numbers if not _fits(n))
+            raise ProtocolError(message, None, f"a partition of {topic} of 32 bits", str(wrong)) from problem
+    return b"".join(parts)
+
+
+def _fits(number: int) -> bool:
+    """Whether a number fits an int32."""
+    return -(2**31) <= number < 2**31
+
+
+# --- Reading ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1 << 14)  # one object per topic name, however many members send it
+def _text(raw: bytes) -> str:
+    """UTF-8 as Java reads it: never an error."""
+    return raw.decode("utf-8", "replace")
+
+
+class _Reader:
+    """A cursor over one message that knows, when something is wrong, where it stands and what it wanted."""
+
+    __slots__ = ("at", "data", "message")
+
+    def __init__(self, data: bytes, message: str) -> None:
+        self.data = data
+        self.message = message
+        self.at = 0
+
+    def version(self) -> int:
+        """The leading version, a newer one read as the newest that is known."""
+        version = self.int16("version")
+        if version < 0:
+            raise ProtocolError(self.message, 0, "a version that is not negative", str(version))
+        return min(version, NEWEST_VERSION)
+
+    def int16(self, field: str) -> int:
+        return self._number(_INT16, field)
+
+    def int32(self, field: str) -> int:
+        return self._number(_INT32, field)
+
+    def count(self, field: str) -> int:
+        """The length of an array, which can be neither null nor longer than the bytes that are left."""
+        count = self._number(_INT32, field)
+        left = len(self.data) - self.at
+        if not 0 <= count <= left:
+            raise ProtocolError(
+                self.message, self.at - 4, f"a count of {field} between 0 and the {left} bytes left", str(count)
+            )
+        return count
+
+    def string(self, field: str) -> str:
+        text = self.nullable_string(field)
+        if text is None:
+            raise ProtocolError(self.message, self.at - 2, f"a string of {field}", "null")
+        return text
+
+    def nullable_string(self, field: str) -> str | None:
+        length = self._number(_INT16, field)
+        return None if length < 0 else _text(self._take(length, field))
+
+    def nullable_bytes(self, field: str) -> bytes | None:
+        length = self._number(_INT32, field)
+        return None if length < 0 else self._take(length, field)
+
+    def partitions(self, field: str) -> tuple[TopicPartition, ...]:
+        """ARRAY of (topic, ARRAY of partition numbers), flattened in the order written."""
+        found: list[TopicPartition] = []
+        for _ in range(self.count(field)):
+            topic = self.string(field)
+            count = self.count(field)
+            numbers = unpack_from(f">{count}i", self._take(4 * count, field))
+            found.extend(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
+        return tuple(found)
+
+    def _number(self, form: Struct, field: str) -> int:
+        try:
+            number: int = form.unpack_from(self.data, self.at)[0]
+        except error:
+            raise self._ended(form.size, field) from None
+        self.at += form.size
+        return number
+
+    def _take(self, length: int, field: str) -> bytes:
+        taken = self.data[self.at : self.at + length]
+        if len(taken) < length:
+            raise self._ended(length, field)
+        self.at += length
+        return taken
+
+    def _ended(self, length: int, field: str) -> ProtocolError:
+        left = len(self.data) - self.at
+        return ProtocolError(self.message, self.at, f"{length} bytes of {field}", f"the end after {left}")
