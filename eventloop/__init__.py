@@ -1,1 +1,42 @@
+"""trio in virtual and in real time, ordered wake-ups, seeded randomness, the trace."""
 
+from __future__ import annotations
+
+from groupsim.eventloop.errors import DeadlockError, EventLoopError, SchedulingError, StandstillError
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.interface import Event, EventLoop, Handle, Host, Order, Queue, Task, Timeout
+from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.trace import FULL, NORMAL, OFF, Level, Trace
+from groupsim.eventloop.units import MS_US, SECOND_US, ms, parse_duration, seconds, show_us
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+
+__all__ = [
+    "FULL",
+    "MS_US",
+    "NORMAL",
+    "OFF",
+    "SECOND_US",
+    "DeadlockError",
+    "Event",
+    "EventLoop",
+    "EventLoopError",
+    "Handle",
+    "Host",
+    "Kind",
+    "Level",
+    "Order",
+    "Queue",
+    "SchedulingError",
+    "StandstillError",
+    "Stream",
+    "Task",
+    "Timeout",
+    "Trace",
+    "TraceEvent",
+    "VirtualLoop",
+    "ms",
+    "parse_duration",
+    "run_virtual",
+    "seconds",
+    "show_us",
+]

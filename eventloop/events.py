@@ -31,9 +31,7 @@ class Kind(StrEnum):
     METADATA_CHANGED = "metadata.changed"  # topic; payload: partitions, before
 
     # processes
-    PROCESS_STARTED = (
-        "process.started"  # host, group; payload: client_id, profile, instance_id, config (what differs)
-    )
+    PROCESS_STARTED = "process.started"  # host, group; payload: client_id, profile, instance_id, config (what differs)
     PROCESS_STOPPED = "process.stopped"  # clean close finished; reason
     PROCESS_CRASHED = "process.crashed"  # reason
     PROCESS_PAUSED = "process.paused"  # payload: pause_us
@@ -47,31 +45,29 @@ class Kind(StrEnum):
     RESPONSE_SENT = "response.sent"  # host: the broker; error; generation; payload: waited_us
     RESPONSE_RECEIVED = "response.received"  # host: the client; error
     REQUEST_FAILED = "request.failed"  # host: the client; error DISCONNECTED or TIMED_OUT; reason
-    REQUEST_DROPPED = (
-        "request.dropped"  # host: the broker; parked for ever or answered into a dead connection; reason
-    )
+    REQUEST_DROPPED = "request.dropped"  # host: the broker; parked for ever or answered into a dead connection; reason
 
     # the coordinator (host: the broker)
     GROUP_STATE = "group.state"  # from, to, reason, generation (the group's, after), member (whose doing);
-    #   to PreparingRebalance: payload: client_reason (the client's own words), cause_code (log-formats reference: ADD_MEMBER ...)
+    #   to PreparingRebalance: payload: client_reason (the client's own words), cause_code (ADD_MEMBER ...)
     #   to CompletingRebalance: payload: members, leader, protocol, static
     #   to Stable: payload: leader
     #   to Empty: generation is the new one
     MEMBER_PENDING = "member.pending"  # MEMBER_ID_REQUIRED was answered; payload: state, client_id
     MEMBER_ADDED = "member.added"  # payload: instance_id, client_id, client_host, session_timeout_ms,
-    #   rebalance_timeout_ms, protocols, state (before), known_id (true: pending id came back; false: unknown id, added at once)
+    #   rebalance_timeout_ms, protocols, state (before), known_id (true: a pending id came back; false: added at once)
     MEMBER_UPDATED = "member.updated"  # protocols or timeouts of a known member changed by its JoinGroup
     MEMBER_REPLACED = "member.replaced"  # static: payload: old (member id), instance_id, rebalance (bool)
-    MEMBER_REMOVED = "member.removed"  # reason: session-expired, pending-expired, left, join-timeout, sync-timeout, fenced,
+    MEMBER_REMOVED = (
+        "member.removed"  # reason: session-expired, pending-expired, left, join-timeout, sync-timeout, fenced,
+    )
     #   over-capacity, admin; payload: instance_id, client_reason
     MEMBER_FENCED = "member.fenced"  # payload: instance_id, current; reason: the operation
     LEADER_ELECTED = "leader.elected"  # member
     TIMER_SET = "timer.set"  # reason: the timer's name (join-g, sync-g, heartbeat-g-m …); payload: due_us
     TIMER_FIRED = "timer.fired"  # reason: its name
     TIMER_CANCELLED = "timer.cancelled"  # reason: its name
-    RECORD_APPENDED = (
-        "record.appended"  # topic, partition (of __consumer_offsets); payload: type, key, value summary
-    )
+    RECORD_APPENDED = "record.appended"  # topic, partition (of __consumer_offsets); payload: type, key, value summary
     APPEND_DONE = "append.done"  # error when it failed
     GROUP_LOADED = "group.loaded"  # payload: members, generation
     GROUP_UNLOADED = "group.unloaded"
@@ -79,9 +75,7 @@ class Kind(StrEnum):
     OFFSET_EXPIRED = "offset.expired"  # topic, partition; payload: offset
 
     # the consumer (host: the member's process)
-    CLIENT_STATE = (
-        "client.state"  # from, to (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE); reason
-    )
+    CLIENT_STATE = "client.state"  # from, to (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE); reason
     COORDINATOR_FOUND = "coordinator.found"  # payload: node
     COORDINATOR_LOST = "coordinator.lost"  # reason
     REJOIN_REQUESTED = "rejoin.requested"  # reason: the client's own words
@@ -94,14 +88,10 @@ class Kind(StrEnum):
     POSITION_SET = "position.set"  # topic, partition; payload: offset; reason: committed, reset
     RECORDS_DELIVERED = "records.delivered"  # topic, partition; payload: base, count (poll returned them)
     RECORDS_PROCESSED = "records.processed"  # topic, partition; payload: base, count (the handler finished)
-    OFFSETS_COMMITTED = (
-        "offsets.committed"  # host: the member; payload: offsets {topic-partition: offset}, auto
-    )
+    OFFSETS_COMMITTED = "offsets.committed"  # host: the member; payload: offsets {topic-partition: offset}, auto
     COMMIT_FAILED = "commit.failed"  # error; payload: offsets, auto
     POLL_EXPIRED = "poll.expired"  # max.poll.interval.ms ran out; payload: limit_us
-    SESSION_EXPIRED = (
-        "session.expired"  # the client's own session timer: it only looks for the coordinator again
-    )
+    SESSION_EXPIRED = "session.expired"  # the client's own session timer: it only looks for the coordinator again
     PLUGIN_ERROR = "plugin.error"  # an assignor or callback of the user's raised or returned nonsense; reason
     WARNING = "warning"  # anything else the client's own log would warn of; reason
 

@@ -1,0 +1,63 @@
+"""What lies in the heap: entries, and the lives they belong to.
+
+An entry is a list, so that the heap compares entries in C: when, rank, serial decide, and no two entries have all
+three in common. The rank is the class within the instant in its high bits and the ticket below. An entry whose
+callback is None was taken back or has run. It is a list with a name, so that it can serve as the handle too: a
+separate handle object would cost more than the rest of `call_at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Callback = Callable[[Any], None]
+
+ORDER_SHIFT = 48
+WHEN, RANK, SERIAL, CALLBACK, ARG, CAUSE, LIFE = range(7)
+
+
+class Entry(list[Any]):
+    """[when_us, rank, serial, callback or None, argument, cause, life]; the handle of a scheduled event."""
+
+    __slots__ = ()
+
+    @property
+    def when_us(self) -> int:
+        """The instant it is due."""
+        when: int = self[WHEN]
+        return when
+
+
+class Life:
+    """One incarnation of a host, as the heap sees it: may what belongs to it run?
+
+    `held` is the one question on the hot path. Held and `dead`: its entries are dropped. Held and not dead (paused):
+    they wait in `backlog`, in the order they came due.
+    """
+
+    __slots__ = ("backlog", "dead", "held", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.held = False
+        self.dead = False
+        self.backlog: list[Entry] = []
+
+    def hold(self, entry: Entry) -> None:
+        """Keep a due entry for later, or drop it."""
+        if self.dead:
+            entry[CALLBACK] = entry[ARG] = None
+        else:
+            self.backlog.append(entry)
+
+
+FREE = Life("")  # what belongs to no host; never held
+
+
+def release(sleeper: Any) -> None:
+    """Let one task run: the callback of every entry that wakes, starts or cancels a story.
+
+    The drivers know it by identity, because after it control has to go back to trio.
+    """
+    sleeper.go()

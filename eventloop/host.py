@@ -1,0 +1,129 @@
+"""A machine or process whose doings can be paused, or killed, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.heap import CALLBACK, Callback, Entry, Life
+from groupsim.eventloop.interface import Handle, Order
+from groupsim.eventloop.stories import Story, Waiter
+from groupsim.eventloop.units import show_us
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.loop import Loop
+
+
+class Host:
+    """One host. Everything it schedules belongs to its present life; a crash ends that life, `start` begins the next.
+
+    Paused: what comes due waits, and at `resume` runs in the order in which it came due, ahead of everything else of
+    that instant. Crashed: timers and messages are dropped, its stories are cancelled in the order they were started.
+    """
+
+    __slots__ = ("_life", "_loop", "_stories", "incarnation", "name")
+
+    def __init__(self, loop: Loop, name: str) -> None:
+        self.name = name
+        self.incarnation = 0
+        self._loop = loop
+        self._life = Life(name)
+        self._stories: list[Story] = []
+
+    @property
+    def paused(self) -> bool:
+        """Whether it stands still."""
+        return self._life.held and not self._life.dead
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs or is paused, rather than crashed."""
+        return not self._life.dead
+
+    @property
+    def held_back(self) -> int:
+        """How many due events a pause holds back."""
+        return sum(entry[CALLBACK] is not None for entry in self._life.backlog)
+
+    def call_at(
+        self,
+        when_us: int,
+        callback: Callback,
+        arg: Any = None,
+        *,
+        order: Order = Order.TIMER,
+        ticket: int | None = None,
+    ) -> Handle:
+        """As `Loop.call_at`, in this life of the host."""
+        return self._loop._schedule(when_us, callback, arg, order, ticket, self._life)
+
+    def cancel(self, handle: Handle) -> None:
+        """Take a scheduled event back."""
+        self._loop.cancel(handle)
+
+    def deliver(self, callback: Callback, arg: Any) -> None:
+        """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""
+        life = self._life
+        if not life.held:
+            callback(arg)
+        elif not life.dead:
+            loop = self._loop
+            life.hold(loop._entry(loop.now_us, callback, arg, Order.MESSAGE, None, life))
+
+    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
+        """Start a story; its first step waits for its turn among the tasks of this instant."""
+        self._stories = [old for old in self._stories if not old.done]
+        task = Story(self._loop, story, args, name, self._life)
+        if self.alive:
+            self._stories.append(task)
+            task.start()
+        else:
+            task.done = True
+        return task
+
+    async def sleep(self, us: int) -> None:
+        """Sleep on this host's clock: a pause delays the wake-up."""
+        loop = self._loop
+        waiter = Waiter(loop, f"a sleep of {show_us(us)}")
+        waiter.entry = loop._release_at(loop.now_us + us, waiter, self._life)
+        await waiter.park()
+
+    def pause(self) -> None:
+        """Stand still, as in a long garbage collection; nothing happens if it does already or is not alive."""
+        self._life.held = True
+
+    def resume(self) -> None:
+        """Go on: what came due meanwhile runs now, in the order it came due."""
+        life = self._life
+        if not self.paused:
+            return
+        life.held = False
+        backlog, life.backlog = life.backlog, []
+        for entry in backlog:
+            self._put_back(entry)
+
+    def _put_back(self, entry: Entry) -> None:
+        """An entry keeps its old due time, and so its place; one that was taken back meanwhile stays out."""
+        if entry[CALLBACK] is not None:
+            self._loop._push(entry)
+
+    def crash(self) -> None:
+        """Drop its timers and messages and cancel its stories, in the order they were started."""
+        life = self._life
+        if life.dead:
+            return
+        life.held = life.dead = True
+        life.backlog.clear()
+        stories, self._stories = self._stories, []
+        for story in stories:
+            story.cancel()
+
+    def start(self) -> None:
+        """Bring a crashed host back, as a new incarnation; nothing happens when it is alive."""
+        if self._life.dead:
+            self.incarnation += 1
+            self._life = Life(self.name)
+
+    def __repr__(self) -> str:
+        state = "paused" if self.paused else "running" if self.alive else "crashed"
+        return f"<host {self.name} #{self.incarnation} {state}>"

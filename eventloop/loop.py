@@ -1,0 +1,227 @@
+"""The loop that both drivers share: the heap, hosts, stories, waiting, and the one failure of a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from heapq import heapify, heappush
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import trio
+
+from groupsim.eventloop.heap import ARG, CALLBACK, FREE, LIFE, ORDER_SHIFT, Callback, Entry, Life, release
+from groupsim.eventloop.host import Host
+from groupsim.eventloop.interface import Handle, Order
+from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.stories import Story, Waiter
+from groupsim.eventloop.sync import Event, Queue, Timeout
+from groupsim.eventloop.trace import OFF, Trace
+from groupsim.eventloop.units import show_us
+
+T = TypeVar("T")
+
+_COMPACT_FROM = 1_000
+
+
+class Loop:
+    """Clock, heap, randomness and trace of one run. `VirtualLoop` and `RealTimeLoop` drive it."""
+
+    free: Life = FREE
+    _nursery: trio.Nursery
+
+    if TYPE_CHECKING:
+
+        @property
+        def now_us(self) -> int:
+            """Microseconds since the start of the run."""
+            ...
+
+    def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
+        self.seed = seed
+        self.trace = Trace(OFF) if trace is None else trace
+        self.trace.attach(self)
+        self.failure: BaseException | None = None
+        self.ticket: Callable[[], int] = itertools.count(1).__next__
+        self._heap: list[Entry] = []
+        self._taken_back = 0
+        self._hosts: dict[str, Host] = {}
+        self._stories: dict[Story, None] = {}
+        self._by_task: dict[trio.lowlevel.Task, Story] = {}
+        self._waiting: dict[Waiter, None] = {}
+        self._watchers: list[Waiter] = []
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def call_at(
+        self,
+        when_us: int,
+        callback: Callback,
+        arg: Any = None,
+        *,
+        order: Order = Order.TIMER,
+        ticket: int | None = None,
+    ) -> Handle:
+        """Run `callback(arg)` at `when_us` (now, if that has passed). `ticket` fixes its rank within the instant."""
+        return self._schedule(when_us, callback, arg, order, ticket, FREE)
+
+    def cancel(self, handle: Handle) -> None:
+        """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
+        entry = cast(Entry, handle)
+        if entry[CALLBACK] is None:
+            return
+        entry[CALLBACK] = entry[ARG] = None
+        self._taken_back += 1
+        if self._taken_back > _COMPACT_FROM and self._taken_back * 2 > len(self._heap):
+            self._compact()
+
+    def _schedule(
+        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
+    ) -> Entry:
+        now = self.now_us
+        if when_us < now:
+            when_us = now
+        if ticket is None:
+            entry = Entry((when_us, (order << ORDER_SHIFT) | self.ticket(), 0, callback, arg, self.trace.cause, life))
+        else:
+            entry = self._entry(when_us, callback, arg, order, ticket, life)
+        heappush(self._heap, entry)
+        return entry
+
+    def _entry(self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life) -> Entry:
+        """An entry outside the heap. A ticket may be used again, so that here a serial number settles the tie."""
+        serial = self.ticket()
+        rank = (order << ORDER_SHIFT) | (serial if ticket is None else ticket)
+        return Entry((when_us, rank, serial, callback, arg, self.trace.cause, life))
+
+    def _push(self, entry: Entry) -> None:
+        heappush(self._heap, entry)
+
+    def _release_soon(self, sleeper: Waiter | Story, order: int, life: Life) -> Entry:
+        return self._schedule(self.now_us, release, sleeper, order, None, life)
+
+    def _release_at(self, when_us: int, sleeper: Waiter, life: Life) -> Entry:
+        return self._schedule(when_us, release, sleeper, Order.TASK, None, life)
+
+    def _compact(self) -> None:
+        """Throw out what was taken back or belongs to the dead; in place, because the kernel holds the list."""
+        heap = self._heap
+        heap[:] = [entry for entry in heap if entry[CALLBACK] is not None and not entry[LIFE].dead]
+        heapify(heap)
+        self._taken_back = 0
+
+    # -- hosts, stories, luck -----------------------------------------------------------------------------------
+
+    def host(self, name: str) -> Host:
+        """The host of that name, made on first use."""
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = Host(self, name)
+        return host
+
+    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
+        """Start a story that belongs to no host."""
+        task = Story(self, story, args, name, FREE)
+        task.start()
+        return task
+
+    def stream(self, purpose: str, entity: str = "", incarnation: int = 0) -> Stream:
+        """The random stream of (seed, purpose, entity, incarnation), from its beginning."""
+        return Stream(self.seed, purpose, entity, incarnation)
+
+    # -- waiting ------------------------------------------------------------------------------------------------
+
+    def event(self) -> Event:
+        """A new flag, down."""
+        return Event(self)
+
+    def queue(self) -> Queue[Any]:
+        """A new empty queue."""
+        return Queue(self)
+
+    async def sleep(self, us: int) -> None:
+        """Sleep for `us` (of the clock of the host whose story this is)."""
+        waiter = Waiter(self, f"a sleep of {show_us(us)}")
+        waiter.entry = self._release_at(self.now_us + us, waiter, waiter.life)
+        await waiter.park()
+
+    def timeout(self, us: int) -> Timeout:
+        """Cancel the block after `us`; look at `.expired` afterwards."""
+        return Timeout(self, us)
+
+    async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
+        """Wait until `predicate()` holds, looked at after every event; False when the time ran out first.
+
+        The story goes on right after the event that made it hold, before anything else of that instant. The
+        predicate must only look. What it raises is raised here.
+        """
+        if predicate():
+            return True
+        waiter = Waiter(self, f"until {_name_of(predicate)}")
+        waiter.predicate = predicate
+        waiter.forget = self._stop_watching
+        self._watchers.append(waiter)
+        timer = None
+        if timeout_us is not None:
+            timer = self._schedule(self.now_us + timeout_us, self._give_up, waiter, Order.TIMER, None, waiter.life)
+        try:
+            return bool(await waiter.park())
+        finally:
+            if timer is not None:
+                self.cancel(timer)
+
+    def _stop_watching(self, waiter: Waiter) -> None:
+        if waiter in self._watchers:
+            self._watchers.remove(waiter)
+
+    def _give_up(self, waiter: Waiter) -> None:
+        self._stop_watching(waiter)
+        waiter.wake(False)
+
+    def _release_watcher(self) -> bool:
+        """Release the first story whose predicate holds; the others are looked at when it has had its turn."""
+        for waiter in self._watchers:
+            if not waiter.life.held and self._holds(waiter):
+                self._watchers.remove(waiter)
+                waiter.go()
+                return True
+        return False
+
+    def _holds(self, waiter: Waiter) -> bool:
+        try:
+            waiter.value = waiter.predicate is not None and waiter.predicate()
+        except Exception as error:
+            waiter.error = error
+            return True
+        return bool(waiter.value)
+
+    def _my_life(self) -> Life:
+        """The life of the host whose story runs now."""
+        story = self._by_task.get(trio.lowlevel.current_task())
+        return FREE if story is None else story.life
+
+    # -- the run ------------------------------------------------------------------------------------------------
+
+    def fail(self, error: BaseException, where: str) -> None:
+        """End the run with `error`, as its one failure: every story is cancelled, in the order they were started."""
+        if self.failure is None:
+            error.add_note(f"at {show_us(self.now_us)} of the run, in {where}")
+            self.failure = error
+            self._close()
+        elif error is not self.failure:
+            self.failure.add_note(f"and while the run was being ended, in {where}: {error!r}")
+
+    def _close(self) -> None:
+        for story in list(self._stories):
+            story.cancel()
+
+    async def _tell(self, main: Callable[..., Awaitable[T]]) -> T:
+        """Run `main(loop)` as the first story; when it ends, the others are cancelled."""
+        story = Story(self, main, (self,), "main", FREE)
+        self._stories[story] = None
+        result = await story.tell()
+        self._close()
+        return cast(T, result)
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,141 @@
+"""The trace as rooms see it: a cheap question, one `emit`, and the ambient cause.
+
+The cause of what happens now is the `seq` of the event that brought it about. The loop saves it with everything that
+is scheduled and brings it back when that runs, and a story inherits it from what woke it; so a room need only say
+`trace.begin(trace.emit(...))` where one event is the reason of all that follows. Whether the trace is on changes
+nothing in the run: nothing here is drawn from the loop's tickets or its randomness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from typing import Any, Protocol
+
+from groupsim.eventloop.events import Kind, TraceEvent
+
+Subscriber = Callable[[TraceEvent], object]
+
+
+class Level(IntEnum):
+    """How much is told."""
+
+    OFF = 0
+    NORMAL = 1  # everything but the heartbeats of a quiet group
+    FULL = 2  # those too
+
+
+OFF, NORMAL, FULL = Level.OFF, Level.NORMAL, Level.FULL
+
+
+class HasNow(Protocol):
+    """Whatever tells the time: a loop."""
+
+    @property
+    def now_us(self) -> int: ...
+
+
+class _Unattached:
+    """The clock of a trace that belongs to no loop yet."""
+
+    now_us = 0
+
+
+class Trace:
+    """Events of one run, in order, handed to whoever subscribed.
+
+    `level` says how much is wanted, `kinds` narrows it to some kinds. `cause` is the ambient cause, `heartbeats`
+    whether quiet heartbeats are listed too.
+    """
+
+    __slots__ = ("_clock", "_seq", "_spans", "_subscribers", "_wanted", "cause", "heartbeats", "level")
+
+    def __init__(self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None) -> None:
+        self.level = level
+        self.heartbeats = level is Level.FULL
+        self.cause = 0
+        self._wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
+        self._seq = 0
+        self._spans = 0
+        self._clock: HasNow = _Unattached()
+        self._subscribers: list[tuple[Subscriber, frozenset[Kind] | None]] = []
+
+    def attach(self, clock: HasNow) -> None:
+        """Take the time from `clock` from now on; the loop does this when it is made."""
+        self._clock = clock
+
+    @property
+    def now_us(self) -> int:
+        """The time of the loop this trace is attached to."""
+        return self._clock.now_us
+
+    def wants(self, kind: Kind) -> bool:
+        """Whether an event of this kind would be kept; ask before you build one."""
+        return kind in self._wanted
+
+    def subscribe(self, subscriber: Subscriber, kinds: Iterable[Kind] | None = None) -> None:
+        """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
+        self._subscribers.append((subscriber, None if kinds is None else frozenset(kinds)))
+
+    def begin(self, seq: int) -> None:
+        """Make event `seq` the cause of what follows in this callback or story; 0 (not wanted) changes nothing."""
+        if seq:
+            self.cause = seq
+
+    def span(self) -> int:
+        """A fresh number that ties a begin to its end; 0 when the trace is off."""
+        if self._wanted:
+            self._spans += 1
+        return self._spans
+
+    def emit(
+        self,
+        kind: Kind,
+        *,
+        host: str | None = None,
+        group: str | None = None,
+        member: str | None = None,
+        generation: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        api: str | None = None,
+        correlation: int | None = None,
+        error: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        reason: str | None = None,
+        span: int | None = None,
+        cause: int | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Add an event and return its `seq`; 0, and nothing happens, when its kind is not wanted.
+
+        `cause` is the ambient one unless given. What stands in `payload` must not be changed afterwards.
+        """
+        if kind not in self._wanted:
+            return 0
+        self._seq = seq = self._seq + 1
+        event = TraceEvent(
+            seq,
+            self._clock.now_us,
+            kind,
+            host,
+            group,
+            member,
+            generation,
+            topic,
+            partition,
+            api,
+            correlation,
+            error,
+            from_,
+            to,
+            reason,
+            span,
+            self.cause if cause is None else cause,
+            payload,
+        )
+        for subscriber, kinds in self._subscribers:
+            if kinds is None or kind in kinds:
+                subscriber(event)
+        return seq

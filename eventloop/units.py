@@ -1,0 +1,76 @@
+"""Units of virtual time: integers of microseconds, and the words people write for them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+MS_US = 1_000
+SECOND_US = 1_000_000
+MINUTE_US = 60 * SECOND_US
+HOUR_US = 60 * MINUTE_US
+DAY_US = 24 * HOUR_US
+
+_UNITS = {
+    "us": 1,
+    "µs": 1,
+    "ms": MS_US,
+    "s": SECOND_US,
+    "m": MINUTE_US,
+    "min": MINUTE_US,
+    "h": HOUR_US,
+    "d": DAY_US,
+}
+_PART = re.compile(r"(\d+(?:_\d+)*(?:\.\d+)?)\s*([a-zµ]+)\s*")
+_REMEDY = "write a number with a unit, such as 300ms, 45s, 2m, 1h or 1m30s"
+
+
+def ms(number: int) -> int:
+    """Milliseconds as microseconds."""
+    return number * MS_US
+
+
+def seconds(number: int | float | Decimal | str) -> int:
+    """Seconds as microseconds; a fraction is taken by its decimal digits, so that 0.1 is exactly 100,000."""
+    return int(Decimal(str(number)) * SECOND_US)
+
+
+def parse_duration(text: str | int) -> int:
+    """Microseconds of a duration as people write it: ``300ms``, ``45s``, ``2m``, ``1h``, ``1m30s``, ``0``.
+
+    Raises `ValueError`, naming the remedy, for anything else: a bare number has no unit (Kafka's own ``*.ms``
+    settings are read elsewhere), time has no sign here, and nothing is finer than a microsecond.
+    """
+    if text == 0 and not isinstance(text, bool):
+        return 0
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} is not a duration: it has no unit; {_REMEDY}")
+    total = sum((_part_us(text, *part) for part in _parts(text)), Decimal(0))
+    if total != int(total):
+        raise ValueError(f"{text!r} is finer than a microsecond, the unit of virtual time")
+    return int(total)
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """Cut ``1m30s`` into its numbers and units; ``0`` alone needs no unit."""
+    stripped = text.strip().lower()
+    if stripped == "0":
+        return []
+    parts = _PART.findall(stripped)
+    if not parts or _PART.sub("", stripped):
+        raise ValueError(f"{text!r} is not a duration: {_REMEDY}")
+    return parts
+
+
+def _part_us(text: str, number: str, unit: str) -> Decimal:
+    if unit not in _UNITS:
+        raise ValueError(f"{text!r} is not a duration: unknown unit {unit!r} (known: {', '.join(_UNITS)}); {_REMEDY}")
+    return Decimal(number) * _UNITS[unit]
+
+
+def show_us(us: int) -> str:
+    """A time in seconds with milliseconds, ``3.000 s``; with microseconds where there are any, ``3.000125 s``."""
+    sign, us = ("-", -us) if us < 0 else ("", us)
+    whole, rest = divmod(us, SECOND_US)
+    fraction = f"{rest // MS_US:03d}" if rest % MS_US == 0 else f"{rest:06d}"
+    return f"{sign}{whole}.{fraction} s"
