@@ -1,0 +1,41 @@
+"""The story told from a trace: who caused each generation, who held it open, what stood still.
+
+`tell(events)` reads nothing but trace events, so it works on a run that has just ended, on a trace read from a file,
+and on one rebuilt from logs alike.
+"""
+
+from __future__ import annotations
+
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.model import (
+    Generation,
+    GroupStory,
+    Lane,
+    Late,
+    Move,
+    Outcome,
+    Phase,
+    PhaseSpan,
+    Span,
+    Standstill,
+    Story,
+    Who,
+)
+from groupsim.scenarios.story.telling import tell
+
+__all__ = [
+    "Cause",
+    "Generation",
+    "GroupStory",
+    "Lane",
+    "Late",
+    "Move",
+    "Outcome",
+    "Phase",
+    "PhaseSpan",
+    "Span",
+    "Standstill",
+    "Story",
+    "Who",
+    "tell",
+]

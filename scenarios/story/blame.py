@@ -1,0 +1,247 @@
+"""What began a rebalance, and whose doing it was.
+
+The coordinator says how it noticed: `cause_code` and `member` of the transition to PreparingRebalance. What lies behind
+it is in the trace: the client's own signals, the process's lives and pauses, faults, actions. One small judge per code
+turns it into a cause from the closed list and a clause of which the culprit is the subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.causes import FOLLOW_UP_WORDS, SINGLE, Cause, from_words
+from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
+from groupsim.scenarios.story.model import Who
+from groupsim.scenarios.story.silence import Verdict, first_seen, why_expired, why_late
+from groupsim.scenarios.story.words import clock
+
+RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
+
+
+@frozen
+class Blame:
+    """Why a round began."""
+
+    cause: Cause
+    culprit: Who | None
+    why: str
+    follow_up: bool = False
+
+
+def who(facts: Facts, member: str | None) -> Who | None:
+    """The person behind a member id; a stranger goes by the id itself."""
+    if not member:
+        return None
+    host = facts.host_of(member)
+    return Who(host.name if host else member, member)
+
+
+def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> Blame:
+    """Judge round `index` of a group; `before` is what was said of the round before it."""
+    this = group.rounds[index]
+    culprit = who(facts, _member(this))
+    words = _client_words(facts, this, culprit)
+    if index == 0 and this.old == 0 and this.prepare.from_ in (None, "Empty"):
+        return Blame(Cause.FIRST_START, culprit, "was the first to join")
+    if before is not None and words and FOLLOW_UP_WORDS in words:
+        return Blame(before.cause, before.culprit, before.why, follow_up=True)
+    verdict = _judge(facts, group, this, words)
+    verdict = _loop(group, index, verdict, before)
+    return Blame(verdict.cause or Cause.DEPLOY_JOIN, culprit, verdict.why)
+
+
+def _member(this: Round) -> str | None:
+    return this.prepare.member or (this.began_by.member if this.began_by else None)
+
+
+def _client_words(facts: Facts, this: Round, culprit: Who | None) -> str | None:
+    """The client's reason as the request carried it, else what the client said to itself just before."""
+    words = (this.prepare.payload or {}).get("client_reason")
+    if words and words != "not provided":
+        return str(words)
+    host = facts.hosts.get(culprit.host) if culprit else None
+    asked = host.signal(Kind.REJOIN_REQUESTED, this.prepare.t_us - 10_000_000, this.prepare.t_us) if host else None
+    return asked.reason if asked else None
+
+
+def _judge(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    code = str((this.prepare.payload or {}).get("cause_code", ""))
+    if code in SINGLE:
+        return Verdict(SINGLE[code], (this.prepare.reason or "").rstrip("."))
+    judge = JUDGES.get(code)
+    if judge is not None:
+        return judge(facts, group, this, words)
+    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, words or this.prepare.reason or "")
+
+
+# --- a member was added -----------------------------------------------------------------------------------------
+
+
+def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    member = _member(this) or ""
+    host = facts.host_of(member)
+    at = this.prepare.t_us
+    if host is None:
+        return Verdict(Cause.DEPLOY_JOIN, "joined")
+    return (
+        _after_eviction(facts, group, host, member, at)
+        or _after_poll_limit(host, at)
+        or _after_fault(facts, host, at)
+        or Verdict(Cause.DEPLOY_JOIN, _joined_words(facts, this, host, at))
+    )
+
+
+def _life_began(host: HostFacts, at_us: int) -> int:
+    return max((t for t in host.started if t <= at_us), default=0)
+
+
+def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
+    expired = host.signal(Kind.POLL_EXPIRED, max(_life_began(host, at), at - RECENT_US), at)
+    if expired is None or any(expired.t_us < t < at for t, s in host.states if s == "STABLE"):
+        return None
+    return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit of {clock(expired.t_us)}")
+
+
+def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
+    """The same life of the process was a member before, and the coordinator had removed it."""
+    born = _life_began(host, at)
+    for removal in reversed(group.removals):
+        if removal.t_us > at or removal.t_us < born or removal.reason == "left":
+            continue
+        if facts.process.get(removal.member or "") == host.name and removal.member != member:
+            return _returned(facts, group, removal)
+    return None
+
+
+def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
+    ended = clock(removal.t_us)
+    if removal.reason == "session-expired":
+        verdict = why_expired(facts, removal)
+        return Verdict(verdict.cause, f"came back after it {verdict.why}")
+    if removal.reason == "join-timeout":
+        cause = _join_timeout_cause(facts, group, removal)
+        return Verdict(cause, f"came back after it missed the join at {ended}")
+    if removal.reason == "sync-timeout":
+        return Verdict(Cause.ASSIGNOR, f"came back after it missed the sync at {ended}")
+    return Verdict(Cause.SESSION_SILENT, f"came back after it was removed at {ended} ({removal.reason})")
+
+
+def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:
+    """A member dropped from the join: kept by a callback or handler, or given less time than it needs to hear of it."""
+    missed = next((r for r in reversed(group.rounds) if removal in r.removed), None)
+    begin = missed.prepare.t_us if missed else removal.t_us
+    return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
+
+
+def _after_fault(facts: Facts, host: HostFacts, at: int) -> Verdict | None:
+    """A join that follows a lost answer: the retry made a second member of it."""
+    born = _life_began(host, at)
+    failed = host.signal(Kind.REQUEST_FAILED, max(born, at - 10_000_000), at)
+    if failed is None or failed.api not in ("JoinGroup", "SyncGroup"):
+        return None
+    inverted = failed.error == "TIMED_OUT"
+    cause = Cause.TIMEOUT_INVERSION if inverted else Cause.SESSION_NETWORK
+    return Verdict(cause, f"joined again after its {failed.api} {'timed out' if inverted else 'lost its connection'}")
+
+
+def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
+    born = _life_began(host, at)
+    died = host.end_between(-1, born)
+    behind = facts.behind(this.prepare, Kind.ACTION)
+    began = "joined again after its restart" if died is not None else "joined"
+    return f"{began} ({behind.reason})" if behind is not None and behind.reason else began
+
+
+# --- a member went -----------------------------------------------------------------------------------------------
+
+
+def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    member = _member(this) or ""
+    host = facts.host_of(member)
+    at = this.prepare.t_us
+    if from_words(words) is Cause.POLL_LIMIT or (host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)):
+        return Verdict(Cause.POLL_LIMIT, "left: it had not called poll() for max.poll.interval.ms")
+    behind = facts.behind(this.prepare, Kind.ACTION)
+    return Verdict(Cause.DEPLOY_LEAVE, f"left ({behind.reason})" if behind and behind.reason else "left")
+
+
+def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    removal = this.began_by or this.prepare
+    verdict = why_expired(facts, removal)
+    if verdict.cause is Cause.SESSION_SILENT and _was_assigning(facts, group, removal):
+        return Verdict(Cause.ASSIGNOR, "computed the assignment for longer than its session")
+    return Verdict(verdict.cause, verdict.why)
+
+
+def _was_assigning(facts: Facts, group: GroupFacts, removal: TraceEvent) -> bool:
+    """The leader, between its join and its sync."""
+    last = next((r for r in reversed(group.rounds) if r.completing and r.completing.t_us <= removal.t_us), None)
+    return last is not None and last.leader == removal.member and last.stable is None
+
+
+def _judge_sync(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    removal = this.began_by or this.prepare
+    host = facts.host_of(removal.member)
+    if host is not None and host.end_between(first_seen(facts, removal.member or "", host) - 1, this.prepare.t_us):
+        return why_expired(facts, removal)
+    return Verdict(Cause.ASSIGNOR, "did not sync within the rebalance timeout")
+
+
+# --- a member joined again ---------------------------------------------------------------------------------------
+
+
+def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    cause = from_words(words)
+    at = this.prepare.t_us
+    host = facts.host_of(_member(this))
+    if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
+        return Verdict(Cause.METADATA, f"joined again: {_what_changed(facts, at, words)}")
+    if host is not None and (again := _after_fault(facts, host, at)) is not None:
+        return again
+    if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
+        return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
+    said = f": {words}" if words else ""
+    leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"
+    fallback = Cause.LEADER_REJOIN if leads else Cause.METADATA
+    return Verdict(cause or fallback, f"joined again{said}")
+
+
+def _metadata_before(facts: Facts, at: int) -> bool:
+    return any(at - 5_000_000 <= change.t_us <= at for change in facts.metadata)
+
+
+def _what_changed(facts: Facts, at: int, words: str | None) -> str:
+    change = next((c for c in reversed(facts.metadata) if c.t_us <= at), None)
+    if change is None or (words and "subscription" in words):
+        return words or "its subscription changed"
+    payload = change.payload or {}
+    if not payload.get("before"):
+        return f"topic {change.topic} appeared at {clock(change.t_us)}"
+    return f"{change.topic} went from {payload['before']} to {payload.get('partitions')} partitions"
+
+
+def _judge_static(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, "came back as the same static member, with other metadata")
+
+
+def _loop(group: GroupFacts, index: int, verdict: Verdict, before: Blame | None) -> Verdict:
+    """Metadata said to have changed, three times running, is a loop rather than news."""
+    codes = [str((r.prepare.payload or {}).get("cause_code")) for r in group.rounds[max(0, index - 2) : index + 1]]
+    if codes == ["LEADER_REJOIN"] * 3 and verdict.cause is Cause.METADATA and before and before.why == verdict.why:
+        return Verdict(Cause.LEADER_REJOIN, verdict.why)
+    return verdict
+
+
+JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
+    "ADD_MEMBER": _judge_join,
+    "LEAVE_GROUP": _judge_leave,
+    "HEARTBEAT_EXPIRED": _judge_expiry,
+    "SYNC_EXPIRED": _judge_sync,
+    "LEADER_REJOIN": _judge_rejoin,
+    "UPDATE_META": _judge_rejoin,
+    "REJOIN_MID": _judge_rejoin,
+    "STATIC_META": _judge_static,
+}

@@ -1,0 +1,95 @@
+"""The closed list of causes: every generation has exactly one of these names, so that they can be counted.
+
+The coordinator knows only how it noticed (a member was added, a heartbeat failed to come); the list below says what a
+person would call it. `SINGLE` maps what the coordinator noticed to a cause where that alone decides it; the rest is
+worked out from the trace in `blame.py`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """Why a generation began. The value is what reports print."""
+
+    FIRST_START = "first start"
+    DEPLOY_JOIN = "deploy-join"
+    DEPLOY_LEAVE = "deploy-leave"
+    SESSION_CRASH = "session-expiry (crash)"
+    SESSION_PAUSE = "session-expiry (pause)"
+    SESSION_STALL = "session-expiry (coordinator stall)"
+    SESSION_NETWORK = "session-expiry (network)"
+    SESSION_SILENT = "session-expiry"
+    POLL_LIMIT = "poll-limit"
+    LEADER_REJOIN = "leader-rejoin loop"
+    METADATA = "metadata change"
+    SUBSCRIPTION_MIX = "subscription mix"
+    TIMEOUT_INVERSION = "timeout inversion"
+    CALLBACK = "callback blocks join"
+    ASSIGNOR = "assignor too slow"
+    STATIC_FENCE = "static fence"
+    COORDINATOR_MOVE = "coordinator move"
+    PROTOCOL = "protocol mismatch"
+    OFFSET_EXPIRY = "offset expiry"
+    PENDING = "pending member"
+
+    @property
+    def meaning(self) -> str:
+        """One sentence for people who meet the name for the first time."""
+        return MEANING[self]
+
+    @property
+    def is_session(self) -> bool:
+        """Whether the coordinator waited for heartbeats in vain."""
+        return self.value.startswith("session-expiry")
+
+
+MEANING: dict[Cause, str] = {
+    Cause.FIRST_START: "the group forms: its first members join an empty group",
+    Cause.DEPLOY_JOIN: "a process joined: a start, a scale-up, or the new half of a restart",
+    Cause.DEPLOY_LEAVE: "a process left in an orderly way: a stop, a scale-down, or the old half of a restart",
+    Cause.SESSION_CRASH: "a process died or stopped without leaving; the coordinator noticed when its session ended",
+    Cause.SESSION_PAUSE: "a process stood still (GC, swap, a busy poll thread) for longer than its session",
+    Cause.SESSION_STALL: "the coordinator itself stood still and then found sessions overdue; the members are innocent",
+    Cause.SESSION_NETWORK: "heartbeats were lost on the way for longer than the session",
+    Cause.SESSION_SILENT: "heartbeats stopped coming, and the trace does not say why",
+    Cause.POLL_LIMIT: "max.poll.interval.ms ran out between two calls of poll(), so the client left by itself",
+    Cause.LEADER_REJOIN: "the leader joined again without a change of membership or metadata",
+    Cause.METADATA: "a topic appeared or went, its partition count changed, or a subscription did",
+    Cause.SUBSCRIPTION_MIX: "members of one group subscribe to different topics",
+    Cause.TIMEOUT_INVERSION: "a client's timeout is shorter than the time the coordinator holds its request",
+    Cause.CALLBACK: "a rebalance callback kept a member from joining in time",
+    Cause.ASSIGNOR: "the leader computed the assignment for longer than the group waits",
+    Cause.STATIC_FENCE: "two processes used one group.instance.id",
+    Cause.COORDINATOR_MOVE: "the group moved to another broker, or was loaded afresh",
+    Cause.PROTOCOL: "the members have no assignor in common, or a static member came back with another one",
+    Cause.OFFSET_EXPIRY: "committed offsets were deleted by retention",
+    Cause.PENDING: "a member was given its id and never came back with it",
+}
+
+# What the coordinator noticed (cause codes of the log-formats reference, section 2) → cause, where that decides it.
+SINGLE: dict[str, Cause] = {
+    "STATIC_PROTOCOL": Cause.PROTOCOL,
+    "STORE_ERROR": Cause.COORDINATOR_MOVE,
+    "OVER_CAPACITY": Cause.COORDINATOR_MOVE,
+}
+
+# Clients' own words (KIP-800 and the Java client's log) → cause. Matched as a substring, first hit wins.
+CLIENT_WORDS: tuple[tuple[str, Cause], ...] = (
+    ("poll timeout has expired", Cause.POLL_LIMIT),
+    ("cached metadata has changed", Cause.METADATA),
+    ("subscription has changed", Cause.METADATA),
+    ("unsubscribed from all topics", Cause.DEPLOY_LEAVE),
+    ("being closed", Cause.DEPLOY_LEAVE),
+    ("enforced by user", Cause.LEADER_REJOIN),
+    ("NotCoordinator", Cause.COORDINATOR_MOVE),
+)
+
+# A cooperative member that gave partitions up joins again at once: the second half of the rebalance before it.
+FOLLOW_UP_WORDS = "need to revoke partitions"
+
+
+def from_words(words: str | None) -> Cause | None:
+    """The cause a client's own words give away; None when they say nothing."""
+    return next((cause for part, cause in CLIENT_WORDS if words and part in words), None)

@@ -1,0 +1,138 @@
+"""What the trace says, sorted by whom it concerns: one pass over the events, no judgement yet.
+
+`HostFacts` is one process (its lives, pauses, callbacks, states), `Round` one rebalance of a group as the coordinator
+saw it, `Facts` all of them. `gather.py` fills them in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from attrs import Factory, define
+
+from groupsim.eventloop.events import TraceEvent
+
+
+@define
+class Stretch:
+    """Something with a begin and perhaps an end."""
+
+    began_us: int
+    ended_us: int | None = None
+    what: str = ""
+
+    def overlaps(self, begin_us: int, end_us: int) -> bool:
+        """Whether any part of it lies in [begin, end]."""
+        return self.began_us <= end_us and (self.ended_us is None or self.ended_us >= begin_us)
+
+
+@define
+class HostFacts:
+    """One process."""
+
+    name: str
+    group: str | None = None
+    client_id: str | None = None
+    profile: str | None = None
+    started: list[int] = Factory(list)
+    ended: list[Stretch] = Factory(list)  # began_us alone counts; what: stopped, crashed, failed
+    pauses: list[Stretch] = Factory(list)
+    callbacks: list[Stretch] = Factory(list)
+    handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
+    states: list[tuple[int, str]] = Factory(list)
+    signals: list[TraceEvent] = Factory(list)  # poll.expired, rejoin.requested, request.failed, coordinator.lost …
+    members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
+    failure: str | None = None
+    heartbeats: int = 0
+
+    def end_between(self, begin_us: int, end_us: int) -> Stretch | None:
+        """The last end of a life in (begin, end]."""
+        return next((e for e in reversed(self.ended) if begin_us < e.began_us <= end_us), None)
+
+    def signal(self, kind: str, begin_us: int, end_us: int) -> TraceEvent | None:
+        """The last signal of that kind in [begin, end]."""
+        return next((s for s in reversed(self.signals) if s.kind == kind and begin_us <= s.t_us <= end_us), None)
+
+
+@define
+class Round:
+    """One rebalance as the coordinator saw it."""
+
+    group: str
+    old: int  # the generation it abandons
+    prepare: TraceEvent
+    known: dict[str, int]  # members at its begin → when they were added
+    arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round
+    removed: list[TraceEvent] = Factory(list)
+    pending: list[TraceEvent] = Factory(list)
+    completing: TraceEvent | None = None
+    leader: str | None = None
+    stable: TraceEvent | None = None
+    ended: TraceEvent | None = None  # whatever ended it
+    present: tuple[str, ...] = ()  # members when it completed
+    began_by: TraceEvent | None = None  # the removal or addition that came with it
+
+
+@define
+class GroupFacts:
+    """One group: its members now, and its rounds."""
+
+    name: str
+    members: dict[str, int] = Factory(dict)
+    recent: dict[str, int] = Factory(dict)  # joins by member, for those that come just before the state changes
+    last_change: TraceEvent | None = None
+    rounds: list[Round] = Factory(list)
+    removals: list[TraceEvent] = Factory(list)
+    loaded: list[int] = Factory(list)
+
+    @property
+    def open(self) -> Round | None:
+        """The round that has not ended."""
+        return self.rounds[-1] if self.rounds and self.rounds[-1].ended is None else None
+
+
+@define
+class Facts:
+    """Everything the story is made from."""
+
+    scenario: str = ""
+    seed: int | None = None
+    end_us: int = 0
+    hosts: dict[str, HostFacts] = Factory(dict)
+    groups: dict[str, GroupFacts] = Factory(dict)
+    process: dict[str, str] = Factory(dict)  # member id → host
+    session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
+    topics: dict[str, tuple[str, ...]] = Factory(dict)  # member id → what it subscribes to, where known
+    by_seq: dict[int, TraceEvent] = Factory(dict)
+    actions: list[TraceEvent] = Factory(list)
+    faults: dict[int, Stretch] = Factory(dict)
+    fault_events: list[TraceEvent] = Factory(list)
+    metadata: list[TraceEvent] = Factory(list)
+    notes: list[TraceEvent] = Factory(list)
+    ownership: list[TraceEvent] = Factory(list)
+    delivery: list[TraceEvent] = Factory(list)
+    commits_failed: list[TraceEvent] = Factory(list)
+
+    def host(self, name: str) -> HostFacts:
+        """The facts of a host, made on first use."""
+        return self.hosts.setdefault(name, HostFacts(name))
+
+    def host_of(self, member: str | None) -> HostFacts | None:
+        """The process behind a member id; None for a stranger."""
+        name = self.process.get(member or "")
+        return self.hosts.get(name) if name else None
+
+    def behind(self, event: TraceEvent | None, *kinds: str) -> TraceEvent | None:
+        """The nearest event of one of `kinds` among those that brought `event` about."""
+        seen = 0
+        while event is not None and seen < 200:
+            if event.kind in kinds:
+                return event
+            event, seen = self.by_seq.get(event.cause), seen + 1
+        return None
+
+
+def latest(moments: list[int], at_us: int) -> int | None:
+    """The last of these (sorted) moments that is not after `at_us`."""
+    index = bisect_right(moments, at_us)
+    return moments[index - 1] if index else None

@@ -1,0 +1,313 @@
+"""One pass over the trace: every event goes to the few readers that care for its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+
+Reader = Callable[[Facts, TraceEvent], None]
+
+
+def gather(events: Iterable[TraceEvent]) -> Facts:
+    """Sort the events of one trace into facts."""
+    facts = Facts()
+    for event in events:
+        facts.by_seq[event.seq] = event
+        facts.end_us = max(facts.end_us, event.t_us)
+        reader = READERS.get(event.kind)
+        if reader is not None:
+            reader(facts, event)
+    return facts
+
+
+# --- the run -------------------------------------------------------------------------------------------------------
+
+
+def _run_started(facts: Facts, event: TraceEvent) -> None:
+    payload = event.payload or {}
+    facts.scenario = str(payload.get("scenario", ""))
+    facts.seed = payload.get("seed")
+
+
+def _run_ended(facts: Facts, event: TraceEvent) -> None:
+    for host, count in (event.payload or {}).get("heartbeats", {}).items():
+        facts.host(host).heartbeats = count
+
+
+def _action(facts: Facts, event: TraceEvent) -> None:
+    facts.actions.append(event)
+
+
+def _fault_begun(facts: Facts, event: TraceEvent) -> None:
+    facts.fault_events.append(event)
+    facts.faults[event.span or event.seq] = Stretch(event.t_us, None, event.reason or "a fault")
+
+
+def _fault_ended(facts: Facts, event: TraceEvent) -> None:
+    fault = facts.faults.get(event.span or 0)
+    if fault is not None:
+        fault.ended_us = event.t_us
+
+
+def _metadata(facts: Facts, event: TraceEvent) -> None:
+    facts.metadata.append(event)
+
+
+def _note(facts: Facts, event: TraceEvent) -> None:
+    facts.notes.append(event)
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _started(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    payload = event.payload or {}
+    host.group = event.group or host.group
+    host.client_id = payload.get("client_id") or host.client_id
+    host.profile = payload.get("profile") or host.profile
+    host.started.append(event.t_us)
+
+
+def _ended(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    host.ended.append(Stretch(event.t_us, event.t_us, event.kind.value.removeprefix("process.")))
+    for stretches in (host.pauses, host.callbacks, host.handling):
+        if stretches and stretches[-1].ended_us is None:
+            stretches[-1].ended_us = event.t_us
+    if event.kind is Kind.PROCESS_FAILED:
+        host.failure = event.error or event.reason
+        facts.notes.append(event)
+    facts.ownership.append(event)
+
+
+def _paused(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").pauses.append(Stretch(event.t_us))
+    facts.ownership.append(event)
+
+
+def _resumed(facts: Facts, event: TraceEvent) -> None:
+    pauses = facts.host(event.host or "?").pauses
+    if pauses and pauses[-1].ended_us is None:
+        pauses[-1].ended_us = event.t_us
+
+
+def _callback_begun(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").callbacks.append(Stretch(event.t_us, None, event.reason or ""))
+
+
+def _callback_ended(facts: Facts, event: TraceEvent) -> None:
+    callbacks = facts.host(event.host or "?").callbacks
+    if callbacks and callbacks[-1].ended_us is None:
+        callbacks[-1].ended_us = event.t_us
+
+
+def _client_state(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    host.states.append((event.t_us, event.to or "UNJOINED"))
+    _learn(facts, event)
+
+
+def _signal(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").signals.append(event)
+    _learn(facts, event)
+
+
+def _learn(facts: Facts, event: TraceEvent) -> None:
+    """A client's own event that names its member id tells whose id that is."""
+    if event.host and event.member and facts.process.get(event.member) != event.host:
+        facts.process[event.member] = event.host
+        facts.host(event.host).members.append((event.t_us, event.member))
+
+
+def _owned(facts: Facts, event: TraceEvent) -> None:
+    facts.ownership.append(event)
+    _learn(facts, event)
+
+
+def _delivered(facts: Facts, event: TraceEvent) -> None:
+    facts.delivery.append(event)
+    handling = facts.host(event.host or "?").handling
+    if not handling or handling[-1].ended_us is not None:
+        handling.append(Stretch(event.t_us))
+
+
+def _processed(facts: Facts, event: TraceEvent) -> None:
+    facts.ownership.append(event)
+    handling = facts.host(event.host or "?").handling
+    if handling and handling[-1].ended_us is None:
+        handling[-1].ended_us = event.t_us
+
+
+def _commit_failed(facts: Facts, event: TraceEvent) -> None:
+    facts.commits_failed.append(event)
+
+
+# --- the coordinator -----------------------------------------------------------------------------------------------
+
+
+def _group(facts: Facts, event: TraceEvent) -> GroupFacts:
+    return facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
+
+
+def _state(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    current = group.open
+    if event.to == "PreparingRebalance":
+        _begin_round(group, event)
+    elif current is None:
+        return
+    elif event.to == "CompletingRebalance":
+        current.completing = event
+        current.leader = (event.payload or {}).get("leader") or current.leader
+        current.present = tuple(group.members)
+    elif event.to == "Stable":
+        current.stable = current.ended = event
+        current.leader = (event.payload or {}).get("leader") or current.leader
+    else:
+        current.ended = event
+
+
+def _begin_round(group: GroupFacts, event: TraceEvent) -> None:
+    if group.open is not None:
+        group.open.ended = event
+    recent = {member: at for member, at in group.recent.items() if at == event.t_us}
+    begun = Round(group.name, event.generation or 0, event, dict(group.members), recent)
+    change = group.last_change
+    if change is not None and change.t_us == event.t_us:
+        begun.began_by = change
+    group.rounds.append(begun)
+
+
+def _arrived(facts: Facts, event: TraceEvent) -> None:
+    if event.api != "JoinGroup" or not event.group or not event.member:
+        return
+    group = _group(facts, event)
+    group.recent[event.member] = event.t_us
+    current = group.open
+    if current is not None and current.completing is None:
+        current.arrivals[event.member] = event.t_us
+
+
+def _added(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    member, payload = event.member or "?", event.payload or {}
+    group.members[member] = event.t_us
+    group.recent[member] = event.t_us
+    group.last_change = event
+    _note_member(facts, member, payload, event)
+    current = group.open
+    if current is not None and current.completing is None:
+        current.arrivals[member] = event.t_us
+
+
+def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: TraceEvent) -> None:
+    """What the coordinator learns of a member with its first join: its session timeout, and whose it is."""
+    if "session_timeout_ms" in values:
+        facts.session_us[member] = int(values["session_timeout_ms"]) * 1000
+    sender = facts.behind(event, Kind.REQUEST_RECEIVED, Kind.REQUEST_SENT)
+    host = None
+    if sender is not None:
+        host = sender.host if sender.kind is Kind.REQUEST_SENT else (sender.payload or {}).get("from")
+    for name in (host, values.get("client_host"), values.get("client_id")):
+        if isinstance(name, str) and name.lstrip("/") in facts.hosts:
+            facts.process.setdefault(member, name.lstrip("/"))
+            return
+
+
+def _updated(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    group.last_change = event
+    group.recent[event.member or "?"] = event.t_us
+
+
+def _replaced(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    old = (event.payload or {}).get("old")
+    group.members.pop(str(old), None)
+    group.members[event.member or "?"] = event.t_us
+    group.recent[event.member or "?"] = event.t_us
+    group.last_change = event
+    if old in facts.session_us:
+        facts.session_us[event.member or "?"] = facts.session_us[str(old)]
+    _note_member(facts, event.member or "?", event.payload or {}, event)
+
+
+def _removed(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    group.members.pop(event.member or "?", None)
+    group.removals.append(event)
+    group.last_change = event
+    current = group.open
+    if current is not None:
+        current.removed.append(event)
+        current.arrivals.pop(event.member or "?", None)
+
+
+def _pending(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    _note_member(facts, event.member or "?", event.payload or {}, event)
+    if group.open is not None:
+        group.open.pending.append(event)
+
+
+def _loaded(facts: Facts, event: TraceEvent) -> None:
+    _group(facts, event).loaded.append(event.t_us)
+
+
+def _unloaded(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    if group.open is not None:
+        group.open.ended = event
+
+
+READERS: dict[Kind, Reader] = {
+    Kind.RUN_STARTED: _run_started,
+    Kind.RUN_ENDED: _run_ended,
+    Kind.ACTION: _action,
+    Kind.FAULT_BEGUN: _fault_begun,
+    Kind.FAULT_ENDED: _fault_ended,
+    Kind.METADATA_CHANGED: _metadata,
+    Kind.PROCESS_STARTED: _started,
+    Kind.PROCESS_STOPPED: _ended,
+    Kind.PROCESS_CRASHED: _ended,
+    Kind.PROCESS_FAILED: _ended,
+    Kind.PROCESS_PAUSED: _paused,
+    Kind.PROCESS_RESUMED: _resumed,
+    Kind.REQUEST_SENT: _signal,
+    Kind.REQUEST_RECEIVED: _arrived,
+    Kind.REQUEST_PARKED: _arrived,
+    Kind.RESPONSE_RECEIVED: _signal,
+    Kind.REQUEST_FAILED: _signal,
+    Kind.GROUP_STATE: _state,
+    Kind.MEMBER_PENDING: _pending,
+    Kind.MEMBER_ADDED: _added,
+    Kind.MEMBER_UPDATED: _updated,
+    Kind.MEMBER_REPLACED: _replaced,
+    Kind.MEMBER_REMOVED: _removed,
+    Kind.MEMBER_FENCED: _note,
+    Kind.GROUP_LOADED: _loaded,
+    Kind.GROUP_UNLOADED: _unloaded,
+    Kind.OFFSET_EXPIRED: _note,
+    Kind.CLIENT_STATE: _client_state,
+    Kind.COORDINATOR_FOUND: _signal,
+    Kind.COORDINATOR_LOST: _signal,
+    Kind.REJOIN_REQUESTED: _signal,
+    Kind.GENERATION_RESET: _signal,
+    Kind.ASSIGNMENT_COMPUTED: _signal,
+    Kind.CALLBACK_BEGUN: _callback_begun,
+    Kind.CALLBACK_ENDED: _callback_ended,
+    Kind.PARTITION_OWNED: _owned,
+    Kind.PARTITION_RELEASED: _owned,
+    Kind.POSITION_SET: _owned,
+    Kind.RECORDS_DELIVERED: _delivered,
+    Kind.RECORDS_PROCESSED: _processed,
+    Kind.COMMIT_FAILED: _commit_failed,
+    Kind.POLL_EXPIRED: _signal,
+    Kind.SESSION_EXPIRED: _signal,
+    Kind.PLUGIN_ERROR: _note,
+    Kind.WARNING: _note,
+}

@@ -1,0 +1,90 @@
+"""The one line people quote: N rebalances, S seconds stopped, M partitions moved; who and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome
+from groupsim.scenarios.story.words import count, span, tenths
+
+HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody
+OFTEN = 3
+
+REMOVALS = {
+    "session-expired": "until its session ended",
+    "join-timeout": "until the rebalance timeout",
+    "pending-expired": "until its pending id expired",
+    "sync-timeout": "until the rebalance timeout",
+}
+
+
+def headline(groups: Sequence[GroupStory]) -> str:
+    """One sentence about the group that suffered most; the others are counted behind it."""
+    told = [group for group in groups if group.generations]
+    if not told:
+        return "no group formed"
+    worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances)))
+    sentence = of_group(worst)
+    others = [g for g in told if g is not worst and g.rebalances]
+    if others:
+        total = sum(len(g.rebalances) for g in others)
+        sentence += f" (and {count(total, 'rebalance')} of {', '.join(g.group for g in others[:3])}"
+        sentence += ", …)" if len(others) > 3 else ")"
+    return sentence
+
+
+def of_group(group: GroupStory) -> str:
+    """The sentence for one group."""
+    if not group.rebalances:
+        return _calm(group)
+    stopped = f"{tenths(group.stopped_us)} s stopped" if group.stopped_us else "nothing stopped"
+    facts = f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {stopped}, "
+    return facts + f"{count(group.moved, 'partition')} moved: {_reasons(group.rebalances)}"
+
+
+def _calm(group: GroupStory) -> str:
+    first = group.generations[0]
+    if group.formed_us is None:
+        return f"{group.group} never became stable: {_subject(first)}"
+    return f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(first.size, 'member')}"
+
+
+def _reasons(rebalances: Sequence[Generation]) -> str:
+    main = max(rebalances, key=lambda g: (g.stopped_us, g.duration_us))
+    told = clause(main)
+    often = Counter(g.cause for g in rebalances).most_common(2)
+    if len(rebalances) >= OFTEN:
+        told = f"{_often(often, len(rebalances))}; longest: {told}"
+    return told
+
+
+def _often(often: list[tuple[Cause, int]], total: int) -> str:
+    parts = [f"{number} × {cause.value}" for cause, number in often]
+    rest = total - sum(number for _, number in often)
+    return " + ".join(parts) + (f" + {rest} others" if rest else "")
+
+
+def clause(generation: Generation) -> str:
+    """Who and why, for one generation."""
+    held = generation.held_by
+    if held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2):
+        return _held(held, generation)
+    if generation.outcome is Outcome.OPEN:
+        return f"{_subject(generation)}; generation {generation.number} never became stable"
+    return _subject(generation)
+
+
+def _held(held: Late, generation: Generation) -> str:
+    aside = f" ({held.why})" if held.why else ""
+    name = f"{held.who.host}{aside} held generation {generation.number} open"
+    if held.came:
+        return f"{name} for {span(held.after_us)}"
+    return f"{name} {REMOVALS.get(held.removal or '', 'for ' + span(held.after_us))}"
+
+
+def _subject(generation: Generation) -> str:
+    if generation.culprit is None:
+        return f"{generation.cause.value}{': ' + generation.why if generation.why else ''}"
+    return f"{generation.culprit.host} {generation.why}"

@@ -1,0 +1,113 @@
+"""A lane per member process: what it was doing, stretch by stretch, as one sees it from outside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from groupsim.scenarios.story.delivery import Deliveries
+from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch, latest
+from groupsim.scenarios.story.model import Lane, Phase, PhaseSpan
+
+OF_STATE = {
+    "UNJOINED": Phase.OUTSIDE,
+    "PREPARING_REBALANCE": Phase.JOINING,
+    "COMPLETING_REBALANCE": Phase.SYNCING,
+    "STABLE": Phase.WORKING,
+}
+
+
+def lanes(facts: Facts, deliveries: Deliveries) -> tuple[Lane, ...]:
+    """One lane per process that started, in the order they did."""
+    failed = _failed_commits(facts)
+    members = [host for host in facts.hosts.values() if host.started]
+    return tuple(
+        Lane(
+            host.name,
+            host.group,
+            host.profile,
+            tuple(phases(host, evictions(facts, host), facts.end_us)),
+            host.heartbeats,
+            deliveries.duplicates_by_host[host.name],
+            tuple(sorted(failed.get(host.name, Counter()).items())),
+            host.failure,
+        )
+        for host in members
+    )
+
+
+def _failed_commits(facts: Facts) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for event in facts.commits_failed:
+        counts.setdefault(event.host or "?", Counter())[event.error or "?"] += 1
+    return counts
+
+
+def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
+    """Stretches in which the coordinator had removed the member and its process did not know."""
+    found = []
+    for group in facts.groups.values():
+        for removal in group.removals:
+            if removal.reason == "left" or facts.process.get(removal.member or "") != host.name:
+                continue
+            aware = next((t for t, state in host.states if t >= removal.t_us), facts.end_us)
+            found.append(Stretch(removal.t_us, aware))
+    return found
+
+
+def phases(host: HostFacts, evicted: list[Stretch], end_us: int) -> list[PhaseSpan]:
+    """The process's time, cut wherever its phase changes."""
+    cuts = {0, end_us, *host.started}
+    cuts.update(end.began_us for end in host.ended)
+    cuts.update(t for t, _ in host.states)
+    for stretch in (*host.pauses, *host.callbacks, *evicted):
+        cuts.add(stretch.began_us)
+        cuts.add(end_us if stretch.ended_us is None else stretch.ended_us)
+    moments = sorted(cut for cut in cuts if 0 <= cut <= end_us)
+    spans: list[PhaseSpan] = []
+    reader = _Reader(host, evicted)
+    for begin, end in pairwise(moments):
+        phase = reader.phase(begin)
+        if spans and spans[-1].phase is phase:
+            spans[-1] = PhaseSpan(phase, spans[-1].began_us, end)
+        else:
+            spans.append(PhaseSpan(phase, begin, end))
+    return spans
+
+
+class _Reader:
+    """Answers for growing moments; what covers a moment is decided from the strongest claim down."""
+
+    def __init__(self, host: HostFacts, evicted: list[Stretch]) -> None:
+        self.host = host
+        self.evicted = evicted
+        self.ends = [end.began_us for end in host.ended]
+
+    def phase(self, at_us: int) -> Phase:
+        started = latest(self.host.started, at_us)
+        if started is None:
+            return Phase.OUTSIDE
+        ended = latest(self.ends, at_us)
+        if ended is not None and ended >= started:
+            return self._after_end(ended)
+        for stretches, phase in (
+            (self.host.pauses, Phase.PAUSED),
+            (self.host.callbacks, Phase.CALLBACK),
+            (self.evicted, Phase.EVICTED),
+        ):
+            if any(covers(stretch, at_us) for stretch in stretches):
+                return phase
+        return self._state(started, at_us)
+
+    def _after_end(self, ended: int) -> Phase:
+        how = next(end.what for end in reversed(self.host.ended) if end.began_us == ended)
+        return Phase.OUTSIDE if how == "stopped" else Phase.DEAD
+
+    def _state(self, started: int, at_us: int) -> Phase:
+        state = next((s for t, s in reversed(self.host.states) if started <= t <= at_us), "UNJOINED")
+        return OF_STATE.get(state, Phase.OUTSIDE)
+
+
+def covers(stretch: Stretch, at_us: int) -> bool:
+    """Whether a stretch that begins at or before the moment still goes on."""
+    return stretch.began_us <= at_us and (stretch.ended_us is None or stretch.ended_us > at_us)

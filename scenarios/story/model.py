@@ -1,0 +1,224 @@
+"""The story as values. Times are microseconds of virtual time (`_us`); a process is named by its host."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import field, frozen
+
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.causes import Cause
+
+
+class Outcome(StrEnum):
+    """How a generation's rebalance ended."""
+
+    STABLE = "stable"
+    EMPTY = "empty"  # nobody was left
+    ABANDONED = "abandoned"  # another rebalance began before it was stable
+    LOST = "lost"  # the coordinator went away with it
+    OPEN = "open"  # still going when the trace ends
+
+
+class Phase(StrEnum):
+    """What a member's process was doing, as one sees it from outside."""
+
+    OUTSIDE = "outside"
+    JOINING = "joining"
+    SYNCING = "syncing"
+    WORKING = "working"
+    CALLBACK = "in callback"
+    EVICTED = "evicted"  # removed by the coordinator and not yet aware of it
+    PAUSED = "paused"
+    DEAD = "dead"
+
+
+@frozen
+class Who:
+    """A member as people name it: its process, with the member id it had at the time."""
+
+    host: str
+    member: str | None = None
+
+
+@frozen
+class Late:
+    """Somebody a rebalance waited for: the last to join, or one who never came."""
+
+    who: Who
+    after_us: int  # from the begin of the rebalance to the join, or to the removal
+    came: bool
+    removal: str | None = None  # why it was removed: session-expired, join-timeout, pending-expired …
+    cause: Cause | None = None  # what kept it, from the closed list, when the trace tells
+    why: str = ""  # a clause: "crashed at 0:31.000"
+
+
+@frozen
+class Move:
+    """A partition that another process owns now; `back`: it returned to the process it had come from."""
+
+    partition: TopicPartition
+    origin: str
+    target: str
+    back: bool = False
+
+
+@frozen
+class Generation:
+    """One rebalance of one group, from PreparingRebalance to its end."""
+
+    group: str
+    number: int  # the generation it led to, or would have
+    cause: Cause
+    culprit: Who | None
+    why: str  # a clause with the culprit as its subject: "left (rolling restart)"
+    follow_up: bool  # the second half of a cooperative rebalance
+    began_us: int
+    completing_us: int | None
+    stable_us: int | None
+    ended_us: int  # the end of the rebalance, or of the trace
+    outcome: Outcome
+    late: Late | None
+    absent: tuple[Late, ...]
+    members: tuple[Who, ...]
+    size: int  # members in the generation, also when they are not listed
+    leader: Who | None
+    protocol: str | None
+    moves: tuple[Move, ...] = ()
+    stopped_us: int = 0  # time in which at least one partition stood still because of it
+
+    @property
+    def duration_us(self) -> int:
+        """From the begin of the rebalance to a stable group, or to whatever ended it."""
+        return self.ended_us - self.began_us
+
+    @property
+    def held_by(self) -> Late | None:
+        """Whoever held it open: the one who never came, else the last to join."""
+        return max(self.absent, key=lambda one: one.after_us, default=self.late)
+
+
+@frozen
+class Span:
+    """One process owning one partition. `fetchable_us`: from then on it could fetch."""
+
+    partition: TopicPartition
+    host: str
+    member: str | None
+    generation: int | None
+    owned_us: int
+    fetchable_us: int | None
+    released_us: int | None
+    release: str | None
+    processed: tuple[int, ...] = field(repr=False, default=())  # when its handler finished records
+
+
+@frozen
+class Standstill:
+    """A partition between two owners: nobody processed it from `began_us` to `ended_us`.
+
+    `basis` says what the begin is: "processed" (the last record handled under the old owner) or, without traffic,
+    "released", "crashed" or "paused". `ended_us` is the instant from which the new owner could fetch; `open` when there
+    was none.
+    """
+
+    partition: TopicPartition
+    origin: str
+    target: str | None
+    generation: int | None
+    began_us: int
+    ended_us: int
+    basis: str
+    open: bool = False
+
+    @property
+    def length_us(self) -> int:
+        """How long nobody processed the partition."""
+        return self.ended_us - self.began_us
+
+
+@frozen
+class Overlap:
+    """Two processes worked on one partition: the old one after the new one could fetch (a zombie window)."""
+
+    partition: TopicPartition
+    zombie: str
+    owner: str
+    began_us: int
+    ended_us: int
+
+
+@frozen
+class PhaseSpan:
+    """A stretch of a member's lane."""
+
+    phase: Phase
+    began_us: int
+    ended_us: int
+
+
+@frozen
+class Lane:
+    """One member process from begin to end."""
+
+    host: str
+    group: str | None
+    profile: str | None
+    phases: tuple[PhaseSpan, ...]
+    heartbeats: int = 0  # quiet ones, counted rather than listed
+    duplicates: int = 0  # records it was given that somebody had been given before
+    commits_failed: tuple[tuple[str, int], ...] = ()
+    failed: str | None = None  # the fatal error that ended it
+
+
+@frozen
+class GroupStory:
+    """One group: its generations, and what happened to its partitions."""
+
+    group: str
+    formed_us: int | None  # from its first join to its first stable generation
+    generations: tuple[Generation, ...]
+    spans: tuple[Span, ...]
+    standstills: tuple[Standstill, ...]
+    overlaps: tuple[Overlap, ...]
+    stopped_us: int  # time in which at least one partition stood still
+    partition_stop_us: int  # the same, summed over partitions
+    worst: tuple[TopicPartition, int] | None  # the partition that stood still longest, in all
+    delivered: int
+    duplicates: int
+    commits_failed: tuple[tuple[str, int], ...]
+
+    @property
+    def rebalances(self) -> tuple[Generation, ...]:
+        """The generations after the group had formed: what people count."""
+        return tuple(g for g in self.generations if g.cause is not Cause.FIRST_START)
+
+    @property
+    def moved(self) -> int:
+        """How often a partition changed its process."""
+        return sum(len(g.moves) for g in self.generations)
+
+
+@frozen
+class Doing:
+    """An action or fault of the scenario, in words."""
+
+    t_us: int
+    what: str
+    host: str | None = None
+    until_us: int | None = None
+
+
+@frozen
+class Story:
+    """What happened in a run."""
+
+    scenario: str
+    seed: int | None
+    end_us: int
+    groups: tuple[GroupStory, ...]
+    lanes: tuple[Lane, ...]
+    actions: tuple[Doing, ...]
+    faults: tuple[Doing, ...]
+    notes: tuple[Doing, ...]  # warnings, offsets that expired, plug-ins that failed, fencings
+    headline: str

@@ -1,0 +1,213 @@
+"""Who owned which partition when, and how long each stood still between two owners.
+
+A partition stands still from the last record that was processed under the old owner to the moment from which the new
+owner can fetch. "Under the old owner" ends where the new one begins, even if the old one does not know yet: what a
+zombie goes on processing is an overlap, not a standstill. Without records the begin is the release, the crash, or the
+pause that silenced the owner; the same when nothing was waiting for the new owner (its first records came long after
+it could fetch them), because then it was the traffic that paused, not the partition.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
+
+from attrs import Factory, define
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
+
+BACKLOG_US = 1_000_000  # records that come within this of the first possible fetch had been waiting
+ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
+
+
+@define
+class Holding:
+    """A span while it is being read."""
+
+    partition: TopicPartition
+    group: str
+    host: str
+    member: str | None
+    generation: int | None
+    owned_us: int
+    fetchable_us: int | None = None
+    released_us: int | None = None
+    release: str | None = None
+    silenced_us: int | None = None  # the pause it may never have come back from
+    first_record_us: int | None = None
+    processed: list[int] = Factory(list)
+
+    def processed_before(self, at_us: int) -> int | None:
+        """When the last record was processed, not after `at_us`."""
+        index = bisect_right(self.processed, at_us)
+        return self.processed[index - 1] if index else None
+
+    def silent_from(self, at_us: int) -> tuple[int, str]:
+        """When it fell silent, and how, if no record tells: pause, crash or release, else `at_us` itself."""
+        if self.silenced_us is not None and (self.processed_before(at_us) or 0) <= self.silenced_us:
+            return self.silenced_us, "paused"
+        if self.released_us is not None and self.released_us <= at_us:
+            return self.released_us, "crashed" if self.release == "crashed" else "released"
+        return at_us, "released"
+
+    def frozen(self) -> Span:
+        """The span as a value."""
+        return Span(
+            self.partition,
+            self.host,
+            self.member,
+            self.generation,
+            self.owned_us,
+            self.fetchable_us,
+            self.released_us,
+            self.release,
+            tuple(self.processed),
+        )
+
+
+Key = tuple[str, TopicPartition]
+
+
+def holdings(facts: Facts) -> dict[Key, list[Holding]]:
+    """All spans by group and partition, in the order they began."""
+    spans: dict[Key, list[Holding]] = {}
+    current: dict[tuple[str, TopicPartition], Holding] = {}  # by host and partition
+    for event in facts.ownership:
+        if event.topic is None or event.partition is None:
+            _whole_process(current, event)
+            continue
+        at = (event.host or "?", TopicPartition(event.topic, event.partition))
+        if event.kind is Kind.PARTITION_OWNED:
+            _own(facts, spans, current, at, event)
+        elif at in current:
+            _continue(current, at, event)
+    for event in facts.delivery:
+        _first_record(spans, facts, event)
+    return spans
+
+
+def _own(
+    facts: Facts,
+    spans: dict[Key, list[Holding]],
+    current: dict[tuple[str, TopicPartition], Holding],
+    at: tuple[str, TopicPartition],
+    event: TraceEvent,
+) -> None:
+    if at in current:  # told again what it has: the same span goes on
+        return
+    group = event.group or facts.host(at[0]).group or "?"
+    holding = Holding(at[1], group, at[0], event.member, event.generation, event.t_us)
+    current[at] = holding
+    spans.setdefault((group, at[1]), []).append(holding)
+
+
+def _continue(
+    current: dict[tuple[str, TopicPartition], Holding], at: tuple[str, TopicPartition], event: TraceEvent
+) -> None:
+    holding = current[at]
+    if event.kind is Kind.POSITION_SET:
+        if holding.fetchable_us is None:
+            holding.fetchable_us = event.t_us
+    elif event.kind is Kind.RECORDS_PROCESSED:
+        holding.processed.append(event.t_us)
+    elif event.kind is Kind.PARTITION_RELEASED:
+        holding.released_us, holding.release = event.t_us, event.reason
+        del current[at]
+
+
+def _whole_process(current: dict[tuple[str, TopicPartition], Holding], event: TraceEvent) -> None:
+    """A pause silences, an end releases, all that the process holds."""
+    for at in [at for at in current if at[0] == event.host]:
+        if event.kind is Kind.PROCESS_PAUSED:
+            current[at].silenced_us = event.t_us
+        elif event.kind in ENDS:
+            current[at].released_us, current[at].release = event.t_us, ENDS[event.kind]
+            del current[at]
+
+
+def _first_record(spans: dict[Key, list[Holding]], facts: Facts, event: TraceEvent) -> None:
+    host = event.host or "?"
+    group = event.group or facts.host(host).group or "?"
+    for holding in reversed(spans.get((group, TopicPartition(event.topic or "", event.partition or 0)), ())):
+        if holding.host == host and holding.owned_us <= event.t_us:
+            if holding.first_record_us is None:
+                holding.first_record_us = event.t_us
+            return
+
+
+def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
+    """The times one partition stood still, from its spans in order."""
+    found: list[Standstill] = []
+    worked: Holding | None = None  # the last owner that could fetch
+    for holding in spans:
+        if holding.fetchable_us is None:
+            continue
+        if worked is not None:
+            found.append(_between(worked, holding))
+        worked = holding
+    if worked is not None and worked.released_us is not None and not _at_the_end(worked, end_us):
+        begun, basis = _silence(worked, end_us, waiting=True)
+        found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, open=True))
+    return [one for one in found if one.length_us > 0]
+
+
+def _at_the_end(holding: Holding, end_us: int) -> bool:
+    """An orderly end at the very end of the trace leaves nothing standing."""
+    return holding.release == "closed" and (holding.released_us or 0) >= end_us
+
+
+def _between(old: Holding, new: Holding) -> Standstill:
+    fetchable = new.fetchable_us or new.owned_us
+    waiting = new.first_record_us is None or new.first_record_us - fetchable <= BACKLOG_US
+    begun, basis = _silence(old, fetchable, waiting)
+    return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis)
+
+
+def _silence(old: Holding, until_us: int, waiting: bool) -> tuple[int, str]:
+    processed = old.processed_before(until_us)
+    if processed is not None and waiting:
+        return processed, "processed"
+    return old.silent_from(until_us)
+
+
+def overlaps(spans: list[Holding]) -> list[Overlap]:
+    """Where an old owner went on processing after the new one could fetch."""
+    found = []
+    for old, new in pairwise(spans):
+        if old.host == new.host or new.fetchable_us is None or not old.processed:
+            continue
+        if old.processed[-1] > new.fetchable_us:
+            found.append(Overlap(old.partition, old.host, new.host, new.fetchable_us, old.processed[-1]))
+    return found
+
+
+def moves(spans: list[Holding]) -> list[tuple[int | None, int, Move]]:
+    """Changes of process of one partition: generation, instant, move."""
+    found: list[tuple[int | None, int, Move]] = []
+    for index in range(1, len(spans)):
+        old, new = spans[index - 1], spans[index]
+        if old.host == new.host:
+            continue
+        back = index >= 2 and _came_from(spans, index - 1) == new.host
+        found.append((new.generation, new.owned_us, Move(new.partition, old.host, new.host, back)))
+    return found
+
+
+def _came_from(spans: list[Holding], index: int) -> str | None:
+    """The process that had the partition before the owner at `index`."""
+    owner = spans[index].host
+    return next((spans[i].host for i in range(index - 1, -1, -1) if spans[i].host != owner), None)
+
+
+def union_us(stretches: Iterable[tuple[int, int]]) -> int:
+    """Length of the union of [begin, end) stretches."""
+    total, reached = 0, -1
+    for begin, end in sorted(stretches):
+        begin = max(begin, reached)
+        if end > begin:
+            total, reached = total + end - begin, end
+    return total

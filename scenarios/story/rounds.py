@@ -1,0 +1,124 @@
+"""From the coordinator's rounds to generations: the times, who was late, who never came, how it ended."""
+
+from __future__ import annotations
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.blame import Blame, blame, who
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
+from groupsim.scenarios.story.model import Generation, Late, Outcome, Who
+from groupsim.scenarios.story.silence import Verdict, why_expired, why_late
+
+TRIVIAL_US = 1_000  # the last of several joins within a millisecond was not late
+
+
+def generations(facts: Facts, group: GroupFacts) -> list[Generation]:
+    """All generations of a group, in order."""
+    told: list[Generation] = []
+    before: Blame | None = None
+    for index, this in enumerate(group.rounds):
+        before = blame(facts, group, index, before)
+        told.append(_tell(facts, this, before))
+    return told
+
+
+def _tell(facts: Facts, this: Round, found: Blame) -> Generation:
+    completing = this.completing
+    payload = (completing.payload if completing else None) or {}
+    present = _present(this, payload)
+    return Generation(
+        group=this.group,
+        number=_number(this),
+        cause=found.cause,
+        culprit=found.culprit,
+        why=found.why,
+        follow_up=found.follow_up,
+        began_us=this.prepare.t_us,
+        completing_us=completing.t_us if completing else None,
+        stable_us=this.stable.t_us if this.stable else None,
+        ended_us=this.ended.t_us if this.ended else facts.end_us,
+        outcome=_outcome(this),
+        late=_late(facts, this, found),
+        absent=tuple(_absent(facts, this)),
+        members=tuple(_who(facts, member) for member in present),
+        size=payload["members"] if isinstance(payload.get("members"), int) else len(present),
+        leader=who(facts, this.leader),
+        protocol=payload.get("protocol"),
+    )
+
+
+def _who(facts: Facts, member: str) -> Who:
+    return who(facts, member) or Who(member)
+
+
+def _present(this: Round, payload: dict[str, object] | object) -> tuple[str, ...]:
+    listed = payload.get("members") if isinstance(payload, dict) else None
+    if isinstance(listed, list | tuple):
+        return tuple(str(member) for member in listed)
+    return this.present
+
+
+def _number(this: Round) -> int:
+    for event in (this.completing, this.stable):
+        if event is not None and event.generation is not None:
+            return event.generation
+    return this.old + 1
+
+
+def _outcome(this: Round) -> Outcome:
+    ended = this.ended
+    if ended is None:
+        return Outcome.OPEN
+    if ended is this.stable:
+        return Outcome.STABLE
+    if ended.kind is Kind.GROUP_UNLOADED or ended.to == "Dead":
+        return Outcome.LOST
+    return Outcome.EMPTY if ended.to == "Empty" else Outcome.ABANDONED
+
+
+def _until(facts: Facts, this: Round) -> int:
+    last = this.completing or this.ended
+    return last.t_us if last else facts.end_us
+
+
+def _late(facts: Facts, this: Round, found: Blame) -> Late | None:
+    """The last of the members it waited for, not counting whoever began it nor newcomers."""
+    begin = this.prepare.t_us
+    awaited = {m: t for m, t in this.arrivals.items() if m in this.known or found.cause is not Cause.FIRST_START}
+    if not awaited or found.cause is Cause.FIRST_START:
+        return None
+    member, at = max(awaited.items(), key=lambda item: (item[1], item[0] in this.known))
+    if at - begin < TRIVIAL_US:
+        return None
+    verdict = why_late(facts, member, begin, at)
+    return Late(_who(facts, member), at - begin, True, None, verdict.cause, verdict.why)
+
+
+def _absent(facts: Facts, this: Round) -> list[Late]:
+    """Members removed while it was open, other than those who left in an orderly way."""
+    begin, until = this.prepare.t_us, _until(facts, this)
+    missing = []
+    for removal in this.removed:
+        if removal.reason in ("left", "admin", "fenced") or not begin < removal.t_us <= until:
+            continue
+        verdict = _why_absent(facts, this, removal)
+        missing.append(
+            Late(
+                _who(facts, removal.member or "?"),
+                removal.t_us - begin,
+                False,
+                removal.reason,
+                verdict.cause,
+                verdict.why,
+            )
+        )
+    return missing
+
+
+def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:
+    if removal.reason == "session-expired":
+        return why_expired(facts, removal)
+    if removal.reason == "pending-expired":
+        return Verdict(Cause.PENDING, "was given an id and never came back with it")
+    verdict = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us)
+    return verdict if verdict.why else Verdict(verdict.cause, "did not join within the rebalance timeout")

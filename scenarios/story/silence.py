@@ -1,0 +1,154 @@
+"""Why a member fell silent or came late: what its process, the coordinator and the network were doing meanwhile."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
+from groupsim.scenarios.story.words import clock, span
+
+DEFAULT_SESSION_US = 45_000_000
+TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
+NOTICEABLE_US = 200_000
+STALLING_WORDS = ("stall", "freez", "paus")
+
+
+@frozen
+class Verdict:
+    """A cause and a clause that says it of the member."""
+
+    cause: Cause | None
+    why: str
+
+
+def first_seen(facts: Facts, member: str, host: HostFacts) -> int:
+    """When this member id appeared."""
+    return next((t for t, known in host.members if known == member), 0)
+
+
+def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
+    """Why a member's heartbeats stopped coming."""
+    member = removal.member or "?"
+    session = facts.session_us.get(member, DEFAULT_SESSION_US)
+    begin = removal.t_us - session - session // 10
+    host = facts.host_of(member)
+    if host is None:
+        return _around(facts, None, removal, begin) or Verdict(Cause.SESSION_SILENT, "was never heard of again")
+    return (
+        _dead(facts, host, member, removal.t_us)
+        or _paused(host, begin, removal.t_us)
+        or _around(facts, host, removal, begin)
+        or _busy(host, begin, removal.t_us)
+        or _lost_coordinator(host, begin, removal.t_us)
+        or Verdict(Cause.SESSION_SILENT, "sent no heartbeat for its whole session")
+    )
+
+
+def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | None:
+    end = host.end_between(first_seen(facts, member, host) - 1, at_us)
+    if end is None:
+        return None
+    word = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}[end.what]
+    return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}")
+
+
+def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    for pause in reversed(host.pauses):
+        if pause.overlaps(begin, end):
+            length = f"for {span(pause.ended_us - pause.began_us)}" if pause.ended_us else "and never went on"
+            return Verdict(Cause.SESSION_PAUSE, f"stood still at {clock(pause.began_us)} {length}")
+    return None
+
+
+def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: int) -> Verdict | None:
+    """The coordinator stood still, or the network failed."""
+    broker = facts.hosts.get(removal.host or "")
+    if broker is not None and any(p.overlaps(begin, removal.t_us) for p in broker.pauses):
+        return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
+    fault = _fault(facts, begin, removal.t_us)
+    if fault is not None:
+        stalled = any(word in fault.what.lower() for word in STALLING_WORDS) and "broker" in fault.what.lower()
+        cause = Cause.SESSION_STALL if stalled else Cause.SESSION_NETWORK
+        return Verdict(cause, f"was cut off at {clock(fault.began_us)} ({fault.what})")
+    if host is not None and _fell_together(facts, removal):
+        return Verdict(Cause.SESSION_STALL, "fell together with others that were alive")
+    return None
+
+
+def _fault(facts: Facts, begin: int, end: int) -> Stretch | None:
+    return next((f for f in reversed(facts.faults.values()) if f.overlaps(begin, end)), None)
+
+
+def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
+    return any(
+        other is not removal
+        and other.reason == "session-expired"
+        and other.group != removal.group
+        and abs(other.t_us - removal.t_us) <= TOGETHER_US
+        for group in facts.groups.values()
+        for other in group.removals
+    )
+
+
+def _busy(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    """Heartbeats that are sent only from poll() stop while a callback or the handler runs."""
+    middle = (begin + end) // 2
+    for stretches, what in ((host.callbacks, "callback"), (host.handling, "handler")):
+        busy = next((s for s in reversed(stretches) if s.began_us <= end and (s.ended_us or end) > middle), None)
+        if busy is not None:
+            return Verdict(Cause.SESSION_PAUSE, f"was busy in its {what} from {clock(busy.began_us)}")
+    return None
+
+
+def _lost_coordinator(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    lost = host.signal(Kind.COORDINATOR_LOST, begin, end)
+    if lost is None:
+        return None
+    return Verdict(Cause.COORDINATOR_MOVE, f"had lost its coordinator at {clock(lost.t_us)}")
+
+
+def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
+    """What kept a member from joining between `begin` and `until`."""
+    host = facts.host_of(member)
+    if host is None or until - begin < NOTICEABLE_US:
+        return Verdict(None, "")
+    died = host.end_between(first_seen(facts, member, host) - 1, until)
+    if died is not None and not host.end_between(died.began_us, until):
+        return _dead(facts, host, member, until) or Verdict(None, "")
+    for pause in reversed(host.pauses):
+        if pause.overlaps(begin, until):
+            return Verdict(Cause.SESSION_PAUSE, f"stood still from {clock(pause.began_us)}")
+    return _occupied(host, begin, until) or _unheard(host, begin, until)
+
+
+def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:
+    callback = _longest(host.callbacks, begin, until)
+    handler = _longest(host.handling, begin, until)
+    if callback is not None and _within(callback, begin, until) >= (until - begin) // 2:
+        length = span(_within(callback, callback.began_us, until))
+        return Verdict(Cause.CALLBACK, f"was in its {callback.what or 'rebalance'} callback for {length}")
+    if handler is not None and _within(handler, begin, until) >= (until - begin) // 2:
+        length = span(_within(handler, handler.began_us, until))
+        return Verdict(Cause.POLL_LIMIT, f"did not call poll(): its handler ran for {length}")
+    return None
+
+
+def _unheard(host: HostFacts, begin: int, until: int) -> Verdict:
+    failed = host.signal(Kind.REQUEST_FAILED, begin, until)
+    if failed is not None and failed.error == "TIMED_OUT":
+        return Verdict(Cause.TIMEOUT_INVERSION, f"gave up its {failed.api or 'request'} at {clock(failed.t_us)}")
+    if failed is not None:
+        return Verdict(Cause.SESSION_NETWORK, f"lost its connection at {clock(failed.t_us)}")
+    return Verdict(None, "heard of it at its next heartbeat" if until - begin <= 5_000_000 else "")
+
+
+def _longest(stretches: list[Stretch], begin: int, until: int) -> Stretch | None:
+    overlapping = [s for s in stretches if s.overlaps(begin, until)]
+    return max(overlapping, key=lambda s: _within(s, begin, until), default=None)
+
+
+def _within(stretch: Stretch, begin: int, until: int) -> int:
+    end = until if stretch.ended_us is None else min(stretch.ended_us, until)
+    return max(0, end - max(stretch.began_us, begin))

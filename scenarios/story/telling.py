@@ -1,0 +1,131 @@
+"""`tell`: from the events of one trace to its story."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from attrs import evolve
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.delivery import Deliveries, deliveries
+from groupsim.scenarios.story.facts import Facts, GroupFacts
+from groupsim.scenarios.story.gather import gather
+from groupsim.scenarios.story.headline import headline
+from groupsim.scenarios.story.lanes import lanes
+from groupsim.scenarios.story.model import Doing, Generation, GroupStory, Move, Standstill, Story
+from groupsim.scenarios.story.ownership import Holding, holdings, moves, overlaps, standstills, union_us
+from groupsim.scenarios.story.rounds import generations
+
+
+def tell(events: Iterable[TraceEvent]) -> Story:
+    """Tell the story of one trace.
+
+    Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
+    """
+    facts = gather(events)
+    counted = deliveries(facts)
+    owners = holdings(facts)
+    groups = tuple(_group(facts, group, owners, counted) for group in facts.groups.values() if group.rounds)
+    return Story(
+        scenario=facts.scenario,
+        seed=facts.seed,
+        end_us=facts.end_us,
+        groups=groups,
+        lanes=lanes(facts, counted),
+        actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
+        faults=_faults(facts),
+        notes=tuple(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
+        headline=headline(groups),
+    )
+
+
+def _group(
+    facts: Facts,
+    group: GroupFacts,
+    owners: dict[tuple[str, TopicPartition], list[Holding]],
+    counted: Deliveries,
+) -> GroupStory:
+    mine = [spans for (name, _), spans in sorted(owners.items()) if name == group.name]
+    still = [one for spans in mine for one in standstills(spans, facts.end_us)]
+    told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
+    return GroupStory(
+        group=group.name,
+        formed_us=_formed(told),
+        generations=tuple(told),
+        spans=tuple(one.frozen() for spans in mine for one in spans),
+        standstills=tuple(still),
+        overlaps=tuple(one for spans in mine for one in overlaps(spans)),
+        stopped_us=union_us((s.began_us, s.ended_us) for s in still),
+        partition_stop_us=sum(s.length_us for s in still),
+        worst=_worst(still),
+        delivered=counted.delivered[group.name],
+        duplicates=counted.duplicates[group.name],
+        commits_failed=_failed(facts, group.name),
+    )
+
+
+def _attribute(
+    told: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
+) -> list[Generation]:
+    """Hang moves and standstills on the generations that brought them: by number, else by time."""
+    by_number = {generation.number: index for index, generation in enumerate(told)}
+    begins = [generation.began_us for generation in told]
+
+    def find(number: int | None, at_us: int) -> int:
+        return by_number.get(number or -1, max(0, bisect_right(begins, at_us) - 1))
+
+    moves_of: dict[int, list[Move]] = {}
+    still_of: dict[int, list[tuple[int, int]]] = {}
+    for number, at_us, move in moved:
+        moves_of.setdefault(find(number, at_us), []).append(move)
+    for stop in still:
+        still_of.setdefault(find(stop.generation, stop.ended_us), []).append((stop.began_us, stop.ended_us))
+    return [
+        evolve(generation, moves=tuple(moves_of.get(index, ())), stopped_us=union_us(still_of.get(index, ())))
+        for index, generation in enumerate(told)
+    ]
+
+
+def _formed(told: Sequence[Generation]) -> int | None:
+    stable = next((g for g in told if g.stable_us is not None), None)
+    if stable is None or stable.stable_us is None or told[0].cause is not Cause.FIRST_START:
+        return None
+    return stable.stable_us - told[0].began_us
+
+
+def _worst(still: Sequence[Standstill]) -> tuple[TopicPartition, int] | None:
+    totals: Counter[TopicPartition] = Counter()
+    for one in still:
+        totals[one.partition] += one.length_us
+    return min(totals.items(), key=lambda item: (-item[1], item[0]), default=None)
+
+
+def _failed(facts: Facts, group: str) -> tuple[tuple[str, int], ...]:
+    counts = Counter(
+        event.error or "?"
+        for event in facts.commits_failed
+        if (event.group or facts.host(event.host or "?").group) == group
+    )
+    return tuple(sorted(counts.items()))
+
+
+def _faults(facts: Facts) -> tuple[Doing, ...]:
+    return tuple(
+        Doing(e.t_us, e.reason or "", e.host, facts.faults[e.span or e.seq].ended_us) for e in facts.fault_events
+    )
+
+
+def _note(event: TraceEvent) -> str:
+    words = event.reason or event.error or ""
+    if event.kind is Kind.OFFSET_EXPIRED:
+        return f"{Cause.OFFSET_EXPIRY.value}: {event.group} {event.topic}-{event.partition} {words}".rstrip()
+    if event.kind is Kind.MEMBER_FENCED:
+        instance = (event.payload or {}).get("instance_id", "?")
+        return f"{Cause.STATIC_FENCE.value}: {event.member} in {words}; {instance} belongs to another member now"
+    if event.kind is Kind.PROCESS_FAILED:
+        return f"failed: {event.error or ''} {event.reason or ''}".rstrip()
+    return f"{event.kind.value}: {words}"

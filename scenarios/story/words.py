@@ -1,0 +1,38 @@
+"""How times and numbers are written in a story."""
+
+from __future__ import annotations
+
+
+def clock(us: int) -> str:
+    """A point of virtual time as minutes and seconds: `0:31.204`, with hours when there are any."""
+    ms = (us + 500) // 1000
+    minutes, ms = divmod(ms, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{ms // 1000:02d}.{ms % 1000:03d}"
+    return f"{hours}:{minutes:02d}:{seconds}" if hours else f"{minutes}:{seconds}"
+
+
+def span(us: int) -> str:
+    """A length of time with three figures or so: `850 µs`, `12 ms`, `3.1 s`, `12 min 5 s`, `2 h 5 min`."""
+    if us < 1000:
+        return f"{us} µs"
+    if us < 999_500:
+        return f"{(us + 500) // 1000} ms"
+    if us < 119_950_000:
+        return f"{tenths(us)} s"
+    seconds = (us + 500_000) // 1_000_000
+    if seconds < 7200:
+        return f"{seconds // 60} min {seconds % 60} s"
+    minutes = (seconds + 30) // 60
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def tenths(us: int) -> str:
+    """Seconds with one decimal."""
+    figure = (us + 50_000) // 100_000
+    return f"{figure // 10}.{figure % 10}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 rebalance`, `2 rebalances`, `no rebalances`."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

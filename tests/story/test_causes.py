@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from builders import Tape, formed
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.story import Cause, Generation, tell
+from groupsim.scenarios.story.causes import MEANING
+
+
+def first_rebalance(tape: Tape, at: float = 400) -> Generation:
+    """The first generation after the group had formed."""
+    return tell(tape.at(at).end()).groups[0].rebalances[0]
+
+
+def expiry(tape: Tape, host: str = "c1", at: float = 60) -> Tape:
+    """The coordinator removes a member for its silence."""
+    return tape.at(at).remove(host, "session-expired").prepare(host, "HEARTBEAT_EXPIRED")
+
+
+def test_every_cause_has_a_meaning() -> None:
+    """The closed list explains each of its names."""
+    assert set(MEANING) == set(Cause)
+
+
+def test_a_new_process_is_a_deploy_join() -> None:
+    """A process that was never there before joined."""
+    tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER")
+    generation = first_rebalance(tape)
+    assert (generation.cause, generation.why) == (Cause.DEPLOY_JOIN, "joined")
+    assert generation.culprit is not None
+    assert generation.culprit.host == "c2"
+
+
+def test_an_orderly_leave_names_the_action_behind_it() -> None:
+    """A leave is a deploy-leave, and the scenario's action is found by following causes."""
+    tape = formed("c1", "c2").at(20)
+    action = tape.add(Kind.ACTION, host="c2", reason="rolling restart of g1")
+    request = tape.coordinator(Kind.REQUEST_RECEIVED, api="LeaveGroup", cause=action)
+    tape.remove("c2", "left").prepare("c2", "LEAVE_GROUP", "the consumer is being closed", cause=request)
+    generation = first_rebalance(tape)
+    assert (generation.cause, generation.why) == (Cause.DEPLOY_LEAVE, "left (rolling restart of g1)")
+
+
+def test_a_leave_because_of_the_poll_limit_is_not_a_deploy() -> None:
+    """The client left by itself because poll() was not called."""
+    tape = formed("c1", "c2").at(310)
+    tape.client(Kind.POLL_EXPIRED, "c1", payload={"limit_us": 300_000_000})
+    tape.remove("c1", "left").prepare("c1", "LEAVE_GROUP")
+    assert first_rebalance(tape).cause is Cause.POLL_LIMIT
+
+
+def test_coming_back_after_the_poll_limit_is_the_same_cause() -> None:
+    """The join that follows an expired poll limit is not a deploy either."""
+    tape = formed("c1", "c2").at(310)
+    tape.client(Kind.POLL_EXPIRED, "c1")
+    tape.remove("c1", "left").prepare("c1", "LEAVE_GROUP").complete("c2").stable()
+    tape.state_of("c1", "UNJOINED").at(330).join("c1", incarnation=2).prepare("c1", "ADD_MEMBER")
+    causes = [g.cause for g in tell(tape.at(400).end()).groups[0].rebalances]
+    assert causes == [Cause.POLL_LIMIT, Cause.POLL_LIMIT]
+
+
+def test_a_session_that_ends_after_a_crash() -> None:
+    """The process was dead when its session ended."""
+    generation = first_rebalance(expiry(formed("c1", "c2").at(15).crash("c1")))
+    assert (generation.cause, generation.why) == (Cause.SESSION_CRASH, "crashed at 0:15.000")
+
+
+def test_a_session_that_ends_in_a_pause() -> None:
+    """The process stood still when its session ended."""
+    tape = formed("c1", "c2").at(15)
+    tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 60_000_000})
+    assert first_rebalance(expiry(tape)).cause is Cause.SESSION_PAUSE
+
+
+def test_a_session_that_ends_because_the_broker_stood_still() -> None:
+    """The coordinator's own host was paused while heartbeats came in."""
+    tape = formed("c1", "c2").at(15)
+    tape.add(Kind.PROCESS_PAUSED, host="broker-1")
+    assert first_rebalance(expiry(tape)).cause is Cause.SESSION_STALL
+
+
+def test_a_session_that_ends_in_a_network_fault() -> None:
+    """A fault was on while the heartbeats were missing."""
+    tape = formed("c1", "c2").at(15)
+    tape.add(Kind.FAULT_BEGUN, reason="c1 isolated for 60 s", host="c1", span=3)
+    generation = first_rebalance(expiry(tape))
+    assert (generation.cause, generation.why) == (
+        Cause.SESSION_NETWORK,
+        "was cut off at 0:15.000 (c1 isolated for 60 s)",
+    )
+
+
+def test_a_silence_nobody_explains_stays_a_plain_session_expiry() -> None:
+    """The story does not invent a reason."""
+    assert first_rebalance(expiry(formed("c1", "c2"))).cause is Cause.SESSION_SILENT
+
+
+def test_members_of_several_groups_that_fall_together_point_at_the_coordinator() -> None:
+    """Living members of two groups removed within milliseconds are the coordinator's doing."""
+    tape = formed("c1", "c2")
+    other = formed("d1", group="g2")
+    tape.events += [*other.events[1:]]
+    tape.at(60).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
+    tape.add(Kind.MEMBER_REMOVED, host="broker-1", group="g2", member="d1-1", reason="session-expired")
+    assert first_rebalance(tape).cause is Cause.SESSION_STALL
+
+
+def test_more_partitions_are_a_metadata_change() -> None:
+    """The leader joined again because a topic grew."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.METADATA_CHANGED, topic="orders", payload={"before": 2, "partitions": 4})
+    tape.at(21).prepare("c1", "LEADER_REJOIN", "cached metadata has changed")
+    generation = first_rebalance(tape)
+    assert (generation.cause, generation.why) == (
+        Cause.METADATA,
+        "joined again: orders went from 2 to 4 partitions",
+    )
+
+
+def test_a_leader_that_joins_again_for_nothing_is_a_leader_rejoin() -> None:
+    """No change of metadata, no words: the leader's own habit."""
+    assert first_rebalance(formed("c1", "c2").at(20).prepare("c1", "LEADER_REJOIN")).cause is Cause.LEADER_REJOIN
+
+
+def test_a_leader_that_never_syncs_is_an_assignor_too_slow() -> None:
+    """The group waited for the leader's assignment until the sync timer removed it."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
+    tape.at(320).remove("c1", "sync-timeout").prepare("c1", "SYNC_EXPIRED")
+    assert [g.cause for g in tell(tape.at(400).end()).groups[0].rebalances][-1] is Cause.ASSIGNOR
+
+
+def test_a_join_that_times_out_on_the_client_is_a_timeout_inversion() -> None:
+    """The client's request timeout was shorter than the coordinator's hold, and the retry began the next round."""
+    tape = formed("c1", "c2").at(20)
+    tape.client(Kind.REQUEST_FAILED, "c2", api="JoinGroup", error="TIMED_OUT")
+    tape.at(20.2).join("c2", incarnation=2).prepare("c2", "ADD_MEMBER")
+    assert first_rebalance(tape).cause is Cause.TIMEOUT_INVERSION
+
+
+def test_old_clients_that_evict_each_other_are_a_timeout_inversion() -> None:
+    """A member dropped at the join timeout without any reason of its own was given too little time."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
+    tape.at(25).remove("c1", "join-timeout").complete("c2", "c3").stable()
+    tape.at(26).join("c1", incarnation=2).prepare("c1", "ADD_MEMBER")
+    assert [g.cause for g in tell(tape.at(30).end()).groups[0].rebalances] == [
+        Cause.DEPLOY_JOIN,
+        Cause.TIMEOUT_INVERSION,
+    ]
+
+
+def test_a_pending_member_that_never_returns_holds_the_join() -> None:
+    """A member id that was given out and never used is named as what the group waited for."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
+    tape.coordinator(Kind.MEMBER_PENDING, member="ghost-1", payload={"client_id": "ghost"})
+    tape.at(21).rejoin("c1").rejoin("c2").at(65)
+    tape.coordinator(Kind.MEMBER_REMOVED, member="ghost-1", reason="pending-expired")
+    held = first_rebalance(tape.complete("c1", "c2", "c3")).held_by
+    assert held is not None
+    assert (held.who.host, held.cause) == ("ghost-1", Cause.PENDING)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+from builders import Tape, formed
+
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story import tell
+from groupsim.scenarios.story.ownership import union_us
+
+ZERO = TopicPartition("orders", 0)
+
+
+def handover() -> Tape:
+    """c1 gives orders-0 up at 0:20, c2 gets it at 0:22."""
+    tape = formed("c1", "c2")
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
+    return tape.at(22).own("c2", 0)
+
+
+def test_a_partition_stands_still_from_its_last_processed_record() -> None:
+    """With traffic the standstill begins with the last record under the old owner and ends with the first fetch."""
+    tape = formed("c1", "c2").at(19.5).work("c1", 0, 0, 5)
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
+    tape.at(22).own("c2", 0).at(22.1).work("c2", 0, 5, 5)
+    (stop,) = tell(tape.at(30).end()).groups[0].standstills
+    assert (stop.partition, stop.began_us, stop.ended_us, stop.basis) == (ZERO, 19_500_000, 22_000_000, "processed")
+
+
+def test_without_traffic_the_standstill_begins_with_the_release() -> None:
+    """No record was ever processed: the release is the begin, and the story says so."""
+    (stop,) = tell(handover().at(30).end()).groups[0].standstills
+    assert (stop.began_us, stop.ended_us, stop.basis) == (20_000_000, 22_000_000, "released")
+
+
+def test_traffic_that_paused_is_not_held_against_the_rebalance() -> None:
+    """When nothing was waiting for the new owner, the silence before the release was the traffic's own."""
+    tape = formed("c1", "c2").at(5).work("c1", 0, 0, 5)
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
+    tape.at(22).own("c2", 0).at(28).work("c2", 0, 5, 5)
+    (stop,) = tell(tape.at(30).end()).groups[0].standstills
+    assert (stop.began_us, stop.basis) == (20_000_000, "released")
+
+
+def test_a_paused_owner_silences_its_partitions_from_the_pause() -> None:
+    """The owner never released the partition before the other one had it: the pause is the begin."""
+    tape = formed("c1", "c2").at(10)
+    tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 60_000_000})
+    tape.at(55).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED").complete("c2")
+    tape.at(55.1).stable().own("c2", 0)
+    (stop,) = tell(tape.at(60).end()).groups[0].standstills
+    assert (stop.began_us, stop.ended_us, stop.basis) == (10_000_000, 55_100_000, "paused")
+
+
+def test_a_partition_nobody_took_over_stands_still_to_the_end() -> None:
+    """The only owner crashed: the standstill is open and ends with the trace."""
+    tape = formed("c1").at(10).work("c1", 0, 0, 3).at(11).crash("c1")
+    (stop,) = tell(tape.at(20).end()).groups[0].standstills
+    assert (stop.began_us, stop.ended_us, stop.open, stop.target) == (10_000_000, 20_000_000, True, None)
+
+
+def test_an_owner_that_comes_back_to_its_own_partition_counts_as_a_standstill_but_not_as_a_move() -> None:
+    """Eager rebalances stop partitions that stay where they are, too."""
+    tape = formed("c1", "c2")
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").stable()
+    tape.at(21.5).own("c1", 0)
+    group = tell(tape.at(30).end()).groups[0]
+    assert [stop.length_us for stop in group.standstills] == [1_500_000]
+    assert group.moved == 0
+
+
+def test_a_zombie_that_goes_on_processing_is_an_overlap() -> None:
+    """Records processed by the old owner after the new one could fetch are two owners at once, not a standstill."""
+    tape = handover_to_new_owner_while_old_works()
+    group = tell(tape.at(30).end()).groups[0]
+    assert [(o.zombie, o.owner, o.began_us, o.ended_us) for o in group.overlaps] == [
+        ("c1", "c2", 22_000_000, 24_000_000)
+    ]
+    assert [s.length_us for s in group.standstills] == [500_000]
+
+
+def handover_to_new_owner_while_old_works() -> Tape:
+    """c1 is evicted at 0:20 and works on until 0:24, c2 has its partition from 0:22."""
+    tape = formed("c1", "c2").at(20).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
+    tape.at(21.5).work("c1", 0, 0, 1).complete("c2").stable().at(22).own("c2", 0).work("c2", 0, 1, 1)
+    return tape.at(24).work("c1", 0, 1, 1).at(25).release("c1", 0, reason="lost")
+
+
+def test_duplicates_are_records_delivered_a_second_time() -> None:
+    """An offset range that comes again is counted, for the group and for the process that was given it."""
+    tape = formed("c1", "c2").at(10).work("c1", 0, 0, 10).at(12).release("c1", 0).own("c2", 0).work("c2", 0, 4, 10)
+    story = tell(tape.at(20).end())
+    assert (story.groups[0].delivered, story.groups[0].duplicates) == (20, 6)
+    assert [lane.duplicates for lane in story.lanes] == [0, 6]
+
+
+@pytest.mark.parametrize(
+    ("stretches", "expected"),
+    [([], 0), ([(0, 5), (3, 8)], 8), ([(0, 2), (4, 6)], 4), ([(0, 10), (2, 3)], 10), ([(5, 6), (0, 6)], 6)],
+)
+def test_stopped_time_is_a_union(stretches: list[tuple[int, int]], expected: int) -> None:
+    """Seconds in which several partitions stand still count once."""
+    assert union_us(stretches) == expected
