@@ -1,0 +1,142 @@
+"""Which versions of which request a broker of a given release takes: as data.
+
+A release is written as what it changed against the one before it, so the table reads as a history. A client and a
+broker talk in the newest version that both know; `client_version` finds it, which is how an incident of 2019 gets the
+requests of 2019.
+
+Sources: classic-protocol reference, section 5, from 3.9 on; older releases as their ApiVersions responses list them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages import Api
+
+_LATEST = 1 << 15  # above any part of a release number
+
+
+class VersionRange(NamedTuple):
+    """The oldest and the newest version of an API that somebody speaks."""
+
+    oldest: int
+    newest: int
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.oldest <= version <= self.newest
+
+    def __str__(self) -> str:
+        return f"{self.oldest}-{self.newest}"
+
+
+def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
+    return {Api[name]: VersionRange(oldest, version) for name, version in newest.items()}
+
+
+BASELINE = "4.4"
+
+# Release → what it changed against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
+# KAFKA-19444). Topic ids in offset requests (version 10) became stable in 4.2.
+RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
+    (
+        "0.9.0",
+        {
+            **_ranges(METADATA=0, OFFSET_COMMIT=2, OFFSET_FETCH=1, FIND_COORDINATOR=0, JOIN_GROUP=0, SYNC_GROUP=0),
+            **_ranges(HEARTBEAT=0, LEAVE_GROUP=0, DESCRIBE_GROUPS=0, LIST_GROUPS=0),
+        },
+    ),
+    ("0.10.0", _ranges(METADATA=1)),
+    ("0.10.1", _ranges(METADATA=2, JOIN_GROUP=1)),
+    ("0.10.2", _ranges(OFFSET_FETCH=2)),
+    (
+        "0.11.0",
+        {
+            **_ranges(METADATA=4, OFFSET_COMMIT=3, OFFSET_FETCH=3, FIND_COORDINATOR=1, JOIN_GROUP=2, SYNC_GROUP=1),
+            **_ranges(HEARTBEAT=1, LEAVE_GROUP=1, DESCRIBE_GROUPS=1, LIST_GROUPS=1),
+        },
+    ),
+    ("1.0", _ranges(METADATA=5)),
+    ("1.1", _ranges(DELETE_GROUPS=0)),
+    (
+        "2.0",
+        {
+            **_ranges(METADATA=6, OFFSET_COMMIT=4, OFFSET_FETCH=4, FIND_COORDINATOR=2, JOIN_GROUP=3, SYNC_GROUP=2),
+            **_ranges(HEARTBEAT=2, LEAVE_GROUP=2, DESCRIBE_GROUPS=2, LIST_GROUPS=2, DELETE_GROUPS=1),
+        },
+    ),
+    ("2.1", _ranges(METADATA=7, OFFSET_COMMIT=6, OFFSET_FETCH=5)),
+    ("2.2", _ranges(JOIN_GROUP=4)),
+    ("2.3", _ranges(METADATA=8, OFFSET_COMMIT=7, JOIN_GROUP=5, SYNC_GROUP=3, HEARTBEAT=3, DESCRIBE_GROUPS=3)),
+    (
+        "2.4",
+        {
+            **_ranges(METADATA=9, OFFSET_COMMIT=8, OFFSET_FETCH=6, FIND_COORDINATOR=3, JOIN_GROUP=6, SYNC_GROUP=4),
+            **_ranges(HEARTBEAT=4, LEAVE_GROUP=4, DESCRIBE_GROUPS=5, LIST_GROUPS=3, DELETE_GROUPS=2, OFFSET_DELETE=0),
+        },
+    ),
+    ("2.5", _ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5)),
+    ("2.6", _ranges(LIST_GROUPS=4)),
+    ("2.8", _ranges(METADATA=11)),
+    ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4)),
+    ("3.1", _ranges(METADATA=12)),
+    ("3.2", _ranges(JOIN_GROUP=9, LEAVE_GROUP=5)),
+    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9)),
+    ("3.8", _ranges(FIND_COORDINATOR=5, LIST_GROUPS=5)),
+    ("3.9", _ranges(FIND_COORDINATOR=6)),
+    (
+        "4.0.0",
+        {
+            **_ranges(METADATA=13, DESCRIBE_GROUPS=6),
+            **_ranges(1, OFFSET_FETCH=9),
+            **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9),
+        },
+    ),
+    ("4.0.1", _ranges(JOIN_GROUP=9)),
+    ("4.2", {**_ranges(1, OFFSET_FETCH=10), **_ranges(2, OFFSET_COMMIT=10)}),
+    ("4.4", _ranges(DELETE_GROUPS=3)),
+)
+
+
+@lru_cache(maxsize=64)
+def broker_versions(release: str = BASELINE) -> Mapping[Api, VersionRange]:
+    """The versions that a broker of this release takes; an API it does not know is missing.
+
+    A release without a patch number means its last patch ("4.0" is 4.0.1). Raises ValueError for what is no release
+    number, and for brokers before 0.9, which have no group coordinator for consumers.
+    """
+    wanted = _release(release, pad=_LATEST)
+    known: dict[Api, VersionRange] = {}
+    for name, changes in RELEASES:
+        if _release(name, pad=0) <= wanted:
+            known.update(changes)
+    if not known:
+        raise ValueError(f"broker release {release!r}: consumer groups begin with {RELEASES[0][0]}")
+    return known
+
+
+def _release(name: str, pad: int) -> tuple[int, ...]:
+    """A release number as something that compares."""
+    try:
+        numbers = [int(part) for part in name.split(".")]
+    except ValueError:
+        raise ValueError(f"broker release {name!r}: expected numbers with dots, such as {BASELINE}") from None
+    return tuple([*numbers, *[pad] * 4][:4])
+
+
+def client_version(api: Api, client: VersionRange | int, release: str = BASELINE) -> int:
+    """The version in which a client and a broker talk: the newest that both know.
+
+    `client` is what the client speaks, a bare number meaning everything up to it. Raises ProtocolError when they have
+    no version in common; a real client reports UNSUPPORTED_VERSION then.
+    """
+    speaks = client if isinstance(client, VersionRange) else VersionRange(0, client)
+    takes = broker_versions(release).get(api)
+    if takes is None:
+        raise ProtocolError(api.title, None, f"an API that a {release} broker has", "none")
+    version = min(speaks.newest, takes.newest)
+    if version < max(speaks.oldest, takes.oldest):
+        raise ProtocolError(api.title, None, f"a version that a {release} broker takes ({takes})", str(speaks))
+    return version

@@ -1,0 +1,247 @@
+"""What each version of a request can carry: as data, and applied to messages.
+
+A simulated message always has every field of the newest classic version. An old client's message must not say more
+than its bytes could: `normalise_request` and `normalise_response` set what the version cannot carry to what the reader
+of such bytes would see. Most of that follows from one table, `CARRIED`; the rest are the few rules in which Kafka gives
+an absent field a meaning:
+
+* JoinGroup 0 has no rebalance timeout: the session timeout is used for it;
+* JoinGroup below 7 answers "" where newer versions answer null for the protocol name;
+* LeaveGroup below 3 names one member, and its error stands at the top of the response;
+* OffsetFetch below 2 cannot ask for all partitions, and repeats an error of the whole group per partition;
+* DescribeGroups below 6 shows an unknown group as Dead without an error.
+
+Which versions a broker takes is in `releases`. Sources: `clients/src/main/resources/common/message/*.json`;
+classic-protocol reference, sections 1.6, 1.9, 1.10 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from attrs import evolve, fields, frozen, has
+
+from groupsim.protocol.errors import ErrorCode, ProtocolError
+from groupsim.protocol.messages import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchedOffset,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinMember,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    ListedGroup,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    PartitionInfo,
+    Request,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicInfo,
+)
+from groupsim.protocol.releases import BASELINE as BASELINE
+from groupsim.protocol.releases import VersionRange as VersionRange
+from groupsim.protocol.releases import broker_versions as broker_versions
+from groupsim.protocol.releases import client_version as client_version
+
+_LATEST = 1 << 15  # above any version
+
+# --- Which fields a version carries ----------------------------------------------------------------------------
+
+
+@frozen
+class Carried:
+    """The versions that carry a field, and what its reader sees in the others."""
+
+    since: int
+    absent: Any
+    until: int = _LATEST
+
+    def by(self, version: int) -> bool:
+        """Whether `version` carries the field."""
+        return self.since <= version <= self.until
+
+
+# Message or part of one → field → versions. A field that is not listed is carried by all versions.
+CARRIED: Mapping[type, Mapping[str, Carried]] = {
+    JoinGroupRequest: {
+        "rebalance_timeout_ms": Carried(1, -1),
+        "group_instance_id": Carried(5, None),
+        "reason": Carried(8, None),
+    },
+    JoinMember: {"group_instance_id": Carried(5, None)},
+    JoinGroupResponse: {"protocol_type": Carried(7, None), "skip_assignment": Carried(9, False)},
+    SyncGroupRequest: {
+        "group_instance_id": Carried(3, None),
+        "protocol_type": Carried(5, None),
+        "protocol_name": Carried(5, None),
+    },
+    SyncGroupResponse: {"protocol_type": Carried(5, None), "protocol_name": Carried(5, None)},
+    HeartbeatRequest: {"group_instance_id": Carried(3, None)},
+    LeavingMember: {"group_instance_id": Carried(3, None), "reason": Carried(5, None)},
+    LeaveGroupResponse: {"members": Carried(3, ())},
+    OffsetToCommit: {"leader_epoch": Carried(6, -1)},
+    OffsetCommitRequest: {
+        "generation_id": Carried(1, -1),
+        "member_id": Carried(1, ""),
+        "group_instance_id": Carried(7, None),
+        "retention_time_ms": Carried(2, -1, until=4),
+    },
+    OffsetFetchRequest: {"require_stable": Carried(7, False)},
+    FetchedOffset: {"leader_epoch": Carried(5, -1)},
+    OffsetFetchResponse: {"error": Carried(2, ErrorCode.NONE)},
+    DescribeGroupsRequest: {"include_authorized_operations": Carried(3, False)},
+    DescribedMember: {"group_instance_id": Carried(4, None)},
+    DescribedGroup: {"error_message": Carried(6, None), "authorized_operations": Carried(3, -(2**31))},
+    ListGroupsRequest: {"states": Carried(4, ()), "types": Carried(5, ())},
+    ListedGroup: {"state": Carried(4, ""), "group_type": Carried(5, "")},
+    TopicInfo: {"internal": Carried(1, False)},
+    PartitionInfo: {"racks": Carried(1, ())},
+}
+
+
+def carried_fields(message: type, version: int) -> frozenset[str]:
+    """The names of the fields of a message, or of a part of one, that `version` carries."""
+    table = CARRIED.get(message, {})
+    names = (field.name for field in fields(message) if field.name != "version")
+    return frozenset(name for name in names if name not in table or table[name].by(version))
+
+
+# --- Normalising -----------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def normalise_request(request: Request) -> Request:
+    """The request as its receiver sees it, given the version in which it is sent.
+
+    Returns the same object when nothing has to change. Raises ProtocolError when the version cannot express the
+    request at all: several members in LeaveGroup 0-2, all partitions in OffsetFetch 0-1.
+    """
+    return _normalise(request, request.version)
+
+
+def normalise_response(response: Response, version: int) -> Response:
+    """The response as its receiver sees it, given the version of the request that it answers.
+
+    Returns the same object when nothing has to change. For OffsetFetch 0-1 an error of the whole group is repeated on
+    the partitions that the response lists.
+    """
+    return _normalise(response, version)
+
+
+def _normalise(message: T, version: int) -> T:
+    """First the table, then the rule of this message, if it has one."""
+    carried = _carry(message, version)
+    rule = _RULES.get(type(message))
+    return cast(T, rule(message, carried, version)) if rule else carried
+
+
+def _carry(message: T, version: int) -> T:
+    """The message, and the parts in its tuples, with the fields that the version lacks set to what is seen then."""
+    changes: dict[str, Any] = {}
+    table = CARRIED.get(type(message), {})
+    for name in _plan(cast(type, type(message)), version):
+        value = getattr(message, name)
+        carried = table.get(name)
+        if carried is None or carried.by(version):
+            now = _carry_all(value, version)
+        else:
+            now = carried.absent
+        if now is not value and now != value:
+            changes[name] = now
+    return cast(T, evolve(cast(Any, message), **changes)) if changes else message
+
+
+def _carry_all(value: Any, version: int) -> Any:
+    """A tuple of parts, each as the version carries it; anything else as it is."""
+    if not isinstance(value, tuple) or not value or not has(type(value[0])):
+        return value
+    return tuple([_carry(part, version) for part in value])
+
+
+@lru_cache(maxsize=1024)
+def _plan(message: type, version: int) -> tuple[str, ...]:
+    """The fields that may have to change in this version: the ones it lacks, and tuples, which may hold parts."""
+    table = CARRIED.get(message, {})
+    lacking = {name for name, carried in table.items() if not carried.by(version)}
+    names = [field.name for field in fields(message)]
+    tuples = {field.name for field in fields(message) if "tuple[" in str(field.type)}
+    return tuple(name for name in names if name in lacking or name in tuples)
+
+
+# Each takes the message as it was, as its version carries it, and the version.
+
+
+def _join_request(_: JoinGroupRequest, sent: JoinGroupRequest, version: int) -> JoinGroupRequest:
+    """Version 0 has one timeout for both purposes."""
+    if version >= 1 or sent.rebalance_timeout_ms == sent.session_timeout_ms:
+        return sent
+    return evolve(sent, rebalance_timeout_ms=sent.session_timeout_ms)
+
+
+def _leave_request(_: LeaveGroupRequest, sent: LeaveGroupRequest, version: int) -> LeaveGroupRequest:
+    """Versions 0 to 2 have one member id instead of a list."""
+    if version < 3 and len(sent.members) != 1:
+        raise ProtocolError(
+            f"LeaveGroup {version}", None, "exactly one member (more: version 3)", str(len(sent.members))
+        )
+    return sent
+
+
+def _offset_fetch_request(_: OffsetFetchRequest, sent: OffsetFetchRequest, version: int) -> OffsetFetchRequest:
+    """Versions 0 and 1 cannot ask for everything."""
+    if version < 2 and sent.partitions is None:
+        raise ProtocolError(f"OffsetFetch {version}", None, "a list of partitions (all of them: version 2)", "null")
+    return sent
+
+
+def _join_response(_: JoinGroupResponse, sent: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    """The protocol name became nullable in version 7 (KIP-559)."""
+    return evolve(sent, protocol_name="") if version < 7 and sent.protocol_name is None else sent
+
+
+def _leave_response(whole: LeaveGroupResponse, sent: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
+    """Versions 0 to 2 lift the single member's error to the top."""
+    if version >= 3 or whole.error or not whole.members:
+        return sent
+    return evolve(sent, error=whole.members[0].error)
+
+
+def _offset_fetch_response(whole: OffsetFetchResponse, sent: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
+    """Versions 0 and 1 have no place for an error but the partitions."""
+    if version >= 2 or not whole.error:
+        return sent
+    offsets = (FetchedOffset(fetched.partition, error=whole.error) for fetched in sent.offsets)
+    return evolve(sent, offsets=tuple(offsets))
+
+
+def _describe_response(_: DescribeGroupsResponse, sent: DescribeGroupsResponse, version: int) -> DescribeGroupsResponse:
+    """Below version 6 an unknown group is Dead and no error (KIP-1043)."""
+    unknown = ErrorCode.GROUP_ID_NOT_FOUND
+    if version >= 6 or all(group.error is not unknown for group in sent.groups):
+        return sent
+    groups = (evolve(g, error=ErrorCode.NONE) if g.error is unknown else g for g in sent.groups)
+    return evolve(sent, groups=tuple(groups))
+
+
+_RULES: Mapping[type, Callable[[Any, Any, int], Any]] = {
+    JoinGroupRequest: _join_request,
+    LeaveGroupRequest: _leave_request,
+    OffsetFetchRequest: _offset_fetch_request,
+    JoinGroupResponse: _join_response,
+    LeaveGroupResponse: _leave_response,
+    OffsetFetchResponse: _offset_fetch_response,
+    DescribeGroupsResponse: _describe_response,
+}
