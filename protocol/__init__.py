@@ -1,1 +1,172 @@
+"""Floor 1: what members and coordinator say to each other, as values, and the facts of Kafka's protocol as data.
 
+Nothing here runs, waits, or knows a member or a group. A request or a response is a frozen value; two rooms that share
+nothing else, `members` and `coordinator`, meet in these values. That is what makes the rest testable: a coordinator is
+fed requests by hand, a member is fed responses, and a run is a list of messages with times.
+
+Three decisions shape the room.
+
+*One class per message, not one per version.* Kafka's schema has ten JoinGroups. Here there is one, with the fields of
+the newest, and a number saying which version its sender speaks. What an old version cannot carry is a table
+(`versions.CARRIED`), and `normalise_request` and `normalise_response` apply it where a message crosses the wire. So
+the coordinator reads one kind of request, and an old client still cannot say what its bytes had no room for.
+
+*What Kafka treats as bytes is bytes.* Subscriptions and assignments pass through the coordinator unread, as in Kafka,
+which compares them byte by byte to decide whether a member changed its mind. `consumer_protocol` writes the bytes that
+real clients write, so a real client's request and a simulated one's are the same to the coordinator.
+
+*Java's accidents are facts too.* Which broker coordinates a group, who becomes leader when the leader goes, and which
+protocol wins a tie follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` has them, once.
+
+    messages            requests and responses, Api, TopicPartition
+    errors              Kafka's error codes; ProtocolError for bytes that are no message
+    versions, releases  what a version carries, what a broker takes, what two sides agree on
+    consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3
+    sticky_data         what the sticky assignors remember in a subscription's user data
+    assignment          what an assignor is given and what it gives back
+    javahash            Java's hash and orders
+
+The names most used are re-exported here; `from groupsim.protocol.messages import ...` is the same thing.
+"""
+
+from __future__ import annotations
+
+from groupsim.protocol.assignment import (
+    GroupAssignment,
+    MemberSubscription,
+    TopicMetadata,
+)
+from groupsim.protocol.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    decode_topics_v0_prefix,
+    encode_assignment,
+    encode_subscription,
+)
+from groupsim.protocol.errors import (
+    ErrorCode,
+    ProtocolError,
+)
+from groupsim.protocol.messages import (
+    NO_EPOCH,
+    NO_GENERATION,
+    NO_OFFSET,
+    Api,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchedOffset,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinMember,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    LeftMember,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    PartitionInfo,
+    Request,
+    Response,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicInfo,
+    TopicPartition,
+)
+from groupsim.protocol.releases import (
+    BASELINE,
+    VersionRange,
+    broker_versions,
+    client_version,
+)
+from groupsim.protocol.versions import (
+    carried_fields,
+    normalise_request,
+    normalise_response,
+)
+
+__all__ = [
+    "BASELINE",
+    "NO_EPOCH",
+    "NO_GENERATION",
+    "NO_OFFSET",
+    "Api",
+    "Assignment",
+    "DeleteGroupsRequest",
+    "DeleteGroupsResponse",
+    "DescribeGroupsRequest",
+    "DescribeGroupsResponse",
+    "DescribedGroup",
+    "DescribedMember",
+    "ErrorCode",
+    "FetchedOffset",
+    "FindCoordinatorRequest",
+    "FindCoordinatorResponse",
+    "GroupAssignment",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "JoinGroupRequest",
+    "JoinGroupResponse",
+    "JoinMember",
+    "JoinProtocol",
+    "LeaveGroupRequest",
+    "LeaveGroupResponse",
+    "LeavingMember",
+    "LeftMember",
+    "ListGroupsRequest",
+    "ListGroupsResponse",
+    "ListedGroup",
+    "MemberSubscription",
+    "MetadataRequest",
+    "MetadataResponse",
+    "OffsetCommitRequest",
+    "OffsetCommitResponse",
+    "OffsetDeleteRequest",
+    "OffsetDeleteResponse",
+    "OffsetFetchRequest",
+    "OffsetFetchResponse",
+    "OffsetToCommit",
+    "PartitionInfo",
+    "ProtocolError",
+    "Request",
+    "Response",
+    "Subscription",
+    "SyncAssignment",
+    "SyncGroupRequest",
+    "SyncGroupResponse",
+    "TopicInfo",
+    "TopicMetadata",
+    "TopicPartition",
+    "VersionRange",
+    "broker_versions",
+    "carried_fields",
+    "client_version",
+    "decode_assignment",
+    "decode_subscription",
+    "decode_topics_v0_prefix",
+    "encode_assignment",
+    "encode_subscription",
+    "normalise_request",
+    "normalise_response",
+]
