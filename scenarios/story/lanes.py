@@ -8,6 +8,7 @@ from itertools import pairwise
 from groupsim.scenarios.story.delivery import Deliveries
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch, latest
 from groupsim.scenarios.story.model import Lane, Phase, PhaseSpan
+from groupsim.scenarios.story.silence import first_seen
 
 OF_STATE = {
     "UNJOINED": Phase.OUTSIDE,
@@ -50,6 +51,8 @@ def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
         for removal in group.removals:
             if removal.reason == "left" or facts.process.get(removal.member or "") != host.name:
                 continue
+            if host.end_between(first_seen(facts, removal.member or "", host) - 1, removal.t_us):
+                continue  # its process was gone by then; the id outlived it
             aware = next((t for t, state in host.states if t >= removal.t_us), facts.end_us)
             found.append(Stretch(removal.t_us, aware))
     return found

@@ -1,0 +1,257 @@
+"""A story on a terminal: headline, generations, lanes, partitions that stood still, notes.
+
+Nothing is computed here but what fits the screen. Long stories are cut in the middle, and say so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from groupsim import lanes_drawn
+from groupsim.scenarios.story import Cause, Generation, GroupStory, Lane, Late, Outcome, Phase, Standstill, Story
+from groupsim.scenarios.story.headline import REMOVALS
+from groupsim.scenarios.story.words import clock, count, span
+
+MANY_GENERATIONS = 24  # more are shown as the first and last few, with a count by cause
+MANY_LANES = 24
+MANY_STANDSTILLS = 8
+MANY_NOTES = 12
+NARROW = 40
+
+AROUND_CAUSE = 49  # what the other columns of a generation take
+TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
+
+
+def show(story: Story, console: Console) -> None:
+    """Print the whole story."""
+    console.print(Text(story.headline, "bold"))
+    console.print(Text(_subtitle(story), "dim"))
+    for group in story.groups:
+        console.print()
+        show_group(group, story, console)
+    _show_doings(story, console)
+
+
+def _subtitle(story: Story) -> str:
+    parts = [story.scenario, f"seed {story.seed}" if story.seed is not None else ""]
+    processes = "process" if len(story.lanes) == 1 else "processes"
+    parts += [f"{span(story.end_us)} of virtual time", f"{len(story.lanes)} member {processes}"]
+    return " · ".join(part for part in parts if part)
+
+
+def show_group(group: GroupStory, story: Story, console: Console) -> None:
+    """One group: its generations, its members' lanes, its partitions."""
+    console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
+    wide = _cause_width(group.generations, console.width)
+    _print_line(
+        console, Text(_columns("gen", "began", "cause", wide, "ready in", "members", "moved", "stood still"), "dim")
+    )
+    for row in _generation_rows(group.generations, wide):
+        _print_line(console, row)
+    lanes = [lane for lane in story.lanes if lane.group in (None, group.group)]
+    if lanes:
+        console.print()
+        _show_lanes(lanes, group, story.end_us, console)
+    if group.standstills:
+        console.print()
+        _show_standstills(group, console)
+
+
+def _print_line(console: Console, row: Text) -> None:
+    """A line whose continuation, when the terminal is narrow, is indented under its text."""
+    indent = len(row.plain) - len(row.plain.lstrip())
+    if not indent or indent > console.width - NARROW:
+        console.print(row)
+    else:
+        console.print(Padding(row[indent:], (0, 0, 0, indent), expand=False))
+
+
+def _totals(group: GroupStory) -> str:
+    parts = []
+    if group.formed_us is not None:
+        parts.append(f"formed in {span(group.formed_us)}")
+    parts.append(f"{group.delivered:,} records delivered" if group.delivered else "")
+    parts.append(f"{group.duplicates:,} of them twice" if group.duplicates else "")
+    parts += [f"{number} commits failed: {error}" for error, number in group.commits_failed]
+    if group.overlaps:
+        longest = max(one.ended_us - one.began_us for one in group.overlaps)
+        parts.append(f"two owners at once on {count(len(group.overlaps), 'partition')}, up to {span(longest)}")
+    return " · ".join(["", *(part for part in parts if part)]).lstrip()
+
+
+# --- generations ---------------------------------------------------------------------------------------------------
+
+
+def _cause_width(told: Sequence[Generation], width: int) -> int:
+    longest = max((len(generation.cause.value) for generation in told), default=0)
+    return max(12, min(longest, width - AROUND_CAUSE))
+
+
+def _columns(number: str, began: str, cause: str, wide: int, ready: str, members: str, moved: str, still: str) -> str:
+    return f"{number:>5} {began:>8}  {cause[:wide]:<{wide}}{ready:>10}{members:>8}{moved:>6}{still:>12}"
+
+
+def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:
+    if len(told) <= MANY_GENERATIONS:
+        for generation in told:
+            yield from _generation(generation, wide)
+        return
+    head, tail = told[: MANY_GENERATIONS // 2], told[-MANY_GENERATIONS // 4 :]
+    for generation in head:
+        yield from _generation(generation, wide)
+    yield _left_out(told[len(head) : -len(tail)])
+    for generation in tail:
+        yield from _generation(generation, wide)
+
+
+def _left_out(told: Sequence[Generation]) -> Text:
+    causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in told).most_common(3))
+    return Text(f"    …  {len(told)} generations more: {causes}", "dim")
+
+
+def _generation(generation: Generation, wide: int) -> Iterable[Text]:
+    yield _facts(generation, wide)
+    if generation.cause is not Cause.FIRST_START or generation.absent:
+        yield Text(" " * 16 + _who(generation))
+    for late in _waited_for(generation):
+        yield Text(" " * 16 + late, "yellow")
+
+
+def _facts(generation: Generation, wide: int) -> Text:
+    stable = generation.outcome is Outcome.STABLE
+    row = Text(
+        _columns(
+            str(generation.number),
+            clock(generation.began_us),
+            generation.cause.value,
+            wide,
+            span(generation.duration_us) if stable else generation.outcome.value,
+            str(generation.size),
+            _moved(generation),
+            span(generation.stopped_us) if generation.stopped_us else "–",
+        )
+    )
+    row.stylize("bold" if stable else "bold red", 16, 16 + wide + (0 if stable else 10))
+    return row
+
+
+def _moved(generation: Generation) -> str:
+    if not generation.moves:
+        return "–"
+    back = sum(move.back for move in generation.moves)
+    return f"{len(generation.moves)}" + (f" ({back}↩)" if back else "")
+
+
+def _who(generation: Generation) -> str:
+    again = "second round: " if generation.follow_up else ""
+    who = f"{generation.culprit.host} " if generation.culprit else ""
+    return f"{again}{who}{generation.why}"
+
+
+def _waited_for(generation: Generation) -> Iterable[str]:
+    shown = sorted(generation.absent, key=lambda one: -one.after_us)
+    for late in shown[:3]:
+        yield _never_came(late)
+    if len(shown) > 3:
+        yield f"… and {len(shown) - 3} more never came"
+    if generation.late is not None and not shown:
+        aside = f": {generation.late.who.host} {generation.late.why}" if generation.late.why else ""
+        yield f"last to join: {generation.late.who.host}, after {span(generation.late.after_us)}{aside}"
+
+
+def _never_came(late: Late) -> str:
+    why = f" {late.why};" if late.why else ""
+    until = REMOVALS.get(late.removal or "", "")
+    return f"never came: {late.who.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")
+
+
+# --- lanes and partitions ------------------------------------------------------------------------------------------
+
+
+def _show_lanes(lanes: Sequence[Lane], group: GroupStory, end_us: int, console: Console) -> None:
+    shown = _chosen(lanes)
+    names = [_short(lane.host) for lane in shown]
+    margin = max(4, *(len(name) for name in names)) + 2
+    width = max(NARROW, min(console.width, 160) - margin - 6)
+    scale = lanes_drawn.Scale(end_us, width, ascii=not _can_print(console))
+    console.print(_row("", margin, lanes_drawn.axis(scale)))
+    console.print(_row("gen", margin, lanes_drawn.generations(group.generations, scale)))
+    for name, lane in zip(names, shown, strict=True):
+        console.print(_row(name, margin, lanes_drawn.lane(lane, scale)))
+    if len(shown) < len(lanes):
+        console.print(Text(f"{'…':<{margin}}{len(lanes) - len(shown)} members more, not drawn", "dim"))
+    console.print(_row("", margin, lanes_drawn.legend(shown, scale)))
+
+
+def _row(name: str, margin: int, drawn: Text) -> Text:
+    return Text(f"  {name:<{margin}}").append_text(drawn)
+
+
+def _short(name: str, longest: int = 24) -> str:
+    return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
+def _chosen(lanes: Sequence[Lane]) -> Sequence[Lane]:
+    """All lanes while they fit; else those with trouble first, in their order."""
+    if len(lanes) <= MANY_LANES:
+        return lanes
+    troubled = {id(lane) for lane in lanes if any(part.phase in TROUBLE for part in lane.phases)}
+    ranked = sorted(range(len(lanes)), key=lambda index: (id(lanes[index]) not in troubled, index))
+    return [lanes[index] for index in sorted(ranked[:MANY_LANES])]
+
+
+def _can_print(console: Console) -> bool:
+    try:
+        "━░▒╌·".encode(console.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+SINCE = {"processed": "last record", "released": "release", "crashed": "crash", "paused": "pause"}
+
+
+def _show_standstills(group: GroupStory, console: Console) -> None:
+    longest = sorted(group.standstills, key=lambda s: (-s.length_us, s.began_us, s.partition))
+    shown, rest = longest[:MANY_STANDSTILLS], longest[MANY_STANDSTILLS:]
+    console.print(Text("  partitions that stood still, longest first", "dim"))
+    names = max(len(str(still.partition)) for still in shown)
+    owners = max(len(_owners(still)) for still in shown)
+    for still in shown:
+        row = f"{span(still.length_us):>12}  {still.partition!s:<{names}}  {_owners(still):<{owners}}  {_when(still)}"
+        _print_line(console, Text(row))
+    if rest:
+        console.print(Text(f"    … {len(rest)} more, up to {span(rest[0].length_us)}", "dim"))
+
+
+def _owners(still: Standstill) -> str:
+    if still.target == still.origin:
+        return f"{still.origin} kept it"
+    return f"{still.origin} → {still.target or 'nobody'}"
+
+
+def _when(still: Standstill) -> str:
+    ended = "the end" if still.open else clock(still.ended_us)
+    return f"{clock(still.began_us)} ({SINCE[still.basis]}) – {ended}"
+
+
+# --- what else was going on ----------------------------------------------------------------------------------------
+
+
+def _show_doings(story: Story, console: Console) -> None:
+    doings = sorted((*story.actions, *story.faults, *story.notes), key=lambda doing: doing.t_us)
+    if not doings:
+        return
+    console.print()
+    console.print(Text("  what was done and noted", "dim"))
+    for doing in doings[:MANY_NOTES]:
+        until = f" until {clock(doing.until_us)}" if doing.until_us is not None else ""
+        where = f"{doing.host}: " if doing.host and doing.host not in doing.what else ""
+        _print_line(console, Text(f"    {clock(doing.t_us):>10}  {where}{doing.what}{until}"))
+    if len(doings) > MANY_NOTES:
+        console.print(Text(f"    … {len(doings) - MANY_NOTES} more; the trace has them all", "dim"))
