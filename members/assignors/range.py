@@ -1,0 +1,77 @@
+"""`range`: each topic by itself, cut into consecutive ranges, one for each of its members.
+
+n partitions over k members in member order: everyone gets n div k, the first n mod k one more. Over many small topics
+the leftovers always hit the same first members, by design. Topics with the same members and as many partitions give
+the same numbers to the same member (co-partitioning), with racks too (`range_racks`).
+
+Sources: `RangeAssignor`; KIP-881; assignors reference, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from groupsim.members.assignors.common import (
+    existing_topics,
+    group_assignment,
+    in_hash_order,
+    in_member_order,
+    partitions_of,
+)
+from groupsim.members.assignors.interface import Assignor
+from groupsim.members.assignors.racks import member_racks
+from groupsim.members.assignors.range_racks import TopicState, place_by_rack
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.javahash import java_string_key
+from groupsim.protocol.messages import TopicPartition
+
+
+class RangeAssignor(Assignor):
+    """Kafka's `range`: eager, rack-aware, without memory."""
+
+    name = "range"
+
+    def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
+        """Cut every topic; with racks, lists are sorted, else topics stand in hash map order as in Java."""
+        known = existing_topics(topics, in_hash_order(members))
+        consumers = _consumers(known, members)
+        racks = member_racks(members)
+        if racks:
+            states = [TopicState(known[topic], ids, racks) for topic, ids in consumers.items()]
+            if any(state.racks_matter for state in states):
+                return _by_rack(members, states)
+        given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
+        for topic, ids in consumers.items():
+            _cut(partitions_of(topic, known[topic].partitions), ids, given)
+        return group_assignment(members, given)
+
+
+def _consumers(known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> dict[str, list[str]]:
+    """For each topic its subscribers in member order; topics in the order of `known`."""
+    consumers: dict[str, list[str]] = {topic: [] for topic in known}
+    for member in in_member_order(members):
+        for topic in dict.fromkeys(member.topics):
+            if topic in consumers:
+                consumers[topic].append(member.member_id)
+    return consumers
+
+
+def _cut(partitions: tuple[TopicPartition, ...], consumers: list[str], given: dict[str, list[TopicPartition]]) -> None:
+    quota, extras = divmod(len(partitions), len(consumers))
+    start = 0
+    for place, consumer in enumerate(consumers):
+        end = start + quota + (place < extras)
+        if start == end:
+            break  # more members than partitions: the rest gets nothing
+        given[consumer].extend(partitions[start:end])
+        start = end
+
+
+def _by_rack(members: Sequence[MemberSubscription], states: list[TopicState]) -> GroupAssignment:
+    place_by_rack(states)
+    given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
+    for state in sorted(states, key=lambda state: java_string_key(state.topic)):
+        partitions = partitions_of(state.topic, state.count)
+        for consumer, numbers in state.given.items():
+            given[consumer].extend(partitions[number] for number in sorted(numbers))
+    return group_assignment(members, given)

@@ -1,0 +1,64 @@
+"""`roundrobin`: all partitions of all topics, dealt to the members as around a table.
+
+Partitions are sorted by topic and number, members in member order form a ring, and a cursor moves on by one after each
+partition, past members that do not subscribe to its topic. It is never reset between topics, so with equal
+subscriptions counts differ by at most one; with differing ones the skipping can make them very uneven.
+
+Here a whole topic is dealt at once: its k subscribers in ring order, beginning with the first at or behind the cursor,
+take every k-th partition each. That costs the same however many members have to be skipped.
+
+Sources: `RoundRobinAssignor`; assignors reference, section 3.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from groupsim.members.assignors.common import (
+    existing_topics,
+    group_assignment,
+    in_member_order,
+    partitions_of,
+)
+from groupsim.members.assignors.interface import Assignor
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.javahash import java_sorted
+from groupsim.protocol.messages import TopicPartition
+
+
+class RoundRobinAssignor(Assignor):
+    """Kafka's `roundrobin`: eager, without racks, without memory."""
+
+    name = "roundrobin"
+
+    def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
+        """Deal the partitions out; a member's list stands in the order in which it was dealt."""
+        known = existing_topics(topics, members)
+        ring = in_member_order(members)
+        seats = _seats(ring)
+        hands: list[list[TopicPartition]] = [[] for _ in ring]
+        cursor = 0
+        for topic in java_sorted(known):
+            cursor = _deal(partitions_of(topic, known[topic].partitions), seats[topic], cursor, hands)
+        return group_assignment(members, {member.member_id: hand for member, hand in zip(ring, hands)})
+
+
+def _seats(ring: Sequence[MemberSubscription]) -> dict[str, list[int]]:
+    """For each topic the places in the ring that subscribe to it, ascending."""
+    seats: dict[str, list[int]] = {}
+    for place, member in enumerate(ring):
+        for topic in dict.fromkeys(member.topics):
+            seats.setdefault(topic, []).append(place)
+    return seats
+
+
+def _deal(
+    partitions: tuple[TopicPartition, ...], seats: list[int], cursor: int, hands: list[list[TopicPartition]]
+) -> int:
+    """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns the new cursor."""
+    count = len(seats)
+    first = bisect_left(seats, cursor) % count
+    for step in range(min(count, len(partitions))):
+        hands[seats[(first + step) % count]].extend(partitions[step::count])
+    return seats[(first + len(partitions) - 1) % count] + 1
