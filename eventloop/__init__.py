@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.eventloop.errors import DeadlockError, EventLoopError, SchedulingError, StandstillError
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import Event, EventLoop, Handle, Host, Order, Queue, Task, Timeout
@@ -17,6 +18,7 @@ __all__ = [
     "OFF",
     "SECOND_US",
     "DeadlockError",
+    "Distribution",
     "Event",
     "EventLoop",
     "EventLoopError",
@@ -35,6 +37,7 @@ __all__ = [
     "TraceEvent",
     "VirtualLoop",
     "ms",
+    "parse_distribution",
     "parse_duration",
     "run_virtual",
     "seconds",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from groupsim.eventloop.heap import CALLBACK, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
-from groupsim.eventloop.units import show_us
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
@@ -84,7 +83,7 @@ class Host:
     async def sleep(self, us: int) -> None:
         """Sleep on this host's clock: a pause delays the wake-up."""
         loop = self._loop
-        waiter = Waiter(loop, f"a sleep of {show_us(us)}")
+        waiter = Waiter(loop, "a sleep to end")
         waiter.entry = loop._release_at(loop.now_us + us, waiter, self._life)
         await waiter.park()
 

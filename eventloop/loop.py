@@ -140,7 +140,7 @@ class Loop:
 
     async def sleep(self, us: int) -> None:
         """Sleep for `us` (of the clock of the host whose story this is)."""
-        waiter = Waiter(self, f"a sleep of {show_us(us)}")
+        waiter = Waiter(self, "a sleep to end")
         waiter.entry = self._release_at(self.now_us + us, waiter, waiter.life)
         await waiter.park()
 

@@ -19,7 +19,7 @@ everywhere else: latency has a stream per connection, processing time one by par
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import TypeVar
@@ -38,30 +38,26 @@ def _key(seed: int, purpose: str, entity: str, incarnation: int) -> bytes:
     return blake2b(message, digest_size=32).digest()
 
 
-class Stream:
-    """The random words of one (seed, purpose, entity, incarnation), from the beginning."""
+def _generate(key: bytes) -> Iterator[int]:
+    block = 0
+    while True:
+        yield from _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
+        block += 1
 
-    __slots__ = ("_block", "_key", "_pop", "_words")
+
+class Stream:
+    """The random words of one (seed, purpose, entity, incarnation), from the beginning.
+
+    `word()` gives the next word, an integer of 64 bits. It is the generator's own `__next__`, because a draw is on
+    the path of every message.
+    """
+
+    __slots__ = ("word",)
+
+    word: Callable[[], int]
 
     def __init__(self, seed: int, purpose: str, entity: str = "", incarnation: int = 0) -> None:
-        self._key = _key(seed, purpose, entity, incarnation)
-        self._block = 0
-        self._words: list[int] = []
-        self._pop: Callable[[], int] = self._words.pop
-
-    def word(self) -> int:
-        """The next word: an integer of 64 bits."""
-        try:
-            return self._pop()
-        except IndexError:
-            self._refill()
-            return self._pop()
-
-    def _refill(self) -> None:
-        """Compute the next block; its words lie reversed, so that `pop` gives them in order."""
-        digest = blake2b(self._key + self._block.to_bytes(8, "little")).digest()
-        self._block += 1
-        self._words.extend(_WORDS(digest)[::-1])
+        self.word = _generate(_key(seed, purpose, entity, incarnation)).__next__
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part)."""

@@ -1,0 +1,280 @@
+"""Where traces end: JSON Lines, Parquet, a list; and the way back.
+
+JSON Lines: one event per line, the columns in schema order, columns that are null left out, keys of the payload
+sorted, UTF-8, each line ended by a line feed; so equal runs give equal bytes. Parquet: the same columns, the payload
+as JSON text; equal as tables. A file appears under its name only when it is whole.
+
+structlog is the sink at the edge: each JSON Lines sink has a structlog logger of its own, with its own processors.
+Nothing is configured globally, so a user's own structlog stays as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TextIO
+
+import structlog
+from attrs import fields
+from structlog.typing import EventDict, WrappedLogger
+
+from groupsim.eventloop.events import Kind, TraceEvent
+
+# Column name in files -> name of the attribute. `from` is a keyword of Python.
+COLUMNS: dict[str, str] = {field.name.rstrip("_"): field.name for field in fields(TraceEvent)}
+INTEGERS = frozenset({"seq", "t_us", "generation", "partition", "correlation", "span", "cause"})
+_PARQUET_ROWS = 65_536
+
+
+class Sink(Protocol):
+    """What a trace can be written to."""
+
+    def __call__(self, event: TraceEvent) -> None: ...
+    def close(self) -> None: ...
+    def abort(self) -> None: ...
+
+
+class MemorySink:
+    """Keeps events in `events`, a list."""
+
+    def __init__(self) -> None:
+        self.events: list[TraceEvent] = []
+
+    def __call__(self, event: TraceEvent) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def abort(self) -> None:
+        """Nothing to do."""
+
+
+class _File:
+    """A file that appears under its name only when it is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+
+    def finish(self) -> None:
+        os.replace(self.temporary, self.path)
+
+    def discard(self) -> None:
+        with suppress(FileNotFoundError):
+            self.temporary.unlink()
+
+
+class _Closing:
+    """Use a sink in a `with` block: closed when it ends well, aborted when it does not."""
+
+    def close(self) -> None:
+        raise TypeError("a sink closes itself")
+
+    def abort(self) -> None:
+        raise TypeError("a sink aborts itself")
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def row(event: TraceEvent) -> dict[str, Any]:
+    """The columns of an event in schema order, nulls left out, the payload's keys sorted."""
+    columns: dict[str, Any] = {}
+    for name, attribute in COLUMNS.items():
+        value = getattr(event, attribute)
+        if value is not None:
+            columns[name] = value
+    columns["kind"] = event.kind.value
+    if event.payload is not None:
+        columns["payload"] = plain(event.payload)
+    return columns
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it, mappings sorted by key. Raises `TypeError` for what has no order or no JSON form."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    raise TypeError(f"{value!r} ({type(value).__name__}) cannot stand in a trace's payload: use str, int, list, dict")
+
+
+def _row_of_event(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+    """structlog processor: the event itself becomes the row."""
+    return row(event_dict["event"])
+
+
+class _Lines:
+    """The logger below structlog's: writes lines, and leaves flushing to the file."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._write = file.write
+
+    def write(self, line: str) -> None:
+        self._write(line + "\n")
+
+
+class _EventLogger(structlog.BoundLoggerBase):
+    """A structlog logger with one method: `write(event)`."""
+
+    def write(self, event: TraceEvent) -> None:
+        self._proxy_to_logger("write", event)  # type: ignore[arg-type]  # a processor makes a row of it
+
+
+_PROCESSORS = [
+    _row_of_event,
+    structlog.processors.JSONRenderer(ensure_ascii=False, separators=(",", ":")),
+]
+
+
+class JsonLinesSink(_Closing):
+    """Writes JSON Lines to a path (atomically: it appears at `close`) or to an open text file (left open)."""
+
+    def __init__(self, target: Path | str | TextIO) -> None:
+        self._file: _File | None = None
+        if isinstance(target, (str, Path)):
+            self._file = _File(Path(target))
+            self._stream: TextIO = self._file.temporary.open("w", encoding="utf-8", newline="\n")
+        else:
+            self._stream = target
+        self._write = _EventLogger(_Lines(self._stream), _PROCESSORS, {}).write  # type: ignore[arg-type]
+
+    def __call__(self, event: TraceEvent) -> None:
+        self._write(event)
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        if self._file is None:
+            self._stream.flush()
+        elif not self._stream.closed:
+            self._stream.close()
+            self._file.finish()
+
+    def abort(self) -> None:
+        """Leave no file behind."""
+        if self._file is not None and not self._stream.closed:
+            self._stream.close()
+            self._file.discard()
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise RuntimeError("Parquet needs pyarrow: pip install 'groupsim[parquet]', or write .jsonl") from error
+    return pyarrow, pyarrow.parquet
+
+
+class ParquetSink(_Closing):
+    """Writes Parquet to a path, a group of rows at a time (atomically: it appears at `close`). Needs pyarrow."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._arrow, parquet = _pyarrow()
+        self._file = _File(Path(path))
+        self._schema = self._arrow.schema(
+            [(name, self._arrow.int64() if name in INTEGERS else self._arrow.string()) for name in COLUMNS]
+        )
+        self._rows: list[dict[str, Any]] = []
+        self._writer = parquet.ParquetWriter(str(self._file.temporary), self._schema)
+        self._open = True
+
+    def __call__(self, event: TraceEvent) -> None:
+        columns = row(event)
+        if "payload" in columns:
+            columns["payload"] = _json(columns["payload"])
+        self._rows.append(columns)
+        if len(self._rows) >= _PARQUET_ROWS:
+            self._write_rows()
+
+    def _write_rows(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        if self._open:
+            self._open = False
+            self._write_rows()
+            self._writer.close()
+            self._file.finish()
+
+    def abort(self) -> None:
+        """Leave no file behind."""
+        if self._open:
+            self._open = False
+            self._writer.close()
+            self._file.discard()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def sink_for(path: Path | str) -> JsonLinesSink | ParquetSink:
+    """The sink that a file's suffix asks for: `.jsonl` or `.parquet`; `ValueError` for any other."""
+    suffix = Path(path).suffix
+    if suffix == ".jsonl":
+        return JsonLinesSink(path)
+    if suffix == ".parquet":
+        return ParquetSink(path)
+    raise ValueError(f"{path}: a trace is written as .jsonl or .parquet, not {suffix or 'without a suffix'}")
+
+
+def write_trace(events: Iterable[TraceEvent], path: Path | str) -> None:
+    """Write events to `path`, in the format its suffix names."""
+    with sink_for(path) as sink:
+        for event in events:
+            sink(event)
+
+
+def read_trace(path: Path | str) -> list[TraceEvent]:
+    """Read a trace back; raises `ValueError` with file and line for what is no trace, `OSError` as `open` does."""
+    path = Path(path)
+    if path.suffix == ".parquet":
+        _, parquet = _pyarrow()
+        rows = parquet.read_table(str(path)).to_pylist()
+        return [_event(path, number, _parquet_row(columns)) for number, columns in enumerate(rows, 1)]
+    with path.open(encoding="utf-8") as lines:
+        return list(_events_of_lines(path, lines))
+
+
+def _events_of_lines(path: Path, lines: Iterable[str]) -> Iterator[TraceEvent]:
+    for number, line in enumerate(lines, 1):
+        try:
+            columns = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}:{number}: not a line of JSON: {error.msg}") from None
+        yield _event(path, number, columns)
+
+
+def _parquet_row(columns: dict[str, Any]) -> dict[str, Any]:
+    if columns.get("payload") is not None:
+        columns["payload"] = json.loads(columns["payload"])
+    return columns
+
+
+def _event(path: Path, number: int, columns: Any) -> TraceEvent:
+    try:
+        named = {COLUMNS[name]: value for name, value in columns.items() if value is not None}
+        named["kind"] = Kind(named["kind"])
+        return TraceEvent(**named)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}:{number}: not an event of a trace: {error!r}") from None
