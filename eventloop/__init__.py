@@ -7,12 +7,17 @@ from groupsim.eventloop.errors import DeadlockError, EventLoopError, SchedulingE
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import Event, EventLoop, Handle, Host, Order, Queue, Task, Timeout
 from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
+from groupsim.eventloop.sinks import JsonLinesSink, MemorySink, ParquetSink, read_trace, sink_for, write_trace
 from groupsim.eventloop.trace import FULL, NORMAL, OFF, Level, Trace
-from groupsim.eventloop.units import MS_US, SECOND_US, ms, parse_duration, seconds, show_us
+from groupsim.eventloop.units import DAY_US, HOUR_US, MINUTE_US, MS_US, SECOND_US, ms, parse_duration, seconds, show_us
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 __all__ = [
+    "DAY_US",
     "FULL",
+    "HOUR_US",
+    "MINUTE_US",
     "MS_US",
     "NORMAL",
     "OFF",
@@ -24,10 +29,14 @@ __all__ = [
     "EventLoopError",
     "Handle",
     "Host",
+    "JsonLinesSink",
     "Kind",
     "Level",
+    "MemorySink",
     "Order",
+    "ParquetSink",
     "Queue",
+    "RealTimeLoop",
     "SchedulingError",
     "StandstillError",
     "Stream",
@@ -39,7 +48,11 @@ __all__ = [
     "ms",
     "parse_distribution",
     "parse_duration",
+    "read_trace",
+    "run_realtime",
     "run_virtual",
     "seconds",
     "show_us",
+    "sink_for",
+    "write_trace",
 ]

@@ -156,7 +156,7 @@ class Loop:
         """
         if predicate():
             return True
-        waiter = Waiter(self, f"until {_name_of(predicate)}")
+        waiter = Waiter(self, f"until {name_of(predicate)}")
         waiter.predicate = predicate
         waiter.forget = self._stop_watching
         self._watchers.append(waiter)
@@ -223,5 +223,6 @@ class Loop:
         return cast(T, result)
 
 
-def _name_of(function: Callable[..., object]) -> str:
+def name_of(function: Callable[..., object]) -> str:
+    """What to call a function in a message."""
     return getattr(function, "__qualname__", None) or repr(function)

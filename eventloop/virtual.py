@@ -11,7 +11,7 @@ import trio
 
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
 from groupsim.eventloop.heap import CALLBACK, Callback, release
-from groupsim.eventloop.loop import Loop, _name_of
+from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import show_us
 
@@ -117,7 +117,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
             try:
                 callback(arg)
             except BaseException as error:
-                self.fail(single(error), f"callback {_name_of(callback)}")
+                self.fail(single(error), f"callback {name_of(callback)}")
             if watchers and self._release_watcher():
                 return None
 
@@ -149,7 +149,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
 
     def _stands_still(self, callback: Callback, arg: object) -> None:
         """Note who goes round; at the limit, end the run and name them."""
-        self._going_round[f"{arg}" if callback is release else f"callback {_name_of(callback)}"] = None
+        self._going_round[f"{arg}" if callback is release else f"callback {name_of(callback)}"] = None
         if self._still == self._still_limit:
             names = "\n".join(f"  {name}" for name in self._going_round)
             text = f"virtual time stands still at {show_us(self.now_us)} since {self._still} events; these go round:"

@@ -1,0 +1,132 @@
+"""Real time: the same loop, driven by one ordinary trio task on the monotonic clock.
+
+It is for the day the coordinator serves sockets, where stories also wait for trio's own input and output. What comes
+from the heap keeps the heap's order (the contract tests run on both drivers); what comes from outside comes when it
+comes, so that nothing here is deterministic.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from heapq import heappop
+from typing import Any, TypeVar
+
+import trio
+
+from groupsim.eventloop.errors import single
+from groupsim.eventloop.heap import CALLBACK, WHEN, Callback, Entry, Life, release
+from groupsim.eventloop.loop import Loop, name_of
+from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.units import MS_US, SECOND_US
+
+T = TypeVar("T")
+
+_CALLBACKS_PER_TURN = 1_000
+# A story that was moved on by a socket is no event of the heap, so `until` looks again at least this often.
+_LOOK_EVERY_US = 5 * MS_US
+
+
+class RealTimeLoop(Loop):
+    """A loop in real time; one loop serves one run. `now_us` counts from when it was made."""
+
+    def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
+        super().__init__(seed, trace)
+        self._zero_ns = time.monotonic_ns()
+        self._bell: trio.Event | None = None
+
+    @property
+    def now_us(self) -> int:
+        """Microseconds of the monotonic clock since the loop was made."""
+        return (time.monotonic_ns() - self._zero_ns) // 1_000
+
+    def run(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
+        """Run `main(loop)` to its end and return its result; raises the run's one failure."""
+        try:
+            return trio.run(self._root, main)
+        except BaseExceptionGroup as group:
+            error = single(group)
+        raise error
+
+    async def _root(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
+        # The driver outlives the stories: they are released by it even when they are cancelled.
+        async with trio.open_nursery() as outer:
+            async with trio.open_nursery() as self._nursery:
+                outer.start_soon(self._drive)
+                result = await self._tell(main)
+            outer.cancel_scope.cancel()
+        if self.failure is not None:
+            raise self.failure
+        return result
+
+    def _schedule(
+        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
+    ) -> Entry:
+        entry = super()._schedule(when_us, callback, arg, order, ticket, life)
+        self._ring(entry)
+        return entry
+
+    def _push(self, entry: Entry) -> None:
+        super()._push(entry)
+        self._ring(entry)
+
+    def _ring(self, entry: Entry) -> None:
+        """Wake the driver if this is now the first thing to do."""
+        if self._bell is not None and self._heap[0] is entry:
+            self._bell.set()
+
+    @trio.lowlevel.enable_ki_protection  # ctrl-C goes to the main story, through the heap
+    async def _drive(self) -> None:
+        """Run what is due; after a release, let the released task step before anything else."""
+        while True:
+            if self._turn():
+                await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()
+                continue
+            self._bell = trio.Event()
+            with trio.move_on_after(self._idle_seconds()):
+                await self._bell.wait()
+            self._bell = None
+
+    def _turn(self) -> bool:
+        """Run due callbacks until a task was released or a thousand have run; False when nothing is due."""
+        if self._watchers and self._release_watcher():
+            return True
+        for _ in range(_CALLBACKS_PER_TURN):
+            if not self._heap or self._heap[0][WHEN] > self.now_us:
+                return False
+            entry = heappop(self._heap)
+            if self._run(entry) or (self._watchers and self._release_watcher()):
+                return True
+        return True
+
+    def _run(self, entry: Entry) -> bool:
+        """Run one entry; True when it released a task."""
+        _when, _rank, _serial, callback, arg, cause, life = entry
+        if callback is None:
+            self._taken_back -= 1
+            return False
+        if life.held:
+            life.hold(entry)
+            return False
+        entry[CALLBACK] = None
+        self.trace.cause = cause
+        if callback is release:
+            arg.go()
+            return True
+        try:
+            callback(arg)
+        except BaseException as error:
+            self.fail(single(error), f"callback {name_of(callback)}")
+        return False
+
+    def _idle_seconds(self) -> float:
+        idle_us = self._heap[0][WHEN] - self.now_us if self._heap else 3_600 * SECOND_US
+        if self._watchers:
+            idle_us = min(idle_us, _LOOK_EVERY_US)
+        return max(0, idle_us) / SECOND_US
+
+
+def run_realtime(main: Callable[[RealTimeLoop], Awaitable[T]], *, seed: int = 0, trace: Trace | None = None) -> T:
+    """Run `main(loop)` in real time and return its result; as `run_virtual` otherwise, without its promises."""
+    return RealTimeLoop(seed, trace).run(main)
