@@ -31,6 +31,7 @@ check: lint types floors
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python tools/house_rules.py
 
 types: $(VENV)/.dev  ## mypy --strict over the assembled package
 	@$(BIN)/python tools/assemble.py --links .build/links

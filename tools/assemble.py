@@ -9,6 +9,7 @@ The layout is read from pyproject.toml, so there is one place that says where a 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,11 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def mapping() -> dict[str, Path]:
+def mapping(root: Path = ROOT) -> dict[str, Path]:
     """Import name of each package → its folder, outermost package first."""
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    config = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     folders = config["package-dir"]
-    return {name: ROOT / folders[name] for name in sorted(config["packages"], key=lambda n: n.count("."))}
+    return {name: root / folders[name] for name in sorted(config["packages"], key=lambda n: n.count("."))}
 
 
 def copy(target: Path) -> None:
@@ -42,13 +43,16 @@ def link(target: Path) -> None:
     for stale in [entry for entry in front.iterdir() if entry.name not in wanted and entry.is_symlink()]:
         stale.unlink()
     for name, path in wanted.items():
-        if not (front / name).is_symlink():
-            (front / name).symlink_to(path)
+        entry = front / name
+        if not entry.is_symlink() or entry.readlink() != path:
+            fresh = front / f".{name}.{os.getpid()}"
+            fresh.symlink_to(path)
+            fresh.replace(entry)  # at once, for whoever reads the tree meanwhile
 
 
 def sources(folder: Path) -> list[Path]:
-    """The files of one package that belong to it, sorted."""
-    return sorted(f for f in folder.iterdir() if f.is_file() and f.suffix in {".py", ".typed", ".yaml"})
+    """The files of one package that belong to it, data included, sorted."""
+    return sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
 
 
 def main() -> None:

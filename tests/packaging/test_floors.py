@@ -1,0 +1,65 @@
+"""The contract between the floors really bites: a module that breaks it is found."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINT = Path(sys.executable).with_name("lint-imports")
+
+
+@pytest.fixture(scope="module")
+def tree(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The assembled package, with a front-door package that does not exist yet."""
+    target = tmp_path_factory.mktemp("tree")
+    subprocess.run([sys.executable, "tools/assemble.py", str(target)], cwd=checkout, check=True)
+    report = target / "groupsim" / "report"
+    report.mkdir()
+    (report / "__init__.py").touch()
+    (report / "html.py").touch()
+    return target
+
+
+def lint(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> subprocess.CompletedProcess[str]:
+    """Run the contracts on the tree with one more module in a room."""
+    shutil.copytree(tree, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "groupsim" / room / "newcomer.py").write_text(f"{line}\n")
+    command = [str(LINT), "--no-logo", "--no-cache", "--config", str(checkout / "pyproject.toml")]
+    return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("members", "from groupsim.coordinator import interfaces"),
+        ("coordinator", "import groupsim.members"),
+        ("protocol", "from groupsim.eventloop import interface"),
+        ("cluster", "import groupsim.scenarios"),
+        ("scenarios", "import groupsim"),
+        ("members", "from groupsim.report.html import page"),
+        ("eventloop", "from groupsim.report import html"),
+    ],
+)
+def test_an_import_from_above_is_found(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> None:
+    """A room that imports from its own floor, from above or from the front door breaks the contract, and is named."""
+    done = lint(checkout, tree, tmp_path, room, line)
+    assert done.returncode == 1
+    assert f"groupsim.{room}.newcomer -> {line.split()[1]}" in done.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("scenarios", "from groupsim.cluster import *"),
+        ("members", "from groupsim.protocol import messages"),
+        ("report", "from groupsim.scenarios import *"),
+    ],
+)
+def test_an_import_from_below_is_fine(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> None:
+    """Downwards everything may be imported, and the front door may import any room."""
+    done = lint(checkout, tree, tmp_path, room, line)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,262 @@
+"""The rules of the house that no off-the-shelf linter knows, checked on the syntax tree.
+
+    python tools/house_rules.py        prints `file:line: what is wrong: remedy`, exit code 1 when there is anything
+
+A run has to be the same run everywhere, so what could tell two machines apart is allowed in `eventloop/` alone, which
+tames it: clocks, randomness, trio's primitives, threads. `hash()` of a string differs between two processes, and so
+does the order of a set; both are banned everywhere. Besides: modules and functions stay short, what is public says what
+it is, and every test says which behaviour it holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LONGEST_MODULE = 500
+LONGEST_FUNCTION = 60
+
+# Module → why it is not for rooms.
+BANNED_MODULES = {
+    "random": "take a stream from the event loop's randomness",
+    "secrets": "take a stream from the event loop's randomness",
+    "uuid": "draw the id from a stream of the event loop's randomness",
+    "time": "ask the event loop for now_us",
+    "threading": "start a task with the event loop's start_soon",
+    "_thread": "start a task with the event loop's start_soon",
+    "concurrent": "start a task with the event loop's start_soon",
+    "multiprocessing": "start a task with the event loop's start_soon",
+    "asyncio": "use the event loop's interface",
+}
+BANNED_CALLS = {
+    "datetime.now": "ask the event loop for now_us",
+    "datetime.utcnow": "ask the event loop for now_us",
+    "datetime.today": "ask the event loop for now_us",
+    "date.today": "ask the event loop for now_us",
+    "os.urandom": "take a stream from the event loop's randomness",
+}
+TRIO_ALLOWED = {"CancelScope", "Cancelled", "Nursery", "open_nursery"}
+TRIO_REMEDY = "use the event loop's sleep, Event, Queue and timeout"
+# The front door runs around a simulation, not in it: it may measure how long a run took.
+CLOCK_ALLOWED = {"groupsim"}
+# Readers of an iterable that do not care for its order.
+ORDERLESS = {"all", "any", "sum", "min", "max", "sorted", "set", "frozenset", "len"}
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Offence(NamedTuple):
+    """One place where a rule is broken."""
+
+    path: str
+    line: int
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}: {self.remedy}"
+
+
+class Source(NamedTuple):
+    """One file to check; `path` is relative to the checkout, `room` its first folder."""
+
+    path: str
+    text: str
+
+    @property
+    def room(self) -> str:
+        """The folder at the root."""
+        return self.path.split("/")[0]
+
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text, self.path)
+
+
+# --- Determinism (rooms other than eventloop) ------------------------------------------------------------------
+
+
+def no_banned_imports(source: Source) -> Iterator[Offence]:
+    """No clock, no randomness, no threads but the event loop's."""
+    for line, module, name in _imports(source.tree()):
+        top = (module or name).split()[0].split(".")[0]
+        if top in BANNED_MODULES and not (top == "time" and source.room in CLOCK_ALLOWED):
+            yield Offence(source.path, line, f"imports {module or name}", BANNED_MODULES[top])
+
+
+def no_wall_clock(source: Source) -> Iterator[Offence]:
+    """No `datetime.now()` and the like, however it was imported."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.Call):
+            called = ".".join(_dotted(node.func)[-2:])
+            if called in BANNED_CALLS and source.room not in CLOCK_ALLOWED:
+                yield Offence(source.path, node.lineno, f"calls {called}()", BANNED_CALLS[called])
+
+
+def no_trio_primitives(source: Source) -> Iterator[Offence]:
+    """Of trio, nurseries and cancel scopes only, and under trio's own name."""
+    tree = source.tree()
+    used = [(line, name) for line, module, name in _imports(tree) if module.split(".")[0] == "trio"]
+    used += [
+        (line, name) for line, module, name in _imports(tree) if not module and name.startswith(("trio.", "trio as "))
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "trio":
+            used.append((node.lineno, node.attr))
+    for line, name in used:
+        if name not in TRIO_ALLOWED:
+            yield Offence(source.path, line, f"uses trio's {name}", TRIO_REMEDY)
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Line, module and name of each absolute import; for `import x as y` no module and the name "x as y"."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, "", f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                yield node.lineno, node.module, alias.name
+
+
+def no_hash(source: Source) -> Iterator[Offence]:
+    """No builtin `hash`: of a string it differs from process to process."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hash":
+            yield Offence(source.path, node.lineno, "calls hash()", "use protocol.javahash or hashlib")
+
+
+def no_set_order(source: Source) -> Iterator[Offence]:
+    """No loop over a set where the order could show."""
+    tree = source.tree()
+    orderless = {
+        id(argument)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ORDERLESS
+        for argument in call.args
+    }
+    for node in ast.walk(tree):
+        loops: list[ast.expr] = []
+        if isinstance(node, ast.For | ast.AsyncFor):
+            loops = [node.iter]
+        elif isinstance(node, ast.ListComp | ast.DictComp | ast.GeneratorExp) and id(node) not in orderless:
+            loops = [generator.iter for generator in node.generators]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"list", "tuple"}:
+            loops = node.args[:1]
+        for loop in loops:
+            if _is_set(loop):
+                yield Offence(source.path, loop.lineno, "iterates over a set", "sort it first, or use dict.fromkeys")
+
+
+def _is_set(node: ast.expr) -> bool:
+    """Whether an expression is a set for certain."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr | ast.BitAnd | ast.Sub | ast.BitXor):
+        return _is_set(node.left) or _is_set(node.right)
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"set", "frozenset"}
+    return named or isinstance(node, ast.Set | ast.SetComp)
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """`a.b.c` as its names; a call or a subscript in between ends it."""
+    if isinstance(node, ast.Attribute):
+        return [*_dotted(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else []
+
+
+# --- Size and words (everywhere) -------------------------------------------------------------------------------
+
+
+def short_modules(source: Source) -> Iterator[Offence]:
+    """No module above the limit."""
+    lines = source.text.count("\n")
+    if lines > LONGEST_MODULE:
+        yield Offence(
+            source.path, 1, f"{lines} lines, {LONGEST_MODULE} is the limit", "make it two modules, one idea each"
+        )
+
+
+def short_functions(source: Source) -> Iterator[Offence]:
+    """No function above the limit, docstring included."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > LONGEST_FUNCTION:
+                what = f"{node.name} has {lines} lines, {LONGEST_FUNCTION} is the limit"
+                yield Offence(source.path, node.lineno, what, "give its steps names")
+
+
+def public_docstrings(source: Source) -> Iterator[Offence]:
+    """What is public says what it is: the module, its classes and its functions. Methods may speak for themselves."""
+    tree = source.tree()
+    if not ast.get_docstring(tree):
+        yield Offence(source.path, 1, "the module has no docstring", "say in a sentence what it is for")
+    for node in tree.body:
+        if isinstance(node, Definition) and not node.name.startswith("_") and not _overload(node):
+            yield from _described(source, node, "say what, units and errors")
+
+
+def _described(source: Source, node: Definition, remedy: str) -> Iterator[Offence]:
+    """An offence when a definition has no docstring."""
+    if not ast.get_docstring(node):
+        yield Offence(source.path, node.lineno, f"{node.name} has no docstring", remedy)
+
+
+def _overload(node: Definition) -> bool:
+    """Whether a definition is a typing overload, which the implementation documents."""
+    return any(_dotted(decorator)[-1:] == ["overload"] for decorator in node.decorator_list)
+
+
+def described_tests(source: Source) -> Iterator[Offence]:
+    """Every test says in a sentence which behaviour it holds."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield from _described(source, node, "state the behaviour")
+
+
+Rule = Callable[[Source], Iterator[Offence]]
+DETERMINISM: tuple[Rule, ...] = (no_banned_imports, no_wall_clock, no_trio_primitives)
+ORDER: tuple[Rule, ...] = (no_hash, no_set_order)
+SIZE: tuple[Rule, ...] = (short_modules, short_functions)
+
+
+def rules_for(path: str) -> tuple[Rule, ...]:
+    """The rules that hold in one file."""
+    room = path.split("/")[0]
+    if room == "tests":
+        return (*SIZE, described_tests)
+    if room in {"benchmarks", "tools"}:
+        return SIZE
+    return (*(() if room == "eventloop" else DETERMINISM), *ORDER, *SIZE, public_docstrings)
+
+
+def check(source: Source) -> list[Offence]:
+    """Everything that is wrong with one file, in order of lines."""
+    found = [offence for rule in rules_for(source.path) for offence in rule(source)]
+    return sorted(found, key=lambda offence: (offence.line, offence.what))
+
+
+def sources(root: Path = ROOT) -> list[Source]:
+    """The project's own Python files."""
+    folders = sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    files = [
+        file for folder in folders if folder.name not in {"build", "dist"} for file in sorted(folder.rglob("*.py"))
+    ]
+    return [Source(file.relative_to(root).as_posix(), file.read_text("utf-8")) for file in files]
+
+
+def main() -> int:
+    """Check the checkout; print what is wrong."""
+    found = [offence for source in sources() for offence in check(source)]
+    for offence in found:
+        print(offence)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
