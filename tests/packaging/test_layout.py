@@ -35,7 +35,7 @@ def test_no_folder_with_code_is_forgotten(checkout: Path) -> None:
 
 
 def test_every_listed_package_is_there(checkout: Path) -> None:
-    """A listed package is a folder with an `__init__.py`: git keeps no empty folder, so a clean clone would not build."""
+    """A listed package is a folder with an `__init__.py`: git keeps no empty folder, and a clean clone must build."""
     lacking = [name for name, folder in assemble.mapping().items() if not (folder / "__init__.py").exists()]
     assert lacking == []
 

@@ -40,7 +40,7 @@ def test_the_wheel_holds_exactly_the_packages_and_their_data(wheel: Path) -> Non
 
 
 def test_rooms_do_not_collide_with_a_users_own_packages(installed: Path, tmp_path: Path) -> None:
-    """Where a project has its own `cluster`, `members` and `pipeline`, `import members` is theirs; ours has its prefix."""
+    """In a project with its own `cluster`, `members` and `pipeline`, `import members` is theirs; ours has a prefix."""
     for name in ("cluster", "members", "pipeline"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text('WHOSE = "theirs"\n')
