@@ -1,0 +1,100 @@
+"""Broker and client logs of a run, in the shapes people know from grep.
+
+`broker-N.log` has the stock layout `[time] LEVEL message (logger)`; a member's file, `<host>.log`, has the same for
+Java clients and librdkafka's own for librdkafka. Only what the trace says is written, in the words of the broker's and
+the clients' versions. Virtual time 0 is `START`, in UTC. Source: log-formats reference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs_broker import BrokerLog
+from groupsim.logs_client import JavaLog
+from groupsim.logs_librdkafka import LibrdkafkaLog
+from groupsim.logs_wording import version
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
+    """File name → its lines, in the order of the trace."""
+    files: dict[str, list[str]] = {}
+    started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
+    broker = BrokerLog(version((started.payload or {}).get("broker_version") if started else None))
+    clients: dict[str, JavaLog | LibrdkafkaLog] = {}
+    protocols: dict[str, str] = {}
+    for event in events:
+        _note_protocol(protocols, event)
+        if event.kind is Kind.PROCESS_STARTED and event.host:
+            clients[event.host] = _client(event, protocols)
+        client = clients.get(event.host or "")
+        if client is not None:
+            files.setdefault(_file(event.host), []).extend(_client_lines(client, event))
+        else:
+            lines = [layout(*line) for line in broker.lines(event)]
+            if lines:
+                files.setdefault(_file(event.host), []).extend(lines)
+    return files
+
+
+def _note_protocol(protocols: dict[str, str], event: TraceEvent) -> None:
+    if event.kind is Kind.GROUP_STATE and event.group and event.payload and event.payload.get("protocol"):
+        protocols[event.group] = str(event.payload["protocol"])
+
+
+def _client(event: TraceEvent, protocols: dict[str, str]) -> JavaLog | LibrdkafkaLog:
+    payload = event.payload or {}
+    group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
+    profile = str(payload.get("profile") or "java")
+    if profile.startswith("librdkafka"):
+        return LibrdkafkaLog(group, client_id)
+    return JavaLog(group, client_id, payload.get("instance_id"), version(profile), protocols)
+
+
+def _client_lines(client: JavaLog | LibrdkafkaLog, event: TraceEvent) -> Iterable[str]:
+    if isinstance(client, JavaLog):
+        return [layout(*line) for line in client.lines(event)]
+    return [
+        f"%{level}|{epoch_ms(t_us) / 1000:.3f}|{facility}|{client.client_id}#consumer-1| [thrd:main]: {text}"
+        for t_us, level, facility, text in client.lines(event)
+    ]
+
+
+def layout(t_us: int, level: str, message: str, logger: str) -> str:
+    """The stock layout: `[2024-01-01 00:00:03,000] INFO message (logger)`."""
+    moment = START + timedelta(microseconds=t_us)
+    return f"[{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03d}] {level} {message} ({logger})"
+
+
+def epoch_ms(t_us: int) -> int:
+    """Milliseconds since 1970."""
+    return int(START.timestamp()) * 1000 + t_us // 1000
+
+
+def _file(host: str | None) -> str:
+    return re.sub(r"[^\w.@-]", "_", host or "unknown") + ".log"
+
+
+def write_logs(events: Sequence[TraceEvent], directory: Path) -> list[Path]:
+    """Write all log files below `directory` (made if need be), each one whole or not at all.
+
+    Raises `OSError` when the directory cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, lines in sorted(render(events).items()):
+        target = directory / name
+        handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+        written.append(target)
+    return written

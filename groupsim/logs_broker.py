@@ -1,0 +1,214 @@
+"""The broker's log, from the coordinator's events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from groupsim.coordinator.placement import partition_for
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs_wording import BROKER, JAVA_COORDINATOR, REASONS, Version, wording
+
+Line = tuple[int, str, str, str]  # time, level, message, logger
+
+
+@define
+class BrokerLog:
+    """Words the coordinator's events as the brokers of one version log them."""
+
+    version: Version
+    sizes: dict[str, Mapping[str, Any]] = field(factory=dict)  # group → members, static, leader
+    states: dict[str, str] = field(factory=dict)
+    missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # dropped at one join timeout
+
+    def lines(self, event: TraceEvent) -> Iterator[Line]:
+        """The lines one event makes; events of clients make none."""
+        worder = WORDERS.get(event.kind)
+        if worder is not None and event.group is not None:
+            for code, values in worder(self, event):
+                yield from self._line(event, code, values)
+        if event.kind is Kind.GROUP_STATE and event.group:
+            self.states[event.group] = event.to or ""
+
+    def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[Line]:
+        words = wording(BROKER, code, self.version)
+        if words is None:
+            return
+        text = words.text.format_map(Blanks(self.values(event), values))
+        prefix, logger = self._speaker(event, code)
+        yield event.t_us, words.level, prefix + text, logger
+
+    def _speaker(self, event: TraceEvent, code: str) -> tuple[str, str]:
+        broker = (event.host or "0").rsplit("-", 1)[-1]
+        if self.version >= JAVA_COORDINATOR:
+            prefix = (
+                f"[GroupCoordinator id={broker} topic=__consumer_offsets partition={partition_for(event.group or '')}] "
+            )
+            return prefix, "org.apache.kafka.coordinator.group.GroupMetadataManager"
+        package = "kafka.coordinator.group" if self.version >= (0, 11) else "kafka.coordinator"
+        if code in ("LOAD_GROUP", "UNLOAD_GROUP", "OFFSETS_EXPIRED"):
+            return f"[GroupMetadataManager brokerId={broker}] ", f"{package}.GroupMetadataManager"
+        return f"[GroupCoordinator {broker}]: ", f"{package}.GroupCoordinator"
+
+    def values(self, event: TraceEvent) -> dict[str, object]:
+        """What every template may need of an event."""
+        payload = event.payload or {}
+        group = event.group or ""
+        instance = payload.get("instance_id")
+        size = self.sizes.get(group, {})
+        return {
+            "g": group,
+            "n": event.generation if event.generation is not None else 0,
+            "op": partition_for(group),
+            "m": event.member or "",
+            "i": instance or "",
+            "oi": f"Some({instance})" if instance else "None",
+            "ni": instance or "null",
+            "with_i": f" with instance id {instance}" if instance else "",
+            "kind": "Static" if instance else "Dynamic",
+            "r": payload.get("client_reason") or "not provided",
+            "k": size.get("members", 0),
+            "s": size.get("static", 0),
+            "state": payload.get("state") or self.states.get(group, "Empty"),
+        }
+
+
+class Blanks(dict[str, object]):
+    """Values for a template; what is not known stays a question mark."""
+
+    def __init__(self, *parts: Mapping[str, object]) -> None:
+        super().__init__()
+        for part in parts:
+            self.update(part)
+
+    def __missing__(self, key: str) -> str:
+        return "?"
+
+
+Words = Iterator[tuple[str, Mapping[str, object]]]
+
+
+def _state(log: BrokerLog, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    if event.to == "PreparingRebalance":
+        yield from _prepare(log, event, payload)
+    elif event.to == "CompletingRebalance":
+        members = payload.get("members", 0)
+        size = len(members) if isinstance(members, list | tuple) else members
+        log.sizes[event.group or ""] = {**payload, "members": size}
+        yield from _dropped(log, event)
+        yield "STABILIZED", {"k": size}
+    elif event.to == "Empty":
+        yield "GROUP_EMPTY", {}
+
+
+def _prepare(log: BrokerLog, event: TraceEvent, payload: Mapping[str, Any]) -> Words:
+    code = str(payload.get("cause_code"))
+    values = log.values(event)
+    values["state"] = event.from_ or "Stable"
+    values["set"] = f"Set({event.member or ''})"
+    words = wording(REASONS, code, log.version)
+    reason = words.text.format_map(Blanks(values)) if words is not None else event.reason or ""
+    yield "PREP_REBALANCE", {"reason": reason.rstrip(".") if code != "HEARTBEAT_EXPIRED" else reason}
+
+
+def _dropped(log: BrokerLog, event: TraceEvent) -> Words:
+    members = log.missing.pop((event.group or "", event.t_us), None)
+    if members:
+        yield "DYN_REMOVED", {"set": f"Set({', '.join(members)})"}
+
+
+def _request(log: BrokerLog, event: TraceEvent) -> Words:
+    size = log.sizes.get(event.group or "", {})
+    if (
+        event.api == "SyncGroup"
+        and event.member == size.get("leader")
+        and log.states.get(event.group or "") == "CompletingRebalance"
+    ):
+        yield "ASSIGN_RECEIVED", {"n": event.generation if event.generation is not None else "?"}
+
+
+def _added(log: BrokerLog, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    if payload.get("known_id"):
+        yield "PENDING_JOIN", {}
+    elif payload.get("instance_id"):
+        yield "STATIC_JOIN", {}
+    else:
+        yield "JOIN_ADDED", {}
+
+
+def _removed(log: BrokerLog, event: TraceEvent) -> Words:
+    if event.reason == "join-timeout":
+        log.missing.setdefault((event.group or "", event.t_us), []).append(event.member or "")
+        return
+    pending = bool((event.payload or {}).get("pending"))
+    code = {
+        ("left", False): "MEMBER_LEFT",
+        ("left", True): "PENDING_LEFT",
+        ("session-expired", False): "MEMBER_FAILED",
+        ("pending-expired", True): "PENDING_EXPIRED",
+    }.get((event.reason or "", pending))
+    if code is not None:
+        yield code, {"meta": f"MemberMetadata(memberId={event.member}, groupInstanceId={log.values(event)['oi']})"}
+
+
+def _replaced(log: BrokerLog, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    yield "STATIC_REPLACE", {"old": payload.get("old", "?")}
+    if payload.get("rebalance") is False:
+        yield "STATIC_NO_REBALANCE", {}
+
+
+def _fenced(log: BrokerLog, event: TraceEvent) -> Words:
+    yield "FENCED", {"current": (event.payload or {}).get("current", "?"), "op_name": event.reason or "?"}
+
+
+def _pending(log: BrokerLog, event: TraceEvent) -> Words:
+    yield "JOIN_UNKNOWN_MEMBER", {}
+
+
+def _elected(log: BrokerLog, event: TraceEvent) -> Words:
+    if event.reason == "not-joined":
+        yield "LEADER_REPLACED", {"old": (event.payload or {}).get("previous", "?")}
+
+
+def _loaded(log: BrokerLog, event: TraceEvent) -> Words:
+    members = (event.payload or {}).get("members", 0)
+    yield "LOAD_GROUP", {"k": len(members) if isinstance(members, list | tuple) else members}
+
+
+def _unloaded(log: BrokerLog, event: TraceEvent) -> Words:
+    yield "UNLOAD_GROUP", {}
+
+
+def _deleted(log: BrokerLog, event: TraceEvent) -> Words:
+    yield "GROUPS_DELETED", {"k": (event.payload or {}).get("offsets", 0)}
+
+
+def _expired(log: BrokerLog, event: TraceEvent) -> Words:
+    yield "OFFSETS_EXPIRED", {"k": 1}
+
+
+def _warning(log: BrokerLog, event: TraceEvent) -> Words:
+    if event.member is None and (event.host or "").startswith("broker"):
+        yield "ERROR", {"text": event.reason or ""}
+
+
+WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
+    Kind.GROUP_STATE: _state,
+    Kind.REQUEST_RECEIVED: _request,
+    Kind.MEMBER_PENDING: _pending,
+    Kind.MEMBER_ADDED: _added,
+    Kind.MEMBER_REMOVED: _removed,
+    Kind.MEMBER_REPLACED: _replaced,
+    Kind.MEMBER_FENCED: _fenced,
+    Kind.LEADER_ELECTED: _elected,
+    Kind.GROUP_LOADED: _loaded,
+    Kind.GROUP_UNLOADED: _unloaded,
+    Kind.GROUP_DELETED: _deleted,
+    Kind.OFFSET_EXPIRED: _expired,
+    Kind.WARNING: _warning,
+}
