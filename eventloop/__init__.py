@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.eventloop.errors import DeadlockError, EventLoopError, SchedulingError, StandstillError
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -56,3 +58,7 @@ __all__ = [
     "sink_for",
     "write_trace",
 ]
+
+if TYPE_CHECKING:
+    # Both drivers are what rooms are written against: checked here, by mypy.
+    _LOOPS: tuple[EventLoop, EventLoop] = (VirtualLoop(), RealTimeLoop())

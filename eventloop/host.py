@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.heap import CALLBACK, Callback, Entry, Life
+from groupsim.eventloop.heap import CALLBACK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
 
@@ -54,7 +54,12 @@ class Host:
         ticket: int | None = None,
     ) -> Handle:
         """As `Loop.call_at`, in this life of the host."""
-        return self._loop._schedule(when_us, callback, arg, order, ticket, self._life)
+        loop = self._loop
+        if ticket is not None or when_us < loop.now_us:
+            return loop._schedule(when_us, callback, arg, order, ticket, self._life)
+        entry = [when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self._life]
+        loop._push(entry)
+        return entry
 
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back."""

@@ -37,12 +37,7 @@ class Order(IntEnum):
 
 
 class Handle(Protocol):
-    """A scheduled event; keep it to cancel it."""
-
-    @property
-    def when_us(self) -> int:
-        """The instant it is due."""
-        ...
+    """A scheduled event; keep it to cancel it. It says nothing else: an object with properties would cost too much."""
 
 
 class Event(Protocol):

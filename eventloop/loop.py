@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
+from functools import partial
 from heapq import heapify, heappush
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
-from groupsim.eventloop.heap import ARG, CALLBACK, FREE, LIFE, ORDER_SHIFT, Callback, Entry, Life, release
+from groupsim.eventloop.heap import ARG, CALLBACK, FREE, LIFE, RANKS, Callback, Entry, Life, release
 from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
@@ -43,6 +44,7 @@ class Loop:
         self.failure: BaseException | None = None
         self.ticket: Callable[[], int] = itertools.count(1).__next__
         self._heap: list[Entry] = []
+        self._push: Callable[[Entry], None] = partial(heappush, self._heap)
         self._taken_back = 0
         self._hosts: dict[str, Host] = {}
         self._stories: dict[Story, None] = {}
@@ -62,7 +64,12 @@ class Loop:
         ticket: int | None = None,
     ) -> Handle:
         """Run `callback(arg)` at `when_us` (now, if that has passed). `ticket` fixes its rank within the instant."""
-        return self._schedule(when_us, callback, arg, order, ticket, FREE)
+        # As `_schedule`, in place: this is the hottest path of all.
+        if ticket is not None or when_us < self.now_us:
+            return self._schedule(when_us, callback, arg, order, ticket, FREE)
+        entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE]
+        self._push(entry)
+        return entry
 
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
@@ -81,20 +88,17 @@ class Loop:
         if when_us < now:
             when_us = now
         if ticket is None:
-            entry = Entry((when_us, (order << ORDER_SHIFT) | self.ticket(), 0, callback, arg, self.trace.cause, life))
+            entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life]
         else:
             entry = self._entry(when_us, callback, arg, order, ticket, life)
-        heappush(self._heap, entry)
+        self._push(entry)
         return entry
 
     def _entry(self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life) -> Entry:
         """An entry outside the heap. A ticket may be used again, so that here a serial number settles the tie."""
         serial = self.ticket()
-        rank = (order << ORDER_SHIFT) | (serial if ticket is None else ticket)
-        return Entry((when_us, rank, serial, callback, arg, self.trace.cause, life))
-
-    def _push(self, entry: Entry) -> None:
-        heappush(self._heap, entry)
+        rank = RANKS[order] + (serial if ticket is None else ticket)
+        return [when_us, rank, serial, callback, arg, self.trace.cause, life]
 
     def _release_soon(self, sleeper: Waiter | Story, order: int, life: Life) -> Entry:
         return self._schedule(self.now_us, release, sleeper, order, None, life)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from heapq import heappop
-from typing import Any, TypeVar
+from heapq import heappop, heappush
+from typing import TypeVar
 
 import trio
 
 from groupsim.eventloop.errors import single
-from groupsim.eventloop.heap import CALLBACK, WHEN, Callback, Entry, Life, release
+from groupsim.eventloop.heap import CALLBACK, WHEN, Entry, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
@@ -34,6 +34,7 @@ class RealTimeLoop(Loop):
         super().__init__(seed, trace)
         self._zero_ns = time.monotonic_ns()
         self._bell: trio.Event | None = None
+        self._push = self._push_and_ring
 
     @property
     def now_us(self) -> int:
@@ -59,19 +60,9 @@ class RealTimeLoop(Loop):
             raise self.failure
         return result
 
-    def _schedule(
-        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
-    ) -> Entry:
-        entry = super()._schedule(when_us, callback, arg, order, ticket, life)
-        self._ring(entry)
-        return entry
-
-    def _push(self, entry: Entry) -> None:
-        super()._push(entry)
-        self._ring(entry)
-
-    def _ring(self, entry: Entry) -> None:
+    def _push_and_ring(self, entry: Entry) -> None:
         """Wake the driver if this is now the first thing to do."""
+        heappush(self._heap, entry)
         if self._bell is not None and self._heap[0] is entry:
             self._bell.set()
 

@@ -90,7 +90,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         watchers = self._watchers
         if watchers and self._release_watcher():
             return
-        heap, trace = self._heap, self.trace
+        heap, trace, now = self._heap, self.trace, self.now_us
         for _ in range(CALLBACKS_PER_TURN):
             if not heap:
                 return self._nothing_left()
@@ -103,8 +103,8 @@ class VirtualLoop(Loop, trio.abc.Clock):
                 life.hold(entry)
                 continue
             entry[CALLBACK] = None
-            if when > self.now_us:
-                self.now_us = when
+            if when > now:
+                self.now_us = now = when
                 self._still = 0
             else:
                 self._still += 1

@@ -95,7 +95,6 @@ def test_cancelled_events_do_not_run(run: Run) -> None:
         now = loop.now_us
         ran = loop.call_at(now + ms(1), seen.append, "ran")
         never = loop.call_at(now + ms(2), seen.append, "never")
-        assert never.when_us == now + ms(2)
         loop.cancel(never)
         loop.cancel(never)
         await loop.sleep(ms(5))
