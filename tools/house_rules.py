@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,7 +77,12 @@ class Source(NamedTuple):
 
     def tree(self) -> ast.Module:
         """The syntax tree."""
-        return ast.parse(self.text, self.path)
+        return _parse(self.path, self.text)
+
+
+@lru_cache(maxsize=4)  # every rule asks for it
+def _parse(path: str, text: str) -> ast.Module:
+    return ast.parse(text, path)
 
 
 # --- Determinism (rooms other than eventloop) ------------------------------------------------------------------
