@@ -42,7 +42,10 @@ def encode_sticky_user_data(partitions: Iterable[TopicPartition], generation: in
 
 
 def decode_sticky_user_data(data: bytes) -> tuple[tuple[TopicPartition, ...], int] | None:
-    """The claims and their generation (-1 in v0); None when the bytes are neither schema. Trailing bytes are ignored."""
+    """The claims and their generation (-1 in v0); None when the bytes are neither schema.
+
+    Trailing bytes are ignored.
+    """
     try:
         claims, end = _read_claims(data)
     except (error, ValueError):

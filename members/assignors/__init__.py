@@ -1,0 +1,1 @@
+"""Partition assignors: Kafka's four, one rack-aware example, and the way to a user's own."""

@@ -30,8 +30,9 @@ def in_member_order(members: Iterable[MemberSubscription]) -> list[MemberSubscri
 
 
 def _member_order(member: MemberSubscription) -> tuple[bool, bytes]:
-    static = member.instance_id is not None
-    return not static, java_string_key(member.instance_id if static else member.member_id)
+    if member.instance_id is not None:
+        return False, java_string_key(member.instance_id)
+    return True, java_string_key(member.member_id)
 
 
 def existing_topics(

@@ -44,5 +44,7 @@ class Assignor(ABC):
         """Bytes for the next subscription to `topics`, which the leader finds in `MemberSubscription.user_data`."""
         return None
 
-    def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
+    def on_assignment(  # noqa: B027 (most assignors remember nothing)
+        self, partitions: Sequence[TopicPartition], generation: int
+    ) -> None:
         """Called on every member when it got its assignment, after revocations and before the listener."""

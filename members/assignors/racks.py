@@ -3,14 +3,17 @@
 Racks are used only if some member has one, some replica is on a member's rack, and not every partition has replicas
 on all racks (then any placement is as good as another). Replicas without a rack are ignored; an empty rack is none.
 
-Sources: `RackUtils`-like parts of `AbstractPartitionAssignor.useRackAwareAssignment`; assignors reference, section 1.
+Sources: `AbstractPartitionAssignor.useRackAwareAssignment`, `AbstractStickyAssignor.RackInfo`; assignors reference,
+section 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.messages import TopicPartition
 
 NO_RACKS: frozenset[str] = frozenset()
 
@@ -42,3 +45,30 @@ def racks_matter(of_members: Collection[str], of_partitions: Mapping[str, list[f
     if everywhere.isdisjoint(of_members):
         return False
     return any(racks != everywhere for racks in distinct)
+
+
+class GroupRacks:
+    """Who is on which rack, for the whole group, as the sticky assignors see it; all empty when the gate is closed."""
+
+    def __init__(self, known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> None:
+        of_members = member_racks(members)
+        of_partitions = {name: replica_racks(topic) for name, topic in known.items()} if of_members else {}
+        self.used = racks_matter(of_members.values(), of_partitions)
+        self.of_member: dict[str, str] = of_members if self.used else {}
+        self._of_partition: dict[str, list[frozenset[str]]] = of_partitions if self.used else {}
+        self._members_on = Counter(self.of_member.values())
+
+    def of_partition(self, partition: TopicPartition) -> frozenset[str]:
+        """The racks of a partition's replicas; none for a partition that the topic does not have."""
+        topic, number = partition
+        racks = self._of_partition.get(topic, [])
+        return racks[number] if 0 <= number < len(racks) else NO_RACKS
+
+    def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
+        """Whether a member has a rack and no replica of the partition is on it."""
+        rack = self.of_member.get(member_id)
+        return rack is not None and rack not in self.of_partition(partition)
+
+    def members_near(self, partition: TopicPartition) -> int:
+        """How many members sit on the racks of a partition's replicas."""
+        return sum(self._members_on[rack] for rack in self.of_partition(partition))

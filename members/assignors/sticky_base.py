@@ -1,0 +1,61 @@
+"""The body that `sticky` and `cooperative-sticky` share: take in the claims, then one of two algorithms.
+
+When all subscriptions are equal, quotas decide (`sticky_uniform`); otherwise partitions are moved until no move helps
+(`sticky_general`). Both are Kafka's to the letter, defects included, because users meet them: docs/fidelity.md.
+
+Sources: `AbstractStickyAssignor`; assignors reference, section 4.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+
+from groupsim.members.assignors.common import existing_topics, group_assignment, in_hash_order
+from groupsim.members.assignors.interface import Assignor
+from groupsim.members.assignors.racks import GroupRacks
+from groupsim.members.assignors.sticky_claims import NO_GENERATION, Claim, equal_subscriptions, settle
+from groupsim.members.assignors.sticky_general import GeneralAssignment
+from groupsim.members.assignors.sticky_uniform import UniformAssignment
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages import TopicPartition
+
+Given = dict[str, list[TopicPartition]]
+
+
+class StickyBase(Assignor):
+    """What both sticky assignors do; they differ in where claims come from and in what is held back."""
+
+    def __init__(self) -> None:
+        # Never reset, as in Kafka: after a group starts again at generation 1 all claims count as old (10.8).
+        self._newest = NO_GENERATION
+        #: After `assign`: partitions that change hands in this round, and who is to get them; None when the
+        #: subscriptions differed, because that algorithm does not say.
+        self.transferring: dict[TopicPartition, str] | None = None
+
+    @abstractmethod
+    def claim(self, member: MemberSubscription) -> Claim:
+        """What a member says it owned, and in which generation."""
+
+    def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
+        """Give out all partitions, moving as few as balance allows.
+
+        Raises JavaFailure on input on which Kafka's class throws.
+        """
+        claims = [self.claim(member) for member in in_hash_order(members)]
+        known = existing_topics(topics, [claim.member for claim in claims])
+        given = self.place(known, claims) if members else {}
+        return group_assignment(members, given)
+
+    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
+        """The assignment by member id; `known` topics and `claims` in hash map order."""
+        self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
+        owned = settle(claims, known)
+        racks = GroupRacks(known, [claim.member for claim in claims])
+        if equal_subscriptions(claims):
+            uniform = UniformAssignment(known, owned, racks)
+            uniform.run()
+            self.transferring = uniform.transferring
+            return uniform.assignment
+        self.transferring = None
+        return GeneralAssignment(known, claims, owned, racks, self._newest).run()
