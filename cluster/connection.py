@@ -1,0 +1,361 @@
+"""One TCP connection between a client process and a broker, seen from both ends.
+
+What holds of TCP holds here (design, section 5): segments of one direction arrive in the order they were sent, each
+after a latency of its own; nothing is lost one by one. The broker reads the next request only after it has answered
+the previous one, so a parked JoinGroup holds up what is queued behind it. A connection dies in one of three ways:
+
+* **broken** (cut by a fault, by the broker's crash): what is on the wire or unread in the broker's buffer is lost, the
+  client learns of it a latency later, and everything in flight ends in `Disconnected`; whether it was carried out the
+  client cannot know;
+* **timed out**: the client gives up a request that nobody answered and closes; what it had sent still arrives;
+* **closed** by the client: as before, but silently.
+
+The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
+correlation and the way back are fields of the connection, and a heartbeat allocates one tuple.
+
+Latencies are drawn in blocks, from a stream per connection and direction, so the luck of one connection does not
+depend on what others do. The request timeout is one event per connection that is looked at lazily: it is armed for
+the earliest deadline when something is sent, and when it comes up it only looks whether that request still waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.links import SILENT, Condition
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import Handle, Host, Order
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.protocol.messages import HeartbeatResponse, Request, Response
+
+if TYPE_CHECKING:
+    from groupsim.cluster.broker import Broker
+    from groupsim.cluster.latency import Draws
+    from groupsim.cluster.network import Network
+
+Flight = tuple[int, Request, Callable[[Outcome], None], int]
+"""A request in flight: correlation id, request, the client's callback, deadline."""
+
+_MESSAGE = Order.MESSAGE
+_NEVER = 1 << 62
+
+
+class Correlations:
+    """The correlation ids of one client host, shared by its connections, so that host and id name one request."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last = 0
+
+
+class Connection:
+    """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
+
+    __slots__ = (
+        "_back_cb",
+        "_broken",
+        "_busy",
+        "_check_handle",
+        "_check_us",
+        "_flights",
+        "_floor_in",
+        "_floor_out",
+        "_held_in",
+        "_held_out",
+        "_ids",
+        "_in",
+        "_incarnation",
+        "_loop",
+        "_network",
+        "_out",
+        "_queue",
+        "_ready_us",
+        "_take_cb",
+        "_trace",
+        "blame",
+        "broker",
+        "broker_host",
+        "client",
+        "client_host",
+        "client_id",
+        "conditions",
+        "correlation",
+        "host_name",
+        "number",
+        "open",
+        "plain",
+        "purpose",
+        "request",
+        "took_us",
+    )
+
+    request: Request
+
+    def __init__(
+        self,
+        network: Network,
+        broker: Broker,
+        client: Host,
+        client_id: str,
+        *,
+        purpose: str,
+        number: int,
+        draws: tuple[Draws, Draws],
+        ids: Correlations,
+    ) -> None:
+        self._network = network
+        self._loop = network.loop
+        self._trace = network.loop.trace
+        self.broker = broker
+        self.broker_host = broker.host
+        self.client = client
+        self.host_name = client.name
+        self.client_id = client_id
+        self.client_host = "/" + client.name
+        self.purpose = purpose
+        self.number = number
+        self._incarnation = client.incarnation
+        self._out, self._in = draws
+        self._ids = ids
+        self._start()
+
+    def _start(self) -> None:
+        self.open = True
+        self._broken = False
+        self.plain = True
+        self.conditions: list[Condition] = []
+        self.blame = 0
+        self.correlation = -1
+        self.took_us = 0
+        self._busy = False
+        self._flights: deque[Flight] = deque()
+        self._queue: deque[Flight] = deque()
+        self._held_out: deque[Flight] = deque()
+        self._held_in: deque[Response] = deque()
+        self._check_us = _NEVER
+        self._check_handle: Handle | None = None
+        self._take_cb = self._take
+        self._back_cb = self._back
+        self._floor_in = 0
+        self._floor_out = 0
+        self._ready_us = 0
+
+    def handshake(self) -> None:
+        """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
+        links = self._network.links
+        there, back, first = self._out.next(), self._in.next(), self._out.next()
+        self._ready_us = self._loop.now_us + links.stretch(self, there) + links.stretch(self, back)
+        self._floor_out = self._ready_us + links.stretch(self, first)
+
+    @property
+    def next_correlation(self) -> int:
+        """The correlation id of the next `send`."""
+        return self._ids.last + 1
+
+    # --- the client's end ------------------------------------------------------------------------------------
+
+    def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
+        """See `members.interfaces.Connection.send`."""
+        now = self._loop.now_us
+        correlation = self._ids.last = self._ids.last + 1
+        if not self.open:
+            self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
+            return correlation
+        deadline = now + timeout_us
+        flight = (correlation, request, on_done, deadline)
+        self._flights.append(flight)
+        if deadline < self._check_us:
+            self._arm(deadline)
+        if self._broken:
+            return correlation
+        if not self.plain and self._network.links.holds_out(self):
+            self._held_out.append(flight)
+            return correlation
+        self._forward(flight, now)
+        return correlation
+
+    def _forward(self, flight: Flight, now: int) -> None:
+        """Put a segment on the wire to the broker."""
+        latency = self._out.next()
+        if not self.plain:
+            latency = self._network.links.stretch(self, latency)
+        when = now + latency
+        if when < self._floor_out:
+            when = self._floor_out
+        self._floor_out = when
+        self.broker_host.call_at(when, self._take_cb, flight, order=_MESSAGE)
+
+    def close(self) -> None:
+        """See `members.interfaces.Connection.close`."""
+        if self.open:
+            self._end()
+
+    def _end(self) -> deque[Flight]:
+        """Nothing is sent or received from here on; returns what was in flight."""
+        self.open = False
+        flights, self._flights = self._flights, deque()
+        self._held_out.clear()
+        self._disarm()
+        self._network.forget(self)
+        return flights
+
+    def _back(self, response: Response) -> None:
+        """A response arrives at the client."""
+        if self.open and not self._broken:
+            self._flights.popleft()[2](response)
+
+    def _arm(self, deadline: int) -> None:
+        self._disarm()
+        self._check_us = deadline
+        self._check_handle = self.client.call_at(deadline, self._check)
+
+    def _disarm(self) -> None:
+        if self._check_handle is not None:
+            self.client.cancel(self._check_handle)
+            self._check_handle = None
+        self._check_us = _NEVER
+
+    def _check(self, _: object) -> None:
+        """The earliest deadline once armed for has come: does somebody still wait past his own?"""
+        self._check_us, self._check_handle = _NEVER, None
+        if not self._flights:
+            return
+        deadline = min(flight[3] for flight in self._flights)
+        if deadline > self._loop.now_us:
+            self._arm(deadline)
+            return
+        if self.blame:
+            self._trace.begin(self.blame)
+        self._lose(Disconnected("a request timed out", timed_out=True))
+
+    def _lose(self, outcome: Disconnected) -> None:
+        """The client knows now that the connection is gone."""
+        if self.open:
+            for flight in self._end():
+                flight[2](outcome)
+
+    # --- the broker's end ------------------------------------------------------------------------------------
+
+    def _take(self, flight: Flight) -> None:
+        """A request arrives at the broker."""
+        if self._broken:
+            return
+        if self._busy:
+            self._queue.append(flight)
+            return
+        self._busy = True
+        self.correlation = flight[0]
+        self.request = flight[1]
+        if not self.plain and self._network.taps.answers(self):
+            return
+        self.broker.receive(self)
+
+    def answer(self, response: Response) -> None:
+        """Send the response to the request in hand; see `coordinator.interfaces.Call.answer`.
+
+        Raises `RuntimeError` when there is none: every request is answered at most once.
+        """
+        if not self._busy:
+            raise RuntimeError(f"{self}: answered twice: {response}")
+        trace = self._trace
+        if type(response) is HeartbeatResponse and not response.error and not trace.heartbeats:
+            self._reply(response)
+            return
+        before = trace.cause
+        self.broker.note_answer(self, response)
+        self._reply(response)
+        trace.cause = before
+
+    def _reply(self, response: Response) -> None:
+        self._busy = False
+        if self._broken or not self.open or self.client.incarnation != self._incarnation:
+            self.drop("the connection is gone")
+        elif self.plain:
+            self._backward(response, self._loop.now_us)
+        elif not self._network.taps.takes(self, response):
+            self.pass_back(response)
+        if self._queue and not self._broken:
+            self._next()
+
+    def _next(self) -> None:
+        """Read the next request out of the socket buffer: after this instant's own work, never inside it."""
+        self._busy = True
+        when = self._loop.now_us + self._network.processing_us(self.broker.node)
+        self.broker_host.call_at(when, self._take_next, self._queue.popleft(), order=_MESSAGE)
+
+    def _take_next(self, flight: Flight) -> None:
+        self._busy = False
+        self._take(flight)
+
+    def pass_back(self, response: Response) -> None:
+        """Send towards the client, or hold back while a stall lasts."""
+        if self._held_in or self._network.links.holds_in(self):
+            self._held_in.append(response)
+        else:
+            self._backward(response, self._loop.now_us)
+
+    def _backward(self, response: Response, now: int) -> None:
+        """Put a segment on the wire to the client."""
+        latency = self._in.next()
+        if not self.plain:
+            latency = self._network.links.stretch(self, latency)
+        when = now + latency
+        if when < self._floor_in:
+            when = self._floor_in
+        self._floor_in = when
+        self.client.call_at(when, self._back_cb, response, order=_MESSAGE)
+
+    def drop(self, reason: str) -> None:
+        """Say in the trace that the answer in hand reaches nobody."""
+        if self._trace.wants(Kind.REQUEST_DROPPED):
+            self.broker.note_dropped(self, reason)
+
+    # --- what the network does to it -------------------------------------------------------------------------
+
+    def cut(self, reason: str, after_us: int | None = None) -> None:
+        """Break the connection now; the client sees it `after_us` (a latency, unless given) later."""
+        if self._broken or not self.open:
+            return
+        self._broken = True
+        self._queue.clear()
+        self._held_out.clear()
+        self._held_in.clear()
+        delay = self._in.next() if after_us is None else after_us
+        self.client.call_at(self._loop.now_us + delay, self._lose, Disconnected(reason), order=_MESSAGE)
+
+    def delay(self, response: Response, by_us: int) -> None:
+        """Send a response so late that it arrives after `by_us` at the earliest; what follows stays behind it."""
+        self._floor_in = max(self._floor_in, self._loop.now_us + by_us)
+        self.pass_back(response)
+
+    def hush(self) -> None:
+        """Nothing comes back on this connection any more, though it stays up."""
+        self.conditions = [*self.conditions, SILENT]
+
+    def refuse(self) -> None:
+        """The handshake comes to nothing: seen after its round trip."""
+        self.cut("connection refused", self._ready_us - self._loop.now_us)
+
+    def impose(self, conditions: list[Condition]) -> None:
+        """The faults of links that concern this connection from now on."""
+        silent = [c for c in self.conditions if c is SILENT]
+        self.conditions = conditions + silent
+        if conditions:
+            self.blame = conditions[-1].seq
+
+    def release_from(self, condition: Condition) -> None:
+        """A fault has ended: what it held back goes out, in order."""
+        self.conditions = [c for c in self.conditions if c is not condition]
+        if not self._flights:
+            self.blame = 0
+        now, links = self._loop.now_us, self._network.links
+        while self._held_out and not links.holds_out(self):
+            self._forward(self._held_out.popleft(), now)
+        while self._held_in and not links.holds_in(self):
+            self._backward(self._held_in.popleft(), now)
+
+    def __repr__(self) -> str:
+        return f"<connection {self.host_name}->{self.broker_host.name} {self.purpose} {self.number}>"

@@ -1,0 +1,267 @@
+"""The topics' data as consumers see it: a light stand-in for the brokers' logs and their Fetch and ListOffsets.
+
+Log ends are arithmetic (`traffic`), so a fetch knows beforehand when its first record comes: it plans its one event,
+the arrival of the records at the client, and waits for nothing in between. What changes the plan (another rate, a
+burst, a link that stalls or recovers, a broker that goes down) asks the waiting fetches to plan anew. A fetch that
+waits for records that never come costs nothing.
+
+Simplified: one fetch speaks for all partitions, whichever brokers lead them, with one round trip; a partition whose
+leader cannot be reached is left out, and a fetch with none left waits for the link or fails. No retention, so logs
+start at 0. The real logs will take this module's place behind `members.interfaces.Data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import TypeAlias
+
+from groupsim.cluster.broker import broker_name
+from groupsim.cluster.latency import Draws
+from groupsim.cluster.links import stretched
+from groupsim.cluster.network import Network
+from groupsim.cluster.topics import Topics
+from groupsim.cluster.traffic import Traffic
+from groupsim.eventloop.interface import Handle, Host, Order
+from groupsim.members.interfaces import Fetched, FetchFailed
+from groupsim.protocol.messages import TopicPartition
+
+OnFetched: TypeAlias = Callable[[tuple[Fetched, ...] | FetchFailed], None]
+Ends: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
+
+_UNREACHABLE = FetchFailed("no leader of these partitions can be reached")
+_NO_PARTITIONS: Set[TopicPartition] = frozenset()
+
+
+class Fetch:
+    """One fetch that waits: where it stands, until when, and its one planned event."""
+
+    __slots__ = ("arrives_us", "back_us", "gives_up_us", "handle", "host", "leaves_us", "most", "on_done", "positions")
+
+    def __init__(
+        self, host: Host, positions: Mapping[TopicPartition, int], most: int, on_done: OnFetched, back_us: int
+    ) -> None:
+        self.host = host
+        self.positions = positions
+        self.most = most
+        self.on_done = on_done
+        self.back_us = back_us
+        self.arrives_us = 0
+        self.gives_up_us: int | None = None
+        self.leaves_us = 0
+        self.handle: Handle | None = None
+
+
+class Data:
+    """Log ends and fetches of all topics; implements `members.interfaces.Data`."""
+
+    def __init__(self, network: Network, topics: Topics) -> None:
+        self._network = network
+        self._loop = network.loop
+        self._topics = topics
+        self._traffic: dict[str, Traffic] = {}
+        self._waiting: dict[Fetch, None] = {}
+        self._draws: dict[tuple[str, int], Draws] = {}
+        self._last: dict[str, TopicPartition] = {}
+        network.links.watchers.append(self.replan)
+
+    # --- topics ----------------------------------------------------------------------------------------------
+
+    def open(self, topic: str, weights: Sequence[int], rate: int) -> None:
+        """Begin to produce to a topic; one weight per partition."""
+        self._traffic[topic] = Traffic(weights, rate, self._loop.now_us)
+        self.replan()
+
+    def grow(self, topic: str, weights: Sequence[int]) -> None:
+        """The topic has more partitions now; `weights` are those of the new ones."""
+        self._traffic[topic].grow(weights, self._loop.now_us)
+        self.replan()
+
+    def close(self, topic: str) -> None:
+        """The topic is gone."""
+        del self._traffic[topic]
+        self.replan()
+
+    def set_rate(self, topic: str, rate: int) -> None:
+        """Produce at another rate (records per 10⁶ s, see `as_rate`) from now on; 0 stops."""
+        self._known(topic).set_rate(rate, self._loop.now_us)
+        self.replan()
+
+    def burst(self, topic: str, records: int) -> None:
+        """Produce so many records at once."""
+        self._known(topic).burst(records, self._loop.now_us)
+        self.replan()
+
+    def end(self, partition: TopicPartition) -> int:
+        """The log end offset now; 0 for what does not exist."""
+        traffic = self._traffic.get(partition.topic)
+        if traffic is None or partition.partition >= traffic.partitions:
+            return 0
+        return traffic.end(partition.partition, self._loop.now_us)
+
+    def _known(self, topic: str) -> Traffic:
+        traffic = self._traffic.get(topic)
+        if traffic is None:
+            raise ValueError(f"there is no topic {topic!r}; there are: {', '.join(self._traffic) or 'none'}")
+        return traffic
+
+    # --- members.interfaces.Data -----------------------------------------------------------------------------
+
+    def fetch(
+        self,
+        host: str,
+        positions: Mapping[TopicPartition, int],
+        max_records: int,
+        max_wait_us: int | None,
+        on_done: OnFetched,
+    ) -> Callable[[], None]:
+        """See `members.interfaces.Data.fetch`."""
+        there, back = self._round_trip(host)
+        fetch = Fetch(self._loop.host(host), positions, max_records, on_done, back)
+        fetch.arrives_us = self._loop.now_us + there
+        if max_wait_us is not None:
+            fetch.gives_up_us = fetch.arrives_us + max_wait_us
+        self._waiting[fetch] = None
+        self._plan(fetch)
+        return lambda: self._give_up(fetch)
+
+    def offsets(
+        self,
+        host: str,
+        partitions: tuple[TopicPartition, ...],
+        on_done: Callable[[Ends | FetchFailed], None],
+    ) -> None:
+        """See `members.interfaces.Data.offsets`."""
+        there, back = self._round_trip(host)
+        client = self._loop.host(host)
+
+        def answer(_: object) -> None:
+            blocked = self._blocked(host, partitions)
+            if blocked and len(blocked) == len(partitions):
+                on_done(_UNREACHABLE)
+            else:
+                on_done({tp: (0, self.end(tp)) for tp in partitions})
+
+        client.call_at(self._loop.now_us + there + back, answer, order=Order.MESSAGE)
+
+    # --- planning --------------------------------------------------------------------------------------------
+
+    def _plan(self, fetch: Fetch) -> None:
+        """Find out when the fetch has something to say, and schedule the arrival of just that."""
+        if fetch.handle is not None:
+            fetch.host.cancel(fetch.handle)
+            fetch.handle = None
+        leaves = self._due(fetch)
+        if leaves is not None:
+            fetch.leaves_us = leaves
+            fetch.handle = fetch.host.call_at(leaves + fetch.back_us, self._arrive, fetch, order=Order.MESSAGE)
+
+    def _due(self, fetch: Fetch) -> int | None:
+        """When the answer leaves the brokers: at the first record, or when the time is up; None for never."""
+        earliest = max(fetch.arrives_us, self._loop.now_us)
+        name, positions = fetch.host.name, fetch.positions
+        blocked = self._blocked(name, positions)
+        if blocked and len(blocked) == len(positions):
+            return None if any(self._is_held(name, tp) for tp in positions) else earliest
+        first = fetch.gives_up_us
+        for tp, position in positions.items():
+            due = None if tp in blocked else self._first_us(tp, position)
+            if due is not None and (first is None or due < first):
+                first = due
+                if due <= earliest:
+                    return earliest
+        return None if first is None else max(first, earliest)
+
+    def _first_us(self, tp: TopicPartition, position: int) -> int | None:
+        """When the record at `position` is there; None for never."""
+        traffic = self._traffic.get(tp.topic)
+        if traffic is None or tp.partition >= traffic.partitions:
+            return None
+        return traffic.due_us(tp.partition, position)
+
+    def _arrive(self, fetch: Fetch) -> None:
+        """The answer arrives at the client."""
+        self._waiting.pop(fetch, None)
+        blocked = self._blocked(fetch.host.name, fetch.positions)
+        if blocked and len(blocked) == len(fetch.positions):
+            fetch.on_done(_UNREACHABLE)
+        else:
+            fetch.on_done(self._gather(fetch, blocked))
+
+    def _gather(self, fetch: Fetch, blocked: Set[TopicPartition]) -> tuple[Fetched, ...]:
+        """Up to `most` records: in turn, from the partition after the one the last fetch ended with."""
+        left = fetch.most
+        found: list[Fetched] = []
+        for tp in self._in_turn(fetch):
+            traffic = self._traffic.get(tp.topic)
+            if traffic is None or tp.partition >= traffic.partitions or tp in blocked:
+                continue
+            position = fetch.positions[tp]
+            count = min(traffic.end(tp.partition, max(fetch.leaves_us, traffic.since_us)) - position, left)
+            if count > 0:
+                found.append(Fetched(tp, position, count))
+                left -= count
+                self._last[fetch.host.name] = tp
+                if not left:
+                    break
+        return tuple(found)
+
+    def _in_turn(self, fetch: Fetch) -> list[TopicPartition]:
+        order = list(fetch.positions)
+        last = self._last.get(fetch.host.name)
+        if last is not None and last in fetch.positions:
+            start = order.index(last) + 1
+            return order[start:] + order[:start]
+        return order
+
+    def _give_up(self, fetch: Fetch) -> None:
+        self._waiting.pop(fetch, None)
+        if fetch.handle is not None:
+            fetch.host.cancel(fetch.handle)
+            fetch.handle = None
+
+    def replan(self) -> None:
+        """Plan the waiting fetches anew, but those whose answer is on its way already."""
+        now = self._loop.now_us
+        for fetch in list(self._waiting):
+            if not fetch.host.alive:
+                del self._waiting[fetch]
+            elif fetch.handle is None or fetch.leaves_us >= now:
+                self._plan(fetch)
+
+    # --- the network -----------------------------------------------------------------------------------------
+
+    def _round_trip(self, host: str) -> tuple[int, int]:
+        """Latency there and back, under whatever faults slow the host's links."""
+        key = (host, self._loop.host(host).incarnation)
+        draws = self._draws.get(key)
+        if draws is None:
+            stream = self._loop.stream("latency", f"{host}->data", key[1])
+            draws = self._draws[key] = Draws(self._network.timing.latency, stream)
+        there, back = draws.next(), draws.next()
+        links = self._network.links
+        if links.conditions:
+            slow = links.between(host, broker_name(0), "data")
+            there, back = stretched(there, slow), stretched(back, slow)
+        return there, back
+
+    def _blocked(self, host: str, partitions: Iterable[TopicPartition]) -> Set[TopicPartition]:
+        """The partitions whose leaders are down or out of reach; looked at one by one only when something is wrong."""
+        if self._topics.all_live and not self._network.links.conditions:
+            return _NO_PARTITIONS
+        return {tp for tp in partitions if self._is_down(tp) or self._is_held(host, tp)}
+
+    def _is_down(self, tp: TopicPartition) -> bool:
+        topic = self._topics.get(tp.topic)
+        return topic is not None and tp.partition < topic.partitions and self._topics.leader(topic, tp.partition) < 0
+
+    def _is_held(self, host: str, tp: TopicPartition) -> bool:
+        """Whether a fault holds back what goes between a host and a partition's leader."""
+        links = self._network.links
+        if not links.conditions:
+            return False
+        topic = self._topics.get(tp.topic)
+        if topic is None or tp.partition >= topic.partitions:
+            return False
+        broker = broker_name(self._topics.leader(topic, tp.partition))
+        faults = links.between(host, broker, "data")
+        return any(c.holds(host, broker) or c.holds(broker, host) for c in faults)

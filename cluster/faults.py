@@ -1,0 +1,193 @@
+"""The vocabulary of network faults, as values: what may go wrong, where, when, how often.
+
+A fault is a frozen value with a `Match`; `Network.inject` makes it happen and gives back a handle. Two families:
+
+* **of links** (`Latency`, `Stall`, `Isolate`, `Refuse`, `Break`): whom they concern is settled when they are injected
+  (the leader of that instant); they last `for_us`, or until the handle ends them;
+* **of messages** (`LoseResponse`, `DelayResponse`, `AnswerError`): they wait for messages that match, count them, and
+  strike from the `nth` one on, `times` times.
+
+Bytes are never lost one by one: a lost response is a connection that breaks under it, or falls silent (design, 5).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from attrs import field, frozen, validators
+
+from groupsim.eventloop.units import show_us
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+
+class Direction(StrEnum):
+    """Which way a stall works, seen from the host it is named after."""
+
+    BOTH = "both"
+    OUT = "out"
+    IN = "in"
+
+
+class After(StrEnum):
+    """What becomes of the connection whose response was lost."""
+
+    BREAK = "break"
+    SILENCE = "silence"
+
+
+@frozen
+class Match:
+    """Whom or what a fault concerns; what is not given matches everything.
+
+    `host` and `peer` are names of hosts (processes or brokers, `*` allowed): one end and the other of a connection.
+    `role` ("leader", "coordinator") or `member` (its index) stand for a host, found out by the network's resolver with
+    the help of `group`. `purpose` tells the connections of one client apart ("coordinator", "data"). `api` and
+    `group` choose messages; `nth` counts those that match, from 1; `times` is how often to strike (None: every time).
+    """
+
+    host: str | None = None
+    peer: str | None = None
+    role: str | None = None
+    member: int | None = None
+    group: str | None = None
+    purpose: str | None = None
+    api: Api | None = None
+    nth: int = field(default=1, validator=validators.ge(1))
+    times: int | None = field(default=1, validator=validators.optional(validators.ge(1)))
+
+    def __str__(self) -> str:
+        who = (self.role and f"the {self.role}") or self.host or "every host"
+        if self.member is not None:
+            who = f"member {self.member}"
+        return who + (f" and {self.peer}" if self.peer else "") + (f" of {self.group}" if self.group else "")
+
+    def message(self) -> str:
+        """The messages it chooses, in words."""
+        what = self.api.title if self.api is not None else "any request"
+        often = "every" if self.times is None else {1: "the next"}.get(self.times, f"the next {self.times} times")
+        return f"{often if self.nth == 1 else f'from number {self.nth}, {often}'} {what} of {self}"
+
+
+@frozen
+class Latency:
+    """Segments take `percent` of their latency plus `add_us`, for a while."""
+
+    match: Match
+    add_us: int = 0
+    percent: int = 100
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"latency of {self.match}: {self.percent} % + {show_us(self.add_us)}{_while(self.for_us)}"
+
+
+@frozen
+class Stall:
+    """Segments wait, one way or both; connections stay up, and what waited goes out when it ends."""
+
+    match: Match
+    direction: Direction = Direction.BOTH
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"stall {self.direction.value} at {self.match}{_while(self.for_us)}"
+
+
+@frozen
+class Isolate:
+    """A host is cut off: all it sends and all sent to it waits; new connections wait too."""
+
+    match: Match
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"isolate {self.match}{_while(self.for_us)}"
+
+
+@frozen
+class Refuse:
+    """New connections are refused."""
+
+    match: Match
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"refuse connections of {self.match}{_while(self.for_us)}"
+
+
+@frozen
+class Break:
+    """Connections that are up break now."""
+
+    match: Match
+    reason: str = "connection reset"
+
+    def __str__(self) -> str:
+        return f"break connections of {self.match}"
+
+
+@frozen
+class LoseResponse:
+    """The response to a request never arrives: carried out, but the client cannot know."""
+
+    match: Match
+    after: After = After.BREAK
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"lose the response to {self.match.message()} ({self.after.value})"
+
+
+@frozen
+class DelayResponse:
+    """The response to a request, and all behind it on that connection, comes `by_us` later."""
+
+    match: Match
+    by_us: int
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"delay the response to {self.match.message()} by {show_us(self.by_us)}"
+
+
+@frozen
+class AnswerError:
+    """The broker answers with an error and does nothing."""
+
+    match: Match
+    error: ErrorCode
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"answer {self.error.name} to {self.match.message()}"
+
+
+Fault: TypeAlias = Latency | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | AnswerError
+MessageFault: TypeAlias = LoseResponse | DelayResponse | AnswerError
+
+
+def _while(for_us: int | None) -> str:
+    return "" if for_us is None else f" for {show_us(for_us)}"
+
+
+def fault_data(fault: Fault) -> dict[str, Any]:
+    """The fault as data for the trace: its name and every field that is set, enums by name."""
+    data: dict[str, Any] = {"fault": type(fault).__name__}
+    for name, value in _fields(fault):
+        data[name] = dict(_fields(value)) if isinstance(value, Match) else value
+    return data
+
+
+def _fields(value: Any) -> list[tuple[str, Any]]:
+    pairs = [(a.name, getattr(value, a.name)) for a in value.__attrs_attrs__]
+    return [(name, _plain(item)) for name, item in pairs if item is not None]
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, Api):
+        return item.title
+    if isinstance(item, ErrorCode):
+        return item.name
+    return item.value if isinstance(item, StrEnum) else item

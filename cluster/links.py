@@ -1,0 +1,98 @@
+"""The state of links between hosts while faults last: who waits for whom, who is slowed down, who is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
+
+
+@frozen(eq=False)
+class Condition:
+    """One fault at work on links: between `host` and `peer` (patterns), of one `purpose` or of all.
+
+    `out` and `in_` hold back what `host` sends and what is sent to it; `seq` is the fault's event in the trace.
+    """
+
+    host: str
+    peer: str = "*"
+    purpose: str | None = None
+    seq: int = 0
+    out: bool = False
+    in_: bool = False
+    refuse: bool = False
+    add_us: int = 0
+    percent: int = 100
+
+    def holds(self, sender: str, receiver: str) -> bool:
+        """Whether a segment from one to the other has to wait."""
+        leaving = self.out and fnmatchcase(sender, self.host) and fnmatchcase(receiver, self.peer)
+        return leaving or (self.in_ and fnmatchcase(receiver, self.host) and fnmatchcase(sender, self.peer))
+
+    def covers(self, one: str, other: str, purpose: str) -> bool:
+        """Whether a connection between these two is concerned."""
+        if self.purpose is not None and self.purpose != purpose:
+            return False
+        ends = fnmatchcase(one, self.host) and fnmatchcase(other, self.peer)
+        return ends or (fnmatchcase(other, self.host) and fnmatchcase(one, self.peer))
+
+
+SILENT = Condition(host="broker-*", out=True)
+"""On one connection: the broker's side falls silent for good (a lost response that nothing follows)."""
+
+
+class Links:
+    """The conditions in force, and what they do to one connection or one pair of hosts."""
+
+    def __init__(self) -> None:
+        self.conditions: list[Condition] = []
+        self.watchers: list[Callable[[], None]] = []
+
+    def between(self, one: str, other: str, purpose: str) -> list[Condition]:
+        """The conditions that concern a connection between two hosts."""
+        return [c for c in self.conditions if c.covers(one, other, purpose)]
+
+    def refuses(self, client: str, broker: str, purpose: str) -> Condition | None:
+        """The condition that refuses a new connection, if any."""
+        return next((c for c in self.between(client, broker, purpose) if c.refuse), None)
+
+    def add(self, condition: Condition) -> None:
+        """Put a condition in force and tell the watchers."""
+        self.conditions.append(condition)
+        self.changed()
+
+    def remove(self, condition: Condition) -> None:
+        """Lift a condition and tell the watchers."""
+        self.conditions.remove(condition)
+        self.changed()
+
+    def changed(self) -> None:
+        """Tell everybody who planned ahead that links have changed."""
+        for watcher in self.watchers:
+            watcher()
+
+    def holds_out(self, connection: Connection) -> bool:
+        """Whether a request has to wait at the client."""
+        ends = (connection.host_name, connection.broker_host.name)
+        return any(c.holds(*ends) for c in connection.conditions)
+
+    def holds_in(self, connection: Connection) -> bool:
+        """Whether a response has to wait at the broker."""
+        ends = (connection.broker_host.name, connection.host_name)
+        return any(c.holds(*ends) for c in connection.conditions)
+
+    def stretch(self, connection: Connection, latency: int) -> int:
+        """A latency under the conditions of a connection."""
+        return stretched(latency, connection.conditions)
+
+
+def stretched(latency: int, conditions: list[Condition]) -> int:
+    """A latency under conditions: each multiplies, then adds."""
+    for condition in conditions:
+        latency = latency * condition.percent // 100 + condition.add_us
+    return latency

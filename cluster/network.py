@@ -1,0 +1,199 @@
+"""The simulated network: connections between client processes and brokers, and the faults that befall them.
+
+`Network` is the clients' `Transport`. It keeps the connections that are up, in the order they were opened, and hands
+faults to those they concern; a connection without faults (`plain`) never asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import frozen
+
+from groupsim.cluster.causes import caused_by
+from groupsim.cluster.connection import Connection, Correlations
+from groupsim.cluster.faults import Fault, Match, MessageFault
+from groupsim.cluster.injection import FaultHandle
+from groupsim.cluster.latency import Draws
+from groupsim.cluster.links import Condition, Links
+from groupsim.cluster.taps import Taps
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.interface import EventLoop
+
+if TYPE_CHECKING:
+    from groupsim.cluster.broker import Broker
+
+
+class Roles(Protocol):
+    """Who plays a part just now; whoever wires the simulation together knows."""
+
+    def role(self, name: str, group: str | None) -> str | None:
+        """The host that has the role ("leader", "coordinator") in a group; None when nobody has."""
+        ...
+
+    def member(self, index: int, group: str | None) -> str | None:
+        """The host of the member of that index."""
+        ...
+
+
+class NoRoles:
+    """Nobody plays any part: the network alone knows hosts only."""
+
+    def role(self, name: str, group: str | None) -> str | None:
+        return None
+
+    def member(self, index: int, group: str | None) -> str | None:
+        return None
+
+
+@frozen
+class Timing:
+    """How long things take: one segment on the wire, one request in a broker."""
+
+    latency: Distribution
+    processing: Distribution
+
+
+class Network:
+    """All connections of a run; implements `members.interfaces.Transport`."""
+
+    def __init__(self, loop: EventLoop, timing: Timing) -> None:
+        self.loop = loop
+        self.timing = timing
+        self.links = Links()
+        self.taps = Taps(self)
+        self.roles: Roles = NoRoles()
+        self._brokers: Mapping[int, Broker] = {}
+        self._connections: dict[Connection, None] = {}
+        self._opened: dict[tuple[str, int, str], int] = {}
+        self._processing: dict[int, Draws] = {}
+        self._ids: dict[str, Correlations] = {}
+
+    def attach(self, brokers: Mapping[int, Broker]) -> None:
+        """Say which brokers there are; before anybody connects."""
+        self._brokers = brokers
+
+    # --- members.interfaces.Transport ------------------------------------------------------------------------
+
+    @property
+    def bootstrap(self) -> tuple[int, ...]:
+        """Node ids of all brokers, in order."""
+        return tuple(self._brokers)
+
+    def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
+        """See `members.interfaces.Transport.connect`. Raises `LookupError` for a node that does not exist."""
+        broker = self._brokers.get(node)
+        if broker is None:
+            raise LookupError(f"{host} connects to broker {node}; there are {list(self._brokers)}")
+        number = self._opened[host, node, purpose] = self._opened.get((host, node, purpose), -1) + 1
+        connection = Connection(
+            self,
+            broker,
+            self.loop.host(host),
+            client_id,
+            purpose=purpose,
+            number=number,
+            draws=self._draws(f"{host}->{broker.host.name}/{purpose}", number),
+            ids=self._ids.setdefault(host, Correlations()),
+        )
+        self._connections[connection] = None
+        self._touch(connection)
+        connection.handshake()
+        self._refuse(connection)
+        return connection
+
+    def _draws(self, entity: str, number: int) -> tuple[Draws, Draws]:
+        """Latencies there (with the time the broker takes) and back, each with a stream of its own."""
+        stream, timing = self.loop.stream, self.timing
+        processing = (timing.processing, stream("processing", entity, number))
+        there = Draws(timing.latency, stream("latency", entity, number), processing)
+        return there, Draws(timing.latency, stream("latency-back", entity, number))
+
+    def _refuse(self, connection: Connection) -> None:
+        """Break a new connection that a fault or a dead broker refuses."""
+        names = (connection.host_name, connection.broker_host.name, connection.purpose)
+        condition = self.links.refuses(*names)
+        if condition is not None:
+            with caused_by(self.loop.trace, condition.seq):
+                connection.refuse()
+        elif not connection.broker_host.alive:
+            connection.refuse()
+
+    def processing_us(self, node: int) -> int:
+        """How long a broker takes to get to a request that waited in its buffer."""
+        draws = self._processing.get(node)
+        if draws is None:
+            draws = Draws(self.timing.processing, self.loop.stream("processing", f"broker-{node}"))
+            self._processing[node] = draws
+        return draws.next()
+
+    # --- connections -----------------------------------------------------------------------------------------
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """The connections that are up, oldest first."""
+        return tuple(self._connections)
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is gone; it says so itself."""
+        self._connections.pop(connection, None)
+
+    def cut_broker(self, name: str, reason: str) -> None:
+        """Break every connection of a broker, as its crash does."""
+        for connection in self.concerned(Condition(host=name)):
+            connection.cut(reason)
+
+    def concerned(self, condition: Condition) -> list[Connection]:
+        """The connections that a condition concerns."""
+        return [c for c in self._connections if condition.covers(c.host_name, c.broker_host.name, c.purpose)]
+
+    # --- faults ----------------------------------------------------------------------------------------------
+
+    def inject(self, fault: Fault) -> FaultHandle:
+        """Make a fault happen from now on; the handle counts its hits and can end it."""
+        handle = FaultHandle(self, fault)
+        handle.begin()
+        return handle
+
+    def resolve(self, match: Match) -> str | None:
+        """The pattern of host names a match stands for; None when nobody plays the part."""
+        if match.role is not None:
+            return self.roles.role(match.role, match.group)
+        if match.member is not None:
+            return self.roles.member(match.member, match.group)
+        return match.host or "*"
+
+    def impose(self, condition: Condition) -> int:
+        """Put a condition in force on links; returns how many connections it concerns."""
+        self.links.add(condition)
+        concerned = self.concerned(condition)
+        for connection in concerned:
+            self._touch(connection)
+        return len(concerned)
+
+    def lift(self, condition: Condition) -> None:
+        """Lift a condition; what waited for its end goes out."""
+        self.links.remove(condition)
+        for connection in self.concerned(condition):
+            connection.release_from(condition)
+            self._touch(connection)
+
+    def tap(self, fault: MessageFault, handle: FaultHandle) -> None:
+        """Let a fault look at every message."""
+        self.taps.add(fault, handle)
+        for connection in self._connections:
+            connection.plain = False
+
+    def untap(self, handle: FaultHandle) -> None:
+        """Let it look no more."""
+        self.taps.remove(handle)
+        for connection in self._connections:
+            self._touch(connection)
+
+    def _touch(self, connection: Connection) -> None:
+        """Recompute what concerns a connection."""
+        if self.links.conditions:
+            names = (connection.host_name, connection.broker_host.name, connection.purpose)
+            connection.impose(self.links.between(*names))
+        connection.plain = not connection.conditions and not self.taps

@@ -1,0 +1,129 @@
+"""A light stand-in for the replicated `__consumer_offsets`: lists of records, and how long replication takes.
+
+An append is in the leader's log at once and commits when the followers have it: after a latency drawn per append, in
+the order of the appends of its partition. Followers can be slow (`hold`), and an append can fail (`fail_next`), in
+which case nothing of it stays. What was appended survives the leader, committed or not, as it does when a fail-over
+is clean; the coordinator that is elected next reads it all (classic-protocol reference, 3.3).
+
+The real segmented logs will take this module's place: brokers see it only as `coordinator.interfaces.Log`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from attrs import define
+
+from groupsim.cluster.latency import Draws
+from groupsim.coordinator.records import Record
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.interface import EventLoop, Host, Order
+from groupsim.protocol.errors import ErrorCode
+
+Done = Callable[[ErrorCode | None], None]
+
+
+@define(eq=False)
+class _Pending:
+    """An append on its way to the followers; `due_us` is when they have it."""
+
+    host: Host
+    due_us: int
+    error: ErrorCode | None
+    done: Done
+
+
+class _Partition:
+    """One partition: its records, what is not committed yet, and the faults that wait for it."""
+
+    def __init__(self, draws: Draws) -> None:
+        self.draws = draws
+        self.records: list[Record] = []
+        self.pending: deque[_Pending] = deque()
+        self.last_us = 0
+        self.held = False
+        self.failures: deque[ErrorCode] = deque()
+
+
+class OffsetsLog:
+    """All partitions of `__consumer_offsets`, wherever their replicas lie."""
+
+    def __init__(self, loop: EventLoop, partitions: int, latency: Distribution) -> None:
+        self._loop = loop
+        self._parts = [
+            _Partition(Draws(latency, loop.stream("append", f"offsets-{number}"))) for number in range(partitions)
+        ]
+
+    def seen_by(self, host: Host) -> BrokerLog:
+        """The log as the coordinator on one broker uses it."""
+        return BrokerLog(self, host)
+
+    def append(self, host: Host, partition: int, records: Sequence[Record], done: Done) -> None:
+        """Append as the leader on `host`; `done` runs there, in the order of the appends."""
+        part = self._parts[partition]
+        error = part.failures.popleft() if part.failures else None
+        if error is None:
+            part.records.extend(records)
+        due = max(self._loop.now_us + part.draws.next(), part.last_us)
+        part.last_us = due
+        part.pending.append(_Pending(host, due, error, done))
+        if not part.held:
+            host.call_at(due, self._commit, part, order=Order.APPEND)
+
+    def _commit(self, part: _Partition) -> None:
+        """The followers have the oldest append that waits. One event for each, so that each keeps its own cause."""
+        waiting = part.pending
+        while waiting and not waiting[0].host.alive:
+            waiting.popleft()
+        if waiting and not part.held and waiting[0].due_us <= self._loop.now_us:
+            pending = waiting.popleft()
+            pending.done(pending.error)
+
+    def read(self, partition: int) -> Sequence[Record]:
+        """All records of the partition, oldest first."""
+        return tuple(self._parts[partition].records)
+
+    def seed(self, partition: int, records: Sequence[Record]) -> None:
+        """Put records there before the run, as if an earlier coordinator had left them."""
+        self._parts[partition].records.extend(records)
+
+    # --- faults ----------------------------------------------------------------------------------------------
+
+    def fail_next(self, partition: int, error: ErrorCode, times: int = 1) -> None:
+        """Let the next appends to a partition fail with an error; nothing of them is kept."""
+        self._parts[partition].failures.extend([error] * times)
+
+    def hold(self, partition: int, for_us: int | None = None) -> None:
+        """Followers stand still: nothing of the partition commits until `release`, or for a while."""
+        self._parts[partition].held = True
+        if for_us is not None:
+            self._loop.call_at(self._loop.now_us + for_us, self.release, partition, order=Order.APPEND)
+
+    def release(self, partition: int) -> None:
+        """Followers go on; what waited commits now, each append on its leader's host."""
+        part = self._parts[partition]
+        part.held = False
+        for pending in part.pending:
+            pending.host.call_at(pending.due_us, self._commit, part, order=Order.APPEND)
+
+    def abandon(self, partition: int, host: Host) -> None:
+        """A leader is gone: the appends it waits for tell nobody. Their records stay."""
+        part = self._parts[partition]
+        part.pending = deque(pending for pending in part.pending if pending.host is not host)
+
+
+class BrokerLog:
+    """The log as one broker's coordinator sees it; implements `coordinator.interfaces.Log`."""
+
+    def __init__(self, log: OffsetsLog, host: Host) -> None:
+        self._log = log
+        self._host = host
+
+    def append(self, partition: int, records: Sequence[Record], done: Done) -> None:
+        """See `coordinator.interfaces.Log.append`."""
+        self._log.append(self._host, partition, records, done)
+
+    def read(self, partition: int) -> Sequence[Record]:
+        """See `coordinator.interfaces.Log.read`."""
+        return self._log.read(partition)

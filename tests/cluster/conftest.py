@@ -1,0 +1,99 @@
+"""A network with brokers whose coordinator does what the test says, and a client that notes what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from groupsim.cluster.broker import Broker
+from groupsim.cluster.network import Network, Timing
+from groupsim.cluster.topics import Topics
+from groupsim.eventloop.distributions import Distribution, constant
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
+
+
+class FakeCoordinator:
+    """Answers heartbeats at once, keeps everything else until the test answers it."""
+
+    def __init__(self, loop: Any) -> None:
+        self.loop = loop
+        self.handled: list[tuple[int, Any]] = []
+        self.parked: list[Any] = []
+
+    def handle(self, call: Any) -> None:
+        self.handled.append((self.loop.now_us, call.request))
+        if call.request.API is Api.HEARTBEAT:
+            call.answer(HeartbeatResponse())
+        else:
+            self.parked.append(call)
+
+
+class Rig:
+    """One network of three brokers."""
+
+    def __init__(self, loop: VirtualLoop, events: list[Any], latency: Distribution, processing: Distribution) -> None:
+        self.loop = loop
+        self.events = events
+        names = [(node, f"broker-{node}") for node in range(3)]
+        self.topics = Topics(loop, names)
+        self.network = Network(loop, Timing(latency, processing))
+        self.coordinators = {node: FakeCoordinator(loop) for node, _ in names}
+        self.brokers = {node: Broker(loop, node, self.topics) for node, _ in names}
+        for node, broker in self.brokers.items():
+            broker.coordinator = self.coordinators[node]
+        self.network.attach(self.brokers)
+        self.got: list[tuple[int, str, Any]] = []
+
+    def connect(self, host: str = "member-1", node: int = 0, purpose: str = "coordinator") -> Any:
+        return self.network.connect(host, host, node, purpose)
+
+    def send(self, connection: Any, request: Any, label: str = "", timeout_us: int = 30_000_000) -> int:
+        correlation: int = connection.send(
+            request, lambda outcome: self.got.append((self.loop.now_us, label, outcome)), timeout_us
+        )
+        return correlation
+
+    def beat(self, connection: Any, label: str = "beat", **more: Any) -> int:
+        return self.send(connection, HeartbeatRequest("g", 1, "m"), label, **more)
+
+    def join(self, connection: Any, label: str = "join", **more: Any) -> int:
+        return self.send(connection, JoinGroupRequest("g", 10_000), label, **more)
+
+    def labels(self) -> list[str]:
+        return [label for _, label, _ in self.got]
+
+    def kinds(self) -> list[str]:
+        return [event.kind.value for event in self.events]
+
+
+Play = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def play() -> Play:
+    """Run `story(rig)` in virtual time; segments take 1 ms and requests no time unless said otherwise."""
+
+    def run(
+        story: Callable[[Rig], Awaitable[None]],
+        *,
+        latency: Distribution | None = None,
+        processing: Distribution | None = None,
+        level: Level = Level.NORMAL,
+        seed: int = 0,
+    ) -> list[Any]:
+        trace = Trace(level)
+        sink = MemorySink()
+        trace.subscribe(sink)
+
+        async def main(loop: VirtualLoop) -> None:
+            await story(Rig(loop, sink.events, latency or constant(1_000), processing or constant(0)))
+
+        run_virtual(main, seed=seed, trace=trace)
+        return sink.events
+
+    return run
