@@ -1,1 +1,117 @@
+"""groupsim: a laboratory for Apache Kafka consumer groups.
 
+The coordinator, the cluster under it and the consumers live in one process, in virtual time; the same seed gives the
+same trace. What a test author or script needs is here:
+
+    import groupsim
+
+    async def story(sim):
+        sim.topic("orders", 4)
+        member = sim.member("c1")
+        await sim.stable("g1", members=1)
+
+    groupsim.Simulation(seed=1).run(story)
+
+    run = groupsim.run_scenario(groupsim.load_file("scenario.yaml"), seed=1)
+    print(groupsim.tell(run.events).headline)
+
+Names are imported when they are first used, so that `import groupsim.protocol` costs nothing more than that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from groupsim.cluster.cluster import Cluster
+    from groupsim.cluster.config import ClusterConfig
+    from groupsim.eventloop.errors import DeadlockError, EventLoopError, StandstillError
+    from groupsim.eventloop.events import Kind, TraceEvent
+    from groupsim.eventloop.sinks import read_trace, write_trace
+    from groupsim.members.behaviour import Behaviour
+    from groupsim.members.consumer import Consumer
+    from groupsim.members.failures import ClientFailure, PluginError
+    from groupsim.members.settings import ConsumerSettings, SettingError
+    from groupsim.protocol.errors import ErrorCode
+    from groupsim.protocol.messages import TopicPartition
+    from groupsim.scenarios.load import load_file, load_text
+    from groupsim.scenarios.model import Scenario
+    from groupsim.scenarios.problems import ScenarioError
+    from groupsim.scenarios.runner import Run, run_scenario
+    from groupsim.scenarios.story import Cause, Story, tell
+    from groupsim.simulation import Simulation
+
+_HOMES = {
+    "Behaviour": "groupsim.members.behaviour",
+    "Cause": "groupsim.scenarios.story",
+    "ClientFailure": "groupsim.members.failures",
+    "Cluster": "groupsim.cluster.cluster",
+    "ClusterConfig": "groupsim.cluster.config",
+    "Consumer": "groupsim.members.consumer",
+    "ConsumerSettings": "groupsim.members.settings",
+    "DeadlockError": "groupsim.eventloop.errors",
+    "ErrorCode": "groupsim.protocol.errors",
+    "EventLoopError": "groupsim.eventloop.errors",
+    "Kind": "groupsim.eventloop.events",
+    "PluginError": "groupsim.members.failures",
+    "Run": "groupsim.scenarios.runner",
+    "Scenario": "groupsim.scenarios.model",
+    "ScenarioError": "groupsim.scenarios.problems",
+    "SettingError": "groupsim.members.settings",
+    "Simulation": "groupsim.simulation",
+    "StandstillError": "groupsim.eventloop.errors",
+    "Story": "groupsim.scenarios.story",
+    "TopicPartition": "groupsim.protocol.messages",
+    "TraceEvent": "groupsim.eventloop.events",
+    "load_file": "groupsim.scenarios.load",
+    "load_text": "groupsim.scenarios.load",
+    "read_trace": "groupsim.eventloop.sinks",
+    "run_scenario": "groupsim.scenarios.runner",
+    "tell": "groupsim.scenarios.story",
+    "write_trace": "groupsim.eventloop.sinks",
+}
+
+__all__ = [
+    "Behaviour",
+    "Cause",
+    "ClientFailure",
+    "Cluster",
+    "ClusterConfig",
+    "Consumer",
+    "ConsumerSettings",
+    "DeadlockError",
+    "ErrorCode",
+    "EventLoopError",
+    "Kind",
+    "PluginError",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "SettingError",
+    "Simulation",
+    "StandstillError",
+    "Story",
+    "TopicPartition",
+    "TraceEvent",
+    "__version__",
+    "load_file",
+    "load_text",
+    "read_trace",
+    "run_scenario",
+    "tell",
+    "write_trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'groupsim' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

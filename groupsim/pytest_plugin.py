@@ -1,3 +1,101 @@
-"""The pytest plugin: fixtures to build a cluster, groups and members in a few lines, in virtual time."""
+"""The pytest plugin: the fixture `sim`, a simulated cluster in virtual time.
+
+    async def test_a_stale_commit_is_refused(sim):
+        sim.topic("orders", 2)
+        member = sim.member("c1")
+        await sim.stable("g1", members=1)
+        answer = await sim.request(OffsetCommitRequest("g1", offsets, generation_id=7, member_id=member.member_id))
+        assert answer.error is ErrorCode.ILLEGAL_GENERATION
+
+A test that asks for `sim` and is an async function is run by the event loop's own runner, in virtual time; everything
+else is left alone. With pytest-trio in `trio_mode` such tests lose its marker again, so that the two do not fight. A
+failing test shows the story so far and the last events.
+
+`@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
+`--sim-seed` sets the seed of all tests that do not say.
+
+Nothing of the simulator is imported before a test asks for it.
+"""
 
 from __future__ import annotations
+
+import inspect
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from groupsim.simulation import Simulation
+
+FIXTURE = "sim"
+LAST_EVENTS = 25
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One option: the seed."""
+    group = parser.getgroup("groupsim")
+    group.addoption("--sim-seed", type=int, default=0, metavar="N", help="seed of the `sim` fixture (default 0)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line(
+        "markers", "sim(seed=0, brokers=1, broker={}, **cluster): how the `sim` fixture makes its cluster"
+    )
+
+
+@pytest.fixture
+def sim(request: pytest.FixtureRequest) -> Simulation:
+    """A simulated cluster in virtual time (`groupsim.Simulation`)."""
+    from groupsim.simulation import Simulation
+
+    marker = request.node.get_closest_marker(FIXTURE)
+    options: dict[str, Any] = {"seed": request.config.getoption("--sim-seed"), **(marker.kwargs if marker else {})}
+    known = {name: options.pop(name) for name in ("seed", "brokers", "broker", "level") if name in options}
+    return Simulation(**known, config=options)
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function) or FIXTURE not in item.fixturenames:
+        return False
+    return inspect.iscoroutinefunction(item.obj)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take back the marker that pytest-trio puts on every async test in `trio_mode`."""
+    for item in items:
+        if _is_ours(item):
+            item.own_markers = [marker for marker in item.own_markers if marker.name != "trio"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an async test that has `sim` in virtual time."""
+    simulation: Any = pyfuncitem.funcargs.get(FIXTURE)
+    if simulation is None or not _is_ours(pyfuncitem):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    simulation.drive(lambda: pyfuncitem.obj(**arguments))
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the story of a test that failed."""
+    report = yield
+    simulation = getattr(item, "funcargs", {}).get(FIXTURE)
+    if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
+        report.sections.append(("groupsim: the story so far", _story(simulation)))
+    return report
+
+
+def _story(simulation: Simulation) -> str:
+    from groupsim.diff import sentence
+
+    lines = [simulation.story().headline, f"seed {simulation.seed}; the last {LAST_EVENTS} events:"]
+    return "\n".join(lines + [f"  {sentence(event)}" for event in simulation.events[-LAST_EVENTS:]])

@@ -69,12 +69,19 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
         return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
     fault = _fault(facts, begin, removal.t_us)
     if fault is not None:
-        stalled = any(word in fault.what.lower() for word in STALLING_WORDS) and "broker" in fault.what.lower()
-        cause = Cause.SESSION_STALL if stalled else Cause.SESSION_NETWORK
-        return Verdict(cause, f"was cut off at {clock(fault.began_us)} ({fault.what})")
+        return _blame_fault(fault)
     if host is not None and _fell_together(facts, removal):
         return Verdict(Cause.SESSION_STALL, "fell together with others that were alive")
     return None
+
+
+def _blame_fault(fault: Stretch) -> Verdict:
+    words = fault.what.lower()
+    at_broker = any(name in words for name in ("broker", "the coordinator"))
+    stalled = at_broker and any(word in words for word in STALLING_WORDS)
+    hit = "was cut off" if "isolat" in words or "stall" in words else "was hit by a fault"
+    cause = Cause.SESSION_STALL if stalled else Cause.SESSION_NETWORK
+    return Verdict(cause, f"{hit} at {clock(fault.began_us)} ({fault.what})")
 
 
 def _fault(facts: Facts, begin: int, end: int) -> Stretch | None:

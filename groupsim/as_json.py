@@ -1,0 +1,59 @@
+"""What the commands print with `--json`: the same facts as their tables, as plain data.
+
+Every document carries `schema`, which goes up when a key changes its meaning. Times are microseconds (`_us`), as in
+the trace; partitions are written `topic-number`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story import GroupStory, Story
+
+SCHEMA = 1
+DERIVED: dict[type, tuple[str, ...]] = {GroupStory: ("moved",)}
+BULKY = {"processed"}  # instants of single records: the trace has them
+
+
+def plain(value: object) -> Any:
+    """Any value of the rooms as JSON data."""
+    if isinstance(value, TopicPartition):
+        return str(value)
+    if attrs.has(type(value)):
+        return _fields(value)
+    if isinstance(value, Enum):
+        return value.value if isinstance(value.value, str) else value.name
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(plain(item)) for item in value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def _fields(value: object) -> dict[str, Any]:
+    names = [field.name for field in attrs.fields(type(value)) if field.name not in BULKY]  # type: ignore[arg-type]
+    names += DERIVED.get(type(value), ())
+    return {name.rstrip("_"): plain(getattr(value, name)) for name in names}
+
+
+def story(told: Story) -> dict[str, Any]:
+    """A story as a document."""
+    document = {"schema": SCHEMA, "headline": told.headline, **plain(told)}
+    for group, source in zip(document["groups"], told.groups, strict=True):
+        group["rebalances"] = len(source.rebalances)
+    return document
+
+
+def text(document: object) -> str:
+    """The document as it is printed."""
+    return json.dumps(document, indent=2, ensure_ascii=False)

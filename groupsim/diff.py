@@ -1,0 +1,171 @@
+"""Two runs side by side: where they first part, and what it changed.
+
+Both runs see the same luck (same seed), so that what differs is the doing of what was changed. The first divergence is
+the first event of behaviour that is not the same; settings written down at the start, timers that were merely set and
+numbering do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from attrs import frozen
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story import GroupStory, Story, tell
+from groupsim.scenarios.story.words import clock, span
+
+QUIET = {Kind.RUN_STARTED, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
+
+
+@frozen
+class Divergence:
+    """The first events that differ; None where that run has ended."""
+
+    left: TraceEvent | None
+    right: TraceEvent | None
+
+
+@frozen
+class Row:
+    """One figure of both runs; `change` is right minus left, None where that says nothing."""
+
+    name: str
+    left: int | None
+    right: int | None
+    unit: str = ""
+
+    @property
+    def change(self) -> int | None:
+        """How much more the right run has."""
+        return None if self.left is None or self.right is None else self.right - self.left
+
+
+@frozen
+class Comparison:
+    """Two runs compared."""
+
+    names: tuple[str, str]
+    headlines: tuple[str, str]
+    divergence: Divergence | None
+    rows: tuple[Row, ...]
+    changed: tuple[str, ...] = ()
+
+
+FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
+    ("rebalances", "", lambda group: len(group.rebalances)),
+    ("stopped", "us", lambda group: group.stopped_us),
+    ("stopped, summed over partitions", "us", lambda group: group.partition_stop_us),
+    ("longest for one partition", "us", lambda group: group.worst[1] if group.worst else 0),
+    ("longest rebalance", "us", lambda group: max((g.duration_us for g in group.rebalances), default=0)),
+    ("partitions moved", "", lambda group: group.moved),
+    ("time to form", "us", lambda group: group.formed_us),
+    ("records delivered", "", lambda group: group.delivered),
+    ("records delivered twice", "", lambda group: group.duplicates),
+    ("commits failed", "", lambda group: sum(number for _, number in group.commits_failed)),
+)
+
+
+def compare(
+    left: Sequence[TraceEvent], right: Sequence[TraceEvent], names: tuple[str, str], changed: Iterable[str] = ()
+) -> Comparison:
+    """Compare two traces."""
+    stories = tell(left), tell(right)
+    return Comparison(
+        names,
+        (stories[0].headline, stories[1].headline),
+        divergence(left, right),
+        tuple(_rows(*stories)),
+        tuple(changed),
+    )
+
+
+def divergence(left: Iterable[TraceEvent], right: Iterable[TraceEvent]) -> Divergence | None:
+    """The first events of behaviour that differ; None when both runs went the same way."""
+    for one, other in zip_longest(_behaviour(left), _behaviour(right)):
+        if one is None or other is None or _essence(one) != _essence(other):
+            return Divergence(one, other)
+    return None
+
+
+def _behaviour(events: Iterable[TraceEvent]) -> Iterable[TraceEvent]:
+    return (event for event in events if event.kind not in QUIET)
+
+
+def _essence(event: TraceEvent) -> tuple[Any, ...]:
+    where = (event.host, event.group, event.member, event.generation, event.topic, event.partition)
+    return event.t_us, event.kind, *where, event.api, event.error, event.from_, event.to, event.reason
+
+
+def _rows(left: Story, right: Story) -> Iterable[Row]:
+    groups = {group.group: None for story in (left, right) for group in story.groups}
+    for name in groups:
+        pair = [next((g for g in story.groups if g.group == name), None) for story in (left, right)]
+        prefix = f"{name}: " if len(groups) > 1 else ""
+        for title, unit, figure in FIGURES:
+            one, other = (figure(group) if group is not None else None for group in pair)
+            yield Row(prefix + title, one, other, unit)
+
+
+def show(found: Comparison, console: Console) -> None:
+    """Print a comparison: headlines, first divergence, the table."""
+    for letter, name, headline in zip("AB", found.names, found.headlines, strict=True):
+        console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold"), "  ", headline))
+    if found.changed:
+        console.print(Text("B is A with " + ", ".join(found.changed), "dim"))
+    console.print()
+    _show_divergence(found.divergence, console)
+    console.print()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    for title, justify in (("", "left"), ("A", "right"), ("B", "right"), ("change", "right")):
+        table.add_column(title, justify="right" if justify == "right" else "left")
+    for row in found.rows:
+        style = "bold" if row.change else "dim" if row.change == 0 else ""
+        table.add_row(row.name, figure(row.left, row.unit), figure(row.right, row.unit), change(row), style=style)
+    console.print(table)
+
+
+def _show_divergence(found: Divergence | None, console: Console) -> None:
+    if found is None:
+        console.print("both runs went the same way, event for event")
+        return
+    moment = min(event.t_us for event in (found.left, found.right) if event is not None)
+    console.print(f"first divergence at {clock(moment)}")
+    for letter, event in (("A", found.left), ("B", found.right)):
+        console.print(Text.assemble((f"  {letter}  ", "bold cyan"), sentence(event)))
+
+
+def sentence(event: TraceEvent | None) -> str:
+    """One event in a line."""
+    if event is None:
+        return "(has ended)"
+    parts = [clock(event.t_us), event.kind.value]
+    parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x]
+    if event.topic is not None:
+        parts.append(f"{event.topic}-{event.partition}")
+    if event.to:
+        parts.append(f"{event.from_ or '?'} → {event.to}")
+    if event.reason:
+        parts.append(f"({event.reason})")
+    return "  ".join(parts)
+
+
+def figure(value: int | None, unit: str) -> str:
+    """A figure as it stands in the table."""
+    if value is None:
+        return "–"
+    return span(value) if unit == "us" and value else f"{value:,}"
+
+
+def change(row: Row) -> str:
+    """The difference with its sign."""
+    if not row.change:
+        return "" if row.change is None else "="
+    sign = "+" if row.change > 0 else "−"
+    return sign + figure(abs(row.change), row.unit)

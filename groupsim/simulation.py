@@ -1,0 +1,249 @@
+"""A cluster, groups and members in a few lines, in virtual time: what the `sim` fixture is, usable without pytest too.
+
+    async def story(sim):
+        sim.topic("orders", 4)
+        c1, c2 = sim.member("c1"), sim.member("c2")
+        await sim.stable("g1", members=2)
+        c1.crash()
+        await sim.until(lambda: sim.state("g1") == "PreparingRebalance", within="50s")
+
+    Simulation(seed=1).run(story)
+
+The object itself is plain and synchronous; only what lets time pass is awaited. Nothing happens between two awaits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import Factory, define
+
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.faults import Fault
+from groupsim.cluster.injection import FaultHandle
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace import NORMAL, Level, Trace
+from groupsim.eventloop.units import parse_duration, show_us
+from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.consumer import Consumer
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import settings_from
+from groupsim.protocol.messages import Request, Response
+from groupsim.scenarios.story import Story, tell
+
+Duration = str | int
+HAND = "hand"  # the host that requests by hand come from
+MINUTE = "60s"
+
+
+@define
+class Sent:
+    """A request sent by hand; `outcome` is None until it is answered (or its connection breaks)."""
+
+    request: Request
+    correlation: int = -1
+    outcome: Outcome | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer came. A parked request is not answered."""
+        return self.outcome is not None and not isinstance(self.outcome, Disconnected)
+
+
+@define
+class Simulation:
+    """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version."""
+
+    seed: int = 0
+    brokers: int = 1
+    broker: Mapping[str, object] = Factory(dict)
+    config: Mapping[str, Any] = Factory(dict)  # other fields of ClusterConfig: latency, racks, load_us …
+    level: Level = NORMAL
+    events: list[TraceEvent] = Factory(list)
+    _loop: VirtualLoop | None = None
+    _cluster: Cluster | None = None
+
+    # --- life ------------------------------------------------------------------------------------------------
+
+    def run(self, story: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+        """Run `story(sim, …)` in virtual time and return what it returns; raises what it raises."""
+        return self.drive(lambda: story(self, *args, **kwargs))
+
+    def drive(self, story: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a story that has this simulation already."""
+
+        async def main(loop: VirtualLoop) -> Any:
+            return await story()
+
+        return self.loop.run(main)
+
+    @property
+    def loop(self) -> VirtualLoop:
+        """The event loop, made on first use."""
+        if self._loop is None:
+            trace = Trace(self.level)
+            trace.subscribe(self.events.append)
+            self._loop = VirtualLoop(self.seed, trace)
+        return self._loop
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster, made on first use."""
+        if self._cluster is None:
+            settings = dict(self.broker)
+            if "version" in settings:
+                settings["broker.version"] = settings.pop("version")
+            coordinator = CoordinatorConfig.from_properties(settings)
+            self._cluster = Cluster(
+                self.loop, ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self.config)
+            )
+        return self._cluster
+
+    # --- building --------------------------------------------------------------------------------------------
+
+    def topic(self, name: str, partitions: int = 1, *, rate: int | str = 0) -> str:
+        """Create a topic that gets `rate` records per second; returns its name."""
+        self.cluster.create_topic(name, partitions, rate=rate)
+        return name
+
+    def member(
+        self,
+        name: str,
+        group: str = "g1",
+        *,
+        topics: Iterable[str] | None = None,
+        pattern: str | None = None,
+        client: str = "java",
+        start: bool = True,
+        properties: Mapping[str, object] | None = None,
+        **behaviour: Any,
+    ) -> Consumer:
+        """A consumer process of this name, subscribed (to every topic there is, unless told) and started.
+
+        `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
+        `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`. Raises `KeyError` for an unknown client profile and
+        `SettingError` for an impossible setting.
+        """
+        profile = PROFILES[client]
+        settings, _ = settings_from(profile, {"group.id": group, **(properties or {})})
+        cluster = self.cluster
+        consumer = Consumer(
+            self.loop,
+            name,
+            settings,
+            cluster.transport,
+            cluster.data,
+            Behaviour(**{key: _distribution(value) for key, value in behaviour.items()}),
+            profile,
+        )
+        everything = tuple(topic.name for topic in cluster.topics)
+        consumer.subscribe(everything if topics is None else topics, pattern=pattern)
+        if start:
+            consumer.start()
+        return consumer
+
+    def inject(self, fault: Fault) -> FaultHandle:
+        """Begin a fault of the network."""
+        return self.cluster.network.inject(fault)
+
+    # --- time ------------------------------------------------------------------------------------------------
+
+    @property
+    def now_us(self) -> int:
+        """Virtual time since the start."""
+        return self.loop.now_us
+
+    async def run_for(self, duration: Duration) -> None:
+        """Let this much virtual time pass."""
+        await self.loop.sleep(parse_duration(duration))
+
+    async def until(self, predicate: Callable[[], object], *, within: Duration = MINUTE) -> None:
+        """Let time pass until `predicate()` holds, looked at after every event.
+
+        Raises `AssertionError` when it does not within the limit.
+        """
+        if not await self.loop.until(lambda: bool(predicate()), parse_duration(within)):
+            states = ", ".join(f"{g} {self.state(g)}" for g in self._groups()) or "no group"
+            raise AssertionError(
+                f"did not come true within {within} of virtual time (at {show_us(self.now_us)}: {states})"
+            )
+
+    async def stable(self, group: str = "g1", *, members: int | None = None, within: Duration = "6m") -> GroupSnapshot:
+        """Let time pass until the group is Stable (with so many members); returns its snapshot."""
+
+        def settled() -> bool:
+            seen = self.group(group)
+            return seen is not None and seen.state == "Stable" and members in (None, len(seen.members))
+
+        await self.until(settled, within=within)
+        found = self.group(group)
+        assert found is not None
+        return found
+
+    # --- requests by hand ------------------------------------------------------------------------------------
+
+    def send(self, request: Request, *, node: int | None = None, client: str = HAND) -> Sent:
+        """Send a request on a connection of its own, to the coordinator of its group unless told; does not wait."""
+        target = node if node is not None else self._coordinator(request)
+        connection = self.cluster.transport.connect(client, client, target, "hand")
+        sent = Sent(request)
+
+        def done(outcome: Outcome) -> None:
+            sent.outcome = outcome
+
+        sent.correlation = connection.send(request, done, parse_duration("1h"))
+        return sent
+
+    async def request(
+        self, request: Request, *, node: int | None = None, client: str = HAND, within: Duration = "10m"
+    ) -> Response:
+        """Send a request and wait for its answer. Raises `AssertionError` when there is none in time."""
+        sent = self.send(request, node=node, client=client)
+        await self.until(lambda: sent.outcome is not None, within=within)
+        if sent.outcome is None or isinstance(sent.outcome, Disconnected):
+            raise AssertionError(f"no answer to {request}: {sent.outcome}")
+        return sent.outcome
+
+    def _coordinator(self, request: Request) -> int:
+        group = getattr(request, "group_id", None) or getattr(request, "key", None)
+        if group is None:
+            group = next(iter(getattr(request, "groups", ()) or ()), None)
+        return self.cluster.coordinator_of(group)[0] if group is not None else self.cluster.transport.bootstrap[0]
+
+    # --- looking ---------------------------------------------------------------------------------------------
+
+    def group(self, name: str = "g1") -> GroupSnapshot | None:
+        """The group as its coordinator sees it now, with timers and purgatory; None when nobody knows it."""
+        return self.cluster.snapshot(name)
+
+    def state(self, name: str = "g1") -> str:
+        """The group's state as Kafka's tools print it; Dead when nobody knows it."""
+        found = self.group(name)
+        return "Dead" if found is None else found.state
+
+    def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
+        """The events of one kind whose columns have these values, in order."""
+        wanted = Kind(kind)
+        return [
+            event
+            for event in self.events
+            if event.kind is wanted and all(getattr(event, name) == value for name, value in columns.items())
+        ]
+
+    def story(self) -> Story:
+        """What happened so far, told."""
+        return tell(self.events)
+
+    def _groups(self) -> list[str]:
+        return list(dict.fromkeys(event.group for event in self.events if event.group))
+
+
+def _distribution(value: Any) -> Any:
+    return parse_distribution(value) if isinstance(value, str) else value

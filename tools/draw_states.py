@@ -1,0 +1,96 @@
+"""Draw docs/states.md from the coordinator's transition table, so that the diagram cannot drift from the code.
+
+python tools/draw_states.py            write docs/states.md
+python tools/draw_states.py --check    exit 1 when the file is not what would be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from groupsim.coordinator.states import CAN_REBALANCE, TRANSITIONS, Cause, State
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "states.md"
+
+HEAD = """# The states of a classic group
+
+<!-- Written by tools/draw_states.py from coordinator/states.py. Do not edit: a test compares the two. -->
+
+The state says where a group is in its conversation; `coordinator/states.py` opens with an essay on it. This page is
+drawn from the table in that file, which is also what the coordinator itself runs on: a way that is not in the table
+cannot be taken. Names are those Kafka's tools print.
+"""
+
+MEANINGS = {
+    Cause.ADD_MEMBER: "a new member was added",
+    Cause.LEADER_REJOIN: "the leader sent JoinGroup, whatever it says",
+    Cause.UPDATE_META: "a member's JoinGroup offers other protocols or metadata",
+    Cause.STATIC_META: "a static member came back while the leader was assigning",
+    Cause.STATIC_PROTOCOL: "a static member came back and the vote goes to another protocol",
+    Cause.LEAVE_GROUP: "LeaveGroup removed a member or a pending id",
+    Cause.HEARTBEAT_EXPIRED: "a member's session ran out",
+    Cause.SYNC_EXPIRED: "members never sent SyncGroup after their JoinGroup was answered",
+    Cause.STORE_ERROR: "the leader's assignment could not be written",
+    Cause.OVER_CAPACITY: "the group was loaded with more members than group.max.size",
+    Cause.ALL_JOINED: "the round closed with members",
+    Cause.ALL_GONE: "the round closed without members",
+    Cause.ASSIGNMENT_STORED: "the leader's assignment is on the log",
+    Cause.UNLOADED: "the broker gave the partition up",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join((HEAD, *diagram(), "", *table(), "", *meanings(), ""))
+
+
+def diagram() -> list[str]:
+    """A mermaid state diagram: one arrow per pair of states, with every cause that takes it."""
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Empty"]
+    for state, ways in TRANSITIONS.items():
+        for target in dict.fromkeys(ways.values()):
+            if target is not state:
+                causes = [cause.value for cause, following in ways.items() if following is target]
+                lines.append(f"    {state.printed} --> {target.printed}: {'<br/>'.join(causes)}")
+    return [*lines, "    Dead --> [*]", "```"]
+
+
+def table() -> list[str]:
+    """State × cause → next state; empty where the table has no way."""
+    states = [state for state in State if state is not State.DEAD]
+    lines = ["| cause | " + " | ".join(state.printed for state in states) + " |"]
+    lines.append("| --- |" + " --- |" * len(states))
+    for cause in Cause:
+        following = [TRANSITIONS[state].get(cause) for state in states]
+        lines.append(
+            f"| `{cause.value}` | " + " | ".join(target.printed if target else "" for target in following) + " |"
+        )
+    opening = ", ".join(state.printed for state in states if state in CAN_REBALANCE)
+    return [*lines, "", f"A new round can be opened from: {opening}. Dead has no way out."]
+
+
+def meanings() -> list[str]:
+    """The causes in words."""
+    return ["| cause | meaning |", "| --- | --- |", *(f"| `{cause.value}` | {MEANINGS[cause]} |" for cause in Cause)]
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when they differ")
+    if parser.parse_args().check:
+        same = TARGET.exists() and TARGET.read_text(encoding="utf-8") == page()
+        if not same:
+            print(
+                "docs/states.md is not what coordinator/states.py says: run `python tools/draw_states.py`",
+                file=sys.stderr,
+            )
+        return 0 if same else 1
+    TARGET.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
