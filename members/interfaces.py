@@ -32,6 +32,11 @@ class Connection(Protocol):
         """False once it is broken or closed; it never opens again."""
         ...
 
+    @property
+    def next_correlation(self) -> int:
+        """The correlation id that the next `send` will return, so that a trace can name it before the message goes."""
+        ...
+
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
         """Send; `on_done` is called exactly once, never from within `send`. Returns the correlation id.
 
@@ -54,7 +59,7 @@ class Transport(Protocol):
         ...
 
     def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
-        """Open a connection from the process `host` to a broker; `purpose` keeps connections apart ("coordinator", "data").
+        """Open a connection from the process `host` to a broker; `purpose` ("coordinator", "data") keeps them apart.
 
         It is usable at once: what is sent waits for the handshake. A refused connection breaks after one round trip.
         """

@@ -1,0 +1,45 @@
+"""How long to wait before the next attempt.
+
+Java since 3.7: 100 ms doubling up to 1,000 ms, each ±20 % (the result capped); before that, and in most other
+libraries, a constant `retry.backoff.ms`. Source: `ExponentialBackoff`; classic-protocol reference, section 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.eventloop.units import MS_US
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.randomness import Stream
+    from groupsim.members.profiles import ClientProfile
+    from groupsim.members.settings import ConsumerSettings
+
+_JITTER_PERCENT = 20
+_MOST_DOUBLINGS = 20
+
+
+class Backoff:
+    """The waits of one kind of attempt; `reset` after a success."""
+
+    __slots__ = ("_attempts", "_base_us", "_exponential", "_max_us", "_stream")
+
+    def __init__(self, settings: ConsumerSettings, profile: ClientProfile, stream: Stream) -> None:
+        self._base_us = settings.retry_backoff_ms * MS_US
+        self._max_us = max(self._base_us, settings.retry_backoff_max_ms * MS_US)
+        self._exponential = profile.exponential_backoff
+        self._stream = stream
+        self._attempts = 0
+
+    def reset(self) -> None:
+        """Begin again with the shortest wait."""
+        self._attempts = 0
+
+    def next_us(self) -> int:
+        """The wait before the next attempt."""
+        if not self._exponential or not self._base_us:
+            return self._base_us
+        doubled = min(self._base_us << min(self._attempts, _MOST_DOUBLINGS), self._max_us)
+        self._attempts += 1
+        spread = doubled * _JITTER_PERCENT // 100
+        return min(doubled - spread + self._stream.below(2 * spread + 1), self._max_us)

@@ -1,0 +1,115 @@
+"""What the application around a consumer does: how long it works, sleeps and blocks, and when it commits.
+
+Durations are distributions, drawn from named streams, so that two runs that differ in one setting see the same luck.
+The time one record takes belongs to its partition and offset: whoever processes it, and in whatever batch, it takes
+as long. Sources: user-needs reference, sections 4.1 and 4.2; classic-protocol reference, sections 4.3, 4.8, 4.10.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.protocol.messages import TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+
+_BLOCK = 64  # records whose times are drawn together
+_LARGEST_WORD = (1 << 64) - 1
+
+
+class CommitPolicy(StrEnum):
+    """When offsets are committed. AUTO leaves it to enable.auto.commit."""
+
+    AUTO = "auto"
+    SYNC_AFTER_BATCH = "sync-after-batch"
+    ASYNC_AFTER_BATCH = "async-after-batch"
+    ON_REVOKE = "on-revoke"
+    NEVER = "never"
+
+
+class OnError(StrEnum):
+    """What the application does with an exception out of poll."""
+
+    STOP = "stop"  # the process ends: consumer closed, error reported
+    RETRY = "retry"  # log it, wait `error_pause`, poll again (as containers such as Spring's do)
+
+
+class Stuck(StrEnum):
+    """Deliberate defects of a client, for incidents whose client was broken."""
+
+    NEVER_HEARTBEAT = "never-heartbeat"
+    NEVER_SYNC = "never-sync"
+    NEVER_REJOIN = "never-rejoin"
+
+
+@frozen
+class Behaviour:
+    """One application. None means: takes no time. Durations are drawn in microseconds."""
+
+    #: Per record, and once per batch of a partition on top of it.
+    processing: Distribution | None = None
+    per_batch: Distribution | None = None
+    #: Between a batch and the next poll.
+    poll_gap: Distribution | None = None
+    on_assigned: Distribution | None = None
+    on_revoked: Distribution | None = None
+    on_lost: Distribution | None = None
+    #: How long the leader computes an assignment.
+    assignor_time: Distribution | None = None
+    commit: CommitPolicy = CommitPolicy.AUTO
+    on_error: OnError = OnError.STOP
+    error_pause_us: int = 1_000_000
+    #: What it does when commitSync throws: by default it logs that and goes on polling.
+    on_commit_failure: OnError = OnError.RETRY
+    #: The application asks for a rebalance again and again, with this time between (ClickHouse #33433).
+    enforce_rebalance_every: Distribution | None = None
+    stuck: frozenset[Stuck] = frozenset()
+
+
+class ProcessingTimes:
+    """How long records take, by partition and offset."""
+
+    __slots__ = ("_blocks", "_known", "_loop")
+
+    def __init__(self, loop: EventLoop) -> None:
+        self._loop = loop
+        self._blocks: dict[TopicPartition, tuple[int, Distribution, list[int]]] = {}
+        self._known: tuple[Distribution, int | None] | None = None
+
+    def records_us(self, distribution: Distribution, partition: TopicPartition, base: int, count: int) -> int:
+        """The time that offsets `base` … `base + count - 1` take together."""
+        constant = self._constant_us(distribution)
+        if constant is not None:
+            return constant * count
+        total, offset, end = 0, base, base + count
+        while offset < end:
+            number, at = divmod(offset, _BLOCK)
+            upto = min(_BLOCK, at + end - offset)
+            total += sum(self._block(distribution, partition, number)[at:upto])
+            offset += upto - at
+        return total
+
+    def batch_us(self, distribution: Distribution, partition: TopicPartition, base: int) -> int:
+        """The time a batch that begins at `base` takes on top of its records."""
+        return distribution.draw(self._loop.stream("per-batch", f"{partition}@{base}"))
+
+    def _constant_us(self, distribution: Distribution) -> int | None:
+        """The one duration of a constant distribution, which needs no luck; None for others."""
+        if self._known is None or self._known[0] is not distribution:
+            least, most = distribution.quantile(0), distribution.quantile(_LARGEST_WORD)
+            self._known = (distribution, least if least == most else None)
+        return self._known[1]
+
+    def _block(self, distribution: Distribution, partition: TopicPartition, number: int) -> list[int]:
+        held = self._blocks.get(partition)
+        if held is not None and held[0] == number and held[1] is distribution:
+            return held[2]
+        stream = self._loop.stream("processing", f"{partition}@{number * _BLOCK}")
+        drawn = [distribution.draw(stream) for _ in range(_BLOCK)]
+        self._blocks[partition] = (number, distribution, drawn)
+        return drawn

@@ -1,0 +1,326 @@
+"""Commits: auto-commit at intervals, before a rebalance and on close; manual ones, synchronous or not.
+
+Auto-commit commits *positions* (what poll has returned), manual commits what the handler has finished. A commit is
+only sent while the client is STABLE: otherwise it fails without a request, as RebalanceInProgressException while a
+rebalance is under way and as CommitFailedException when the membership is lost. A failed auto-commit is logged, a
+failed commitSync is the application's (`COMMIT_FAILED` either way).
+
+Sources: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`, `maybeAutoCommitOffsetsAsync`,
+`commitOffsetsSync`; classic-protocol reference, section 4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.assignors.interface import RebalanceProtocol
+from groupsim.members.backoff import Backoff
+from groupsim.members.behaviour import CommitPolicy, OnError
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.reactions import Reaction
+from groupsim.members.requests import commit_request
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+
+REBALANCING = "offset commit failed since group is already rebalancing"
+Offsets = Mapping[TopicPartition, int]
+
+
+@frozen
+class CommitResult:
+    """What came of one attempt: `error` is the exception's name, None when it succeeded."""
+
+    error: str | None = None
+    retriable: bool = False
+    fatal: bool = False
+
+
+_DONE = CommitResult()
+OnResult = Callable[[CommitResult], None]
+
+
+class Committer:
+    """The commits of one member."""
+
+    __slots__ = (
+        "_backoff",
+        "_committed",
+        "_interval_us",
+        "_member",
+        "_owed",
+        "_rebalance_deadline_us",
+        "_timer",
+        "auto",
+        "before_rebalance_pending",
+        "processed",
+    )
+
+    def __init__(self, member: Member) -> None:
+        settings = member.settings
+        self._member = member
+        self.auto = settings.enable_auto_commit and member.behaviour.commit is CommitPolicy.AUTO
+        self._interval_us = settings.auto_commit_interval_ms * MS_US
+        stream = member.loop.stream("commit-backoff", member.host.name, member.host.incarnation)
+        self._backoff = Backoff(settings, member.profile, stream)
+        self._timer: Handle | None = None
+        self._owed = False
+        self._committed: dict[TopicPartition, int] = {}
+        self._rebalance_deadline_us = 0
+        self.before_rebalance_pending = False
+        #: Partition → the offset after the last record the handler has finished.
+        self.processed: dict[TopicPartition, int] = {}
+
+    # -- auto-commit --------------------------------------------------------------------------------------------
+
+    def restart_interval(self) -> None:
+        """A new assignment: the interval begins anew, and what was committed before is another owner's affair."""
+        owned = self._member.ownership.owned
+        self._committed = {partition: at for partition, at in self._committed.items() if partition in owned}
+        self.processed = {partition: at for partition, at in self.processed.items() if partition in owned}
+        if self.auto:
+            self._arm(self._interval_us)
+
+    def stop(self) -> None:
+        """No more auto-commits at intervals."""
+        self._owed = False
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            self._member.host.cancel(timer)
+
+    def _arm(self, wait_us: int) -> None:
+        self.stop()
+        self._timer = self._member.host.call_at(self._member.now_us + wait_us, self._due)
+
+    def _due(self, _: Any) -> None:
+        """The interval has passed; the commit itself is `poll`'s, so it waits for the application to come back."""
+        self._timer = None
+        if self._member.poll_clock.inside:
+            self._auto_commit()
+        else:
+            self._owed = True
+
+    def polled(self) -> None:
+        """The application has come to `poll`: commit if that is owed."""
+        if self._owed:
+            self._auto_commit()
+
+    def _auto_commit(self) -> None:
+        if not self._member.ownership.owned:
+            self._owed = False
+            return
+        self._arm(self._interval_us)
+        if not self._member.coordinator.known:
+            self._member.coordinator.ensure()
+            self._arm(self._member.settings.retry_backoff_ms * MS_US)
+            return
+        self._attempt(self._positions(), auto=True, on_result=self._auto_committed)
+
+    def _auto_committed(self, result: CommitResult) -> None:
+        if result.error and result.retriable and self._member.ownership.owned:
+            self._arm(self._member.settings.retry_backoff_ms * MS_US)
+
+    def _positions(self) -> Offsets:
+        """The positions to commit; libraries other than Java leave out what has not moved."""
+        member = self._member
+        positions = member.fetcher.positions
+        if member.profile.commits_unchanged:
+            return dict(positions)
+        return {partition: at for partition, at in positions.items() if self._committed.get(partition) != at}
+
+    # -- before a rebalance -------------------------------------------------------------------------------------
+
+    def before_rebalance(self) -> None:
+        """Auto-commit before partitions are given up: retried until it is done or the rebalance timeout has passed."""
+        member = self._member
+        if not self.auto:
+            return
+        if member.ownership.protocol is RebalanceProtocol.EAGER:
+            member.fetcher.stop_delivering(list(member.ownership.owned))
+        self._rebalance_deadline_us = member.now_us + member.settings.own_rebalance_timeout_ms * MS_US
+        self.before_rebalance_pending = True
+        self._commit_before_rebalance(None)
+
+    def _commit_before_rebalance(self, _: Any) -> None:
+        self._attempt(self._positions(), auto=True, on_result=self._committed_before_rebalance)
+
+    def _committed_before_rebalance(self, result: CommitResult) -> None:
+        member = self._member
+        if result.error and result.retriable and member.now_us < self._rebalance_deadline_us:
+            member.coordinator.ensure()
+            member.host.call_at(member.now_us + member.settings.retry_backoff_ms * MS_US, self._commit_before_rebalance)
+            return
+        self.before_rebalance_pending = False
+        member.wake.set()
+
+    # -- manual commits -----------------------------------------------------------------------------------------
+
+    async def after_batch(self) -> None:
+        """The application has finished a batch: commit by its policy.
+
+        Raises ClientFailure from commitSync when that is fatal, or when the application does not catch it.
+        """
+        behaviour = self._member.behaviour
+        policy = behaviour.commit
+        if policy is CommitPolicy.SYNC_AFTER_BATCH:
+            try:
+                await self.commit_sync(self._finished())
+            except ClientFailure as failure:
+                if failure.fatal or behaviour.on_commit_failure is OnError.STOP:
+                    raise
+        elif policy is CommitPolicy.ASYNC_AFTER_BATCH:
+            self.commit_async(self._finished())
+        elif self.auto and self._member.profile.commits_after_batch:
+            self._attempt(self._positions(), auto=True, on_result=_ignore)
+
+    async def on_revoke(self) -> None:
+        """In the revoked callback: a synchronous commit, whose failure the callback swallows."""
+        policy = self._member.behaviour.commit
+        if policy in (CommitPolicy.ON_REVOKE, CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH):
+            try:
+                await self.commit_sync(self._finished())
+            except ClientFailure:
+                return  # said in the trace already
+
+    def commit_async(self, offsets: Offsets) -> None:
+        """Send and forget; nothing is retried."""
+        self._attempt(offsets, auto=False, on_result=_ignore)
+
+    async def commit_sync(self, offsets: Offsets, *, auto: bool = False, timeout_us: int | None = None) -> None:
+        """Commit and wait, retrying what can be retried until default.api.timeout.ms. Raises ClientFailure."""
+        member = self._member
+        if timeout_us is None:
+            timeout_us = member.settings.default_api_timeout_ms * MS_US
+        deadline = member.now_us + timeout_us
+        self._backoff.reset()
+        while offsets:
+            result = await self._attempt_and_wait(offsets, auto=auto, until_us=deadline)
+            if result.error is None:
+                return
+            if not result.retriable:
+                raise ClientFailure(result.error, "commitSync failed", fatal=result.fatal)
+            wait = self._backoff.next_us()
+            if member.now_us + wait >= deadline:
+                raise ClientFailure("TimeoutException", f"commitSync timed out; the last error was {result.error}")
+            member.coordinator.ensure()
+            await member.host.sleep(wait)
+
+    async def on_close(self, timeout_us: int) -> None:
+        """The last auto-commit; its errors are swallowed."""
+        if self.auto and self._member.fetcher.positions and not self._member.generation.is_lost:
+            try:
+                await self.commit_sync(self._positions(), auto=True, timeout_us=timeout_us)
+            except ClientFailure:
+                return
+
+    def _finished(self) -> Offsets:
+        """What the handler has finished since the last commit, of partitions still owned."""
+        owned = self._member.ownership.owned
+        return {
+            partition: at
+            for partition, at in self.processed.items()
+            if partition in owned and self._committed.get(partition) != at
+        }
+
+    # -- one attempt --------------------------------------------------------------------------------------------
+
+    async def _attempt_and_wait(self, offsets: Offsets, *, auto: bool, until_us: int) -> CommitResult:
+        member = self._member
+        arrived = member.loop.event()
+        box: list[CommitResult] = []
+
+        def store(result: CommitResult) -> None:
+            box.append(result)
+            arrived.set()
+
+        self._attempt(offsets, auto=auto, on_result=store)
+        with member.loop.timeout(max(until_us - member.now_us, 0)):
+            await arrived.wait()
+        return box[0] if box else CommitResult("TimeoutException", retriable=True)
+
+    def _attempt(self, offsets: Offsets, *, auto: bool, on_result: OnResult) -> None:
+        """One try: a local refusal, or a request. `on_result` is called at once or when the answer is there."""
+        member = self._member
+        if not offsets:
+            on_result(_DONE)
+        elif member.state is not ClientState.STABLE:
+            rebalancing = member.state is not ClientState.UNJOINED
+            name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
+            self._failed(offsets, auto, CommitResult(name), on_result)
+        elif not member.coordinator.known:
+            result = CommitResult("CoordinatorNotAvailableException", retriable=True)
+            self._failed(offsets, auto, result, on_result)
+        else:
+            entries = tuple(OffsetToCommit(partition, offset) for partition, offset in offsets.items())
+            member.coordinator.send(
+                commit_request(member, entries), partial(self._answered, member.generation, offsets, auto, on_result)
+            )
+
+    def _answered(self, sent: Generation, offsets: Offsets, auto: bool, on_result: OnResult, outcome: Outcome) -> None:
+        member = self._member
+        if isinstance(outcome, Disconnected):
+            member.coordinator.lost("coordinator unavailable")
+            self._failed(offsets, auto, CommitResult("DisconnectException", retriable=True), on_result)
+            return
+        error = outcome.error if isinstance(outcome, OffsetCommitResponse) else ErrorCode.UNKNOWN_SERVER_ERROR
+        if error:
+            self._failed(offsets, auto, self._react(error, sent), on_result, error)
+            return
+        changed = any(self._committed.get(partition) != at for partition, at in offsets.items())
+        self._committed.update(offsets)
+        if changed or not auto:
+            payload = {"offsets": {str(partition): at for partition, at in offsets.items()}, "auto": auto}
+            member.say(Kind.OFFSETS_COMMITTED, payload=payload)
+        on_result(_DONE)
+
+    def _react(self, error: ErrorCode, sent: Generation) -> CommitResult:
+        """Do what the table says; returns what the application gets to see."""
+        member = self._member
+        reaction = member.profile.reaction(Api.OFFSET_COMMIT, error)
+        rebalancing = member.state in (ClientState.PREPARING_REBALANCE, ClientState.COMPLETING_REBALANCE)
+        changed = member.generation is not sent
+        if reaction is Reaction.RETRY:
+            return CommitResult(exception_name(error), retriable=True)
+        if reaction is Reaction.REDISCOVER:
+            member.coordinator.lost(f"error response {error.name}")
+            return CommitResult(exception_name(error), retriable=True)
+        if reaction is Reaction.REJOIN:
+            member.joining.request(REBALANCING)
+            return CommitResult("RebalanceInProgressException")
+        if reaction is Reaction.FATAL and not changed:
+            failure = ClientFailure(exception_name(error), f"OffsetCommit answered {error.name}", fatal=True)
+            member.fail(failure)
+            return CommitResult(exception_name(error), fatal=True)
+        if reaction is Reaction.THROW:
+            return CommitResult(exception_name(error))
+        if changed:
+            return CommitResult("RebalanceInProgressException" if rebalancing else "CommitFailedException")
+        member.joining.reset(
+            f"encountered {error.name} from {Api.OFFSET_COMMIT.name} response",
+            member_id_too=reaction is Reaction.RESET_MEMBER,
+        )
+        return CommitResult("CommitFailedException")
+
+    def _failed(
+        self, offsets: Offsets, auto: bool, result: CommitResult, on_result: OnResult, code: ErrorCode | None = None
+    ) -> None:
+        """Say that a commit failed, and hand the result on."""
+        payload = {"offsets": {str(partition): at for partition, at in offsets.items()}, "auto": auto}
+        self._member.say(
+            Kind.COMMIT_FAILED, error=code.name if code else result.error, reason=result.error, payload=payload
+        )
+        on_result(result)
+
+
+def _ignore(result: CommitResult) -> None:
+    """An asynchronous commit whose result nobody waits for; the trace has it."""

@@ -1,0 +1,311 @@
+"""A simulated consumer process: the object that scenarios, the pytest plugin and users hold.
+
+`Consumer` survives restarts: `start` begins a process, `close`, `crash` or a failure ends it, `start` begins the next
+on the same host with nothing remembered. What happens in between is the work of the parts, one module each:
+
+    poll_loop            the story of the application's thread
+    coordinator_client   which broker coordinates the group
+    joining, leader      the rebalance, and the leader's part in it
+    ownership            partitions and the listener's callbacks
+    heartbeat            keeps the membership alive, by events alone
+    poll_clock           max.poll.interval.ms
+    committing, fetching offsets and records
+    metadata             which topics and partitions there are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import show_us
+from groupsim.members.assignors import registry
+from groupsim.members.assignors.interface import Assignor
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.committing import Committer
+from groupsim.members.coordinator_client import CoordinatorClient
+from groupsim.members.failures import ClientFailure, PluginErrors
+from groupsim.members.fetching import Fetcher
+from groupsim.members.heartbeat import Heartbeat
+from groupsim.members.joining import Joining
+from groupsim.members.leaving import close_process
+from groupsim.members.links import Links
+from groupsim.members.member import NO_MEMBERSHIP, Member
+from groupsim.members.metadata import MetadataView
+from groupsim.members.ownership import Ownership, common_protocol
+from groupsim.members.poll_clock import PollClock
+from groupsim.members.poll_loop import PollLoop
+from groupsim.members.profiles import JAVA_3, ClientProfile
+from groupsim.members.settings import ConsumerSettings
+from groupsim.members.subscription import Pattern, SubscriptionState, Topics
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.interfaces import Data, Transport
+    from groupsim.protocol.messages import TopicPartition
+
+NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
+
+
+def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
+    """The configured assignors, by name or `module:Class`; each consumer gets objects of its own."""
+    return tuple(registry.resolve(name) for name in settings.assignors)
+
+
+class Consumer:
+    """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host_name: str,
+        settings: ConsumerSettings,
+        transport: Transport,
+        data: Data,
+        behaviour: Behaviour | None = None,
+        profile: ClientProfile = JAVA_3,
+        *,
+        plugin_errors: PluginErrors = PluginErrors.STOP,
+        assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
+    ) -> None:
+        self.loop = loop
+        self.host = loop.host(host_name)
+        self.settings = settings
+        self.profile = profile
+        self._transport = transport
+        self._data = data
+        self._behaviour = Behaviour() if behaviour is None else behaviour
+        self._plugin_errors = plugin_errors
+        self._assignors = assignors
+        self._subscription: Topics | Pattern | None = None
+        self._member: Member | None = None
+        self._ended = loop.event()
+        self._ended.set()
+        self._end_state = NOT_STARTED
+        self._leave: bool | None = None
+        self._quiet_before = 0
+        #: What ended the process, when it was an error.
+        self.failed: ClientFailure | None = None
+        assignors_now = self._assignors(settings)
+        common_protocol(assignors_now)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether a process runs (it may be paused, or closing)."""
+        return self._member is not None
+
+    @property
+    def state(self) -> str:
+        """The client's state (UNJOINED, PREPARING_REBALANCE …), or NOT_STARTED, STOPPED, CRASHED, FAILED."""
+        return self._end_state if self._member is None else self._member.state.value
+
+    @property
+    def member_id(self) -> str:
+        """The member id the client goes by; "" when it has none."""
+        return self._member.generation.member_id if self._member else ""
+
+    @property
+    def generation(self) -> int:
+        """The generation the client knows; -1 when none."""
+        return self._member.generation.id if self._member else NO_MEMBERSHIP.id
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The partitions the client believes to own, in the order of the assignment."""
+        return tuple(self._member.ownership.owned) if self._member else ()
+
+    @property
+    def positions(self) -> Mapping[TopicPartition, int]:
+        """The next offset poll returns, per owned partition whose position is known."""
+        return dict(self._member.fetcher.positions) if self._member else {}
+
+    @property
+    def heartbeats(self) -> int:
+        """Quiet heartbeats answered so far, over all lives of the process."""
+        return self._quiet_before + (self._member.heartbeat.quiet if self._member else 0)
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin a process; RuntimeError when one runs."""
+        if self._member is not None:
+            raise RuntimeError(f"consumer {self.host.name} runs already")
+        self.host.start()
+        self._leave, self.failed = None, None
+        self._ended.clear()
+        member = self._member = self._assemble()
+        member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
+        self.host.start_soon(self._live, member, name=f"consumer {self.host.name}")
+
+    def _introduction(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "client_id": settings.client_id,
+            "profile": self.profile.name,
+            "instance_id": settings.group_instance_id,
+            "config": dict(settings.changed),
+        }
+
+    def _assemble(self) -> Member:
+        member = Member(
+            self.loop,
+            self.host,
+            self.settings,
+            self.profile,
+            self._behaviour,
+            self._transport,
+            self._data,
+            self._plugin_errors,
+        )
+        member.subscription = SubscriptionState()
+        member.subscription.change(self._subscription)
+        member.links = Links(member)
+        member.coordinator = CoordinatorClient(member)
+        member.heartbeat = Heartbeat(member)
+        member.poll_clock = PollClock(member)
+        member.metadata = MetadataView(member)
+        member.fetcher = Fetcher(member)
+        member.ownership = Ownership(member, self._assignors(self.settings))
+        member.commits = Committer(member)
+        member.joining = Joining(member)
+        return member
+
+    async def _live(self, member: Member) -> None:
+        """The whole life of one process."""
+        member.metadata.refresh()
+        try:
+            await PollLoop(member).run()
+        except ClientFailure as failure:
+            self.failed = failure
+            member.closing = True
+            member.trace.begin(member.say(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
+        await self._farewell(member)
+        if self.failed is None:
+            member.say(Kind.PROCESS_STOPPED, reason="closed")
+        self._over(STOPPED if self.failed is None else FAILED)
+        self.host.crash()  # the process has ended: its timers end with it
+
+    async def _farewell(self, member: Member) -> None:
+        try:
+            await close_process(member, self._leave)
+        except ClientFailure as failure:
+            member.warn(f"close threw {failure}")
+            member.ownership.release_all("closed")
+            member.links.close()
+
+    def _over(self, state: str) -> None:
+        if self._member is not None:
+            self._quiet_before += self._member.heartbeat.quiet
+        self._member = None
+        self._end_state = state
+        self._ended.set()
+
+    async def close(self, leave: bool | None = None) -> None:
+        """Close cleanly and wait until that is done: the handler finishes its batch, then commit, callbacks, leave.
+
+        `leave` as in `close_process`: None as library and settings say, True also for static members, False stay.
+        """
+        self.begin_close(leave)
+        await self._ended.wait()
+
+    def begin_close(self, leave: bool | None = None) -> None:
+        """Ask the process to close, without waiting."""
+        member = self._member
+        if member is not None:
+            self._leave = leave
+            member.closing = True
+            member.wake.set()
+
+    async def ended(self) -> None:
+        """Wait until no process runs."""
+        await self._ended.wait()
+
+    def crash(self, reason: str = "killed") -> None:
+        """Kill the process: no commit, no callback, no LeaveGroup."""
+        member = self._member
+        if member is None:
+            return
+        member.trace.begin(member.say(Kind.PROCESS_CRASHED, reason=reason))
+        member.closing = True
+        member.ownership.release_all("crashed")
+        member.fetcher.close()
+        member.links.close()
+        self._over(CRASHED)
+        self.host.crash()
+
+    def pause(self, us: int) -> None:
+        """Let the whole process stand still for `us` (a long garbage collection)."""
+        member = self._member
+        if member is None or self.host.paused:
+            return
+        member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
+        self.host.pause()
+        self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
+
+    def _resume(self, incarnation: int) -> None:
+        if self._member is not None and self.host.paused and self.host.incarnation == incarnation:
+            self._member.trace.begin(self._member.say(Kind.PROCESS_RESUMED))
+            self.host.resume()
+
+    # -- the application ----------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
+        """Subscribe to topics, or to a pattern, from the next poll on. Raises SettingError for a bad pattern."""
+        self._subscription = Topics(tuple(topics)) if pattern is None else Pattern(pattern)
+        self._apply_subscription()
+
+    def unsubscribe(self) -> None:
+        """Give everything up and leave the group; the process goes on polling."""
+        self._subscription = None
+        self._apply_subscription()
+
+    def _apply_subscription(self) -> None:
+        member = self._member
+        if member is not None:
+            member.subscription.change(self._subscription)
+            member.metadata.refresh()
+            member.wake.set()
+
+    def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
+        """Ask for a rebalance at the next poll (`enforceRebalance`)."""
+        if self._member is not None:
+            self._member.joining.request(reason)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the application does; may be replaced while it runs."""
+        return self._behaviour
+
+    @behaviour.setter
+    def behaviour(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        if self._member is not None:
+            self._member.behaviour = behaviour
+            self._member.wake.set()
+
+    def change_behaviour(self, **changes: Any) -> None:
+        """Replace some fields of the behaviour, e.g. `processing=parse_distribution("7m")`."""
+        self.behaviour = evolve(self._behaviour, **changes)
+
+    def change_settings(self, settings: ConsumerSettings) -> None:
+        """Settings for the next start (a redeploy with another configuration)."""
+        common_protocol(self._assignors(settings))
+        self.settings = settings
+
+    def block_callback(self, kind: str, us: int) -> None:
+        """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""
+        if self._member is not None:
+            self._member.ownership.block_next(kind, us)
+
+    def raise_in_callback(self, kind: str, message: str) -> None:
+        """Let the next callback of this kind raise."""
+        if self._member is not None:
+            self._member.ownership.raise_next(kind, message)
+
+    def __repr__(self) -> str:
+        return f"<consumer {self.host.name} of {self.settings.group_id} {self.state} generation {self.generation}>"

@@ -1,0 +1,122 @@
+"""Finding the coordinator and talking to it.
+
+All of it is events: a look-up may be started by the poll loop or by the heartbeat, and goes on whatever the
+application does meanwhile. Marking the coordinator unknown keeps generation and member id (classic-protocol reference,
+section 4.4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.backoff import Backoff
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.links import Done
+from groupsim.members.member import Member
+from groupsim.members.reactions import Reaction
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
+
+SHARED = "data"
+APART = "coordinator"
+
+
+class CoordinatorClient:
+    """The group's coordinator as this client knows it."""
+
+    __slots__ = ("_backoff", "_busy", "_link", "_member", "_next_broker", "_purpose", "node")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self.node: int | None = None
+        self._link: Connection | None = None
+        self._busy = False  # a look-up is in flight, or waits out its backoff
+        self._purpose = SHARED if member.profile.shared_connection else APART
+        name = member.host.name
+        stream = member.loop.stream("coordinator-lookup", name, member.host.incarnation)
+        self._backoff = Backoff(member.settings, member.profile, stream)
+        self._next_broker = stream.below(len(member.transport.bootstrap))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a coordinator and the connection to it stands."""
+        link = self._link
+        if link is None:
+            return False
+        if not link.open:
+            self.lost("coordinator unavailable")
+            return False
+        return True
+
+    @property
+    def link(self) -> Connection | None:
+        """The connection to the coordinator, for the heartbeat's short cut; it may be closed."""
+        return self._link
+
+    def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
+        """Send a request of the group; only while `known`."""
+        if self._link is None or self.node is None:
+            raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
+        timeout_us = self._member.request_timeout_us if timeout_us is None else timeout_us
+        self._member.links.send(self._link, self.node, request, on_done, timeout_us)
+
+    def lost(self, reason: str) -> None:
+        """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail."""
+        link, self._link = self._link, None
+        if link is None:
+            return
+        self.node = None
+        self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+        if link.open:
+            self._member.links.drop(link, reason)
+        self.ensure()
+
+    # -- looking up ---------------------------------------------------------------------------------------------
+
+    def ensure(self) -> None:
+        """Begin a look-up unless the coordinator is known or one is under way."""
+        if self._busy or self.known:
+            return
+        self._busy = True
+        self._ask(None)
+
+    def _ask(self, _: Any) -> None:
+        member = self._member
+        brokers = member.transport.bootstrap
+        node = brokers[self._next_broker % len(brokers)]
+        request = FindCoordinatorRequest(member.group, version=member.profile.versions[Api.FIND_COORDINATOR])
+        link = member.links.connection(node, SHARED)
+        member.links.send(link, node, request, self._answered, member.request_timeout_us)
+
+    def _answered(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Disconnected):
+            self._next_broker += 1
+            self._again()
+        elif isinstance(outcome, FindCoordinatorResponse):
+            if outcome.error:
+                self._refused(outcome.error)
+            else:
+                self._found(outcome.node)
+
+    def _refused(self, error: ErrorCode) -> None:
+        if self._member.profile.reaction(Api.FIND_COORDINATOR, error) is Reaction.RETRY:
+            self._again()
+        else:
+            self._busy = False
+            self._member.fail(ClientFailure(exception_name(error), f"looking up the coordinator: {error.name}"))
+
+    def _again(self) -> None:
+        member = self._member
+        member.host.call_at(member.now_us + self._backoff.next_us(), self._ask)
+
+    def _found(self, node: int) -> None:
+        member = self._member
+        self._busy = False
+        self._backoff.reset()
+        self.node = node
+        self._link = member.links.connection(node, self._purpose)
+        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.heartbeat.coordinator_found()
+        member.wake.set()

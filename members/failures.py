@@ -1,0 +1,58 @@
+"""What can come out of a consumer's `poll`, and how Kafka's exceptions are called.
+
+A `ClientFailure` is what the application sees: it may go on polling or give up (`Behaviour.on_error`). A `PluginError`
+is a defect of the user's own code (an assignor), which by default ends the run.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from groupsim.protocol.errors import ErrorCode
+
+_NAMES = {
+    ErrorCode.UNKNOWN_SERVER_ERROR: "UnknownServerException",
+    ErrorCode.MESSAGE_TOO_LARGE: "RecordTooLargeException",
+    ErrorCode.REQUEST_TIMED_OUT: "TimeoutException",
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: "OffsetMetadataTooLarge",
+}
+
+
+def exception_name(error: ErrorCode) -> str:
+    """The simple name of the Java exception of an error code, as it stands in a rejoin reason."""
+    if error in _NAMES:
+        return _NAMES[error]
+    return "".join(part.capitalize() for part in error.name.split("_")) + "Exception"
+
+
+class ClientFailure(Exception):
+    """An exception thrown by `poll`, `commitSync` or a callback: `error` names it, the text says why.
+
+    `fatal` ones come back at every later call, so going on polling is of no use.
+    """
+
+    def __init__(self, error: str, reason: str, *, fatal: bool = False) -> None:
+        super().__init__(f"{error}: {reason}")
+        self.error = error
+        self.reason = reason
+        self.fatal = fatal
+
+
+class PluginErrors(StrEnum):
+    """What a defect of a user's assignor does: end the run, or go on as the Java client would."""
+
+    STOP = "stop"
+    AS_KAFKA = "as-kafka"
+
+
+class PluginError(Exception):
+    """A user's assignor raised or returned nonsense. `where` is the user's own file and line, when known."""
+
+    def __init__(self, *, assignor: str, problem: str, where: str | None, now_us: int, generation: int) -> None:
+        place = f" ({where})" if where else ""
+        super().__init__(f"assignor {assignor!r}{place}: {problem}")
+        self.assignor = assignor
+        self.problem = problem
+        self.where = where
+        self.now_us = now_us
+        self.generation = generation

@@ -1,0 +1,253 @@
+"""Heartbeats: the background thread of the Java client, without a thread.
+
+A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire. The
+request object and the callback for its answer are made once per generation; the next timer is set when a heartbeat is
+sent; the client's own session timer is only looked at when a heartbeat has stayed unanswered. Anything that is not
+quiet (an error, a lost connection, a changed generation) takes the slow road below.
+
+Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
+away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
+
+Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`; classic-protocol reference, section 4.6.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.backoff import Backoff
+from groupsim.members.behaviour import Stuck
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.links import say_outcome
+from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
+from groupsim.members.profiles import HeartbeatPlacement
+from groupsim.members.reactions import Reaction
+from groupsim.members.requests import heartbeat_request
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+
+REBALANCING = "group is already rebalancing"
+
+
+class Heartbeat:
+    """Sends heartbeats while enabled; keeps the client's own session timer."""
+
+    __slots__ = (
+        "_alive_us",
+        "_backoff",
+        "_call_at",
+        "_handle",
+        "_interval_us",
+        "_loop",
+        "_member",
+        "_needs_poll",
+        "_on_answer",
+        "_on_due",
+        "_owed",
+        "_request",
+        "_request_of",
+        "_session_us",
+        "_timeout_us",
+        "_trace",
+        "_unanswered",
+        "enabled",
+        "last_sent_us",
+        "quiet",
+    )
+
+    def __init__(self, member: Member) -> None:
+        settings = member.settings
+        self._member = member
+        self._loop = member.loop
+        self._trace = member.trace
+        self._call_at = member.host.call_at
+        self._interval_us = settings.heartbeat_interval_ms * MS_US
+        self._session_us = settings.session_timeout_ms * MS_US
+        self._timeout_us = member.request_timeout_us
+        self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
+        self._backoff = Backoff(
+            settings, member.profile, member.loop.stream("heartbeat-backoff", member.host.name, member.host.incarnation)
+        )
+        self._on_due = self._due
+        self._request_of: Generation = NO_MEMBERSHIP
+        self._request: HeartbeatRequest = heartbeat_request(member)
+        self._on_answer = partial(self._answered, NO_MEMBERSHIP)
+        self._handle: Handle | None = None
+        self._unanswered = 0
+        self._owed = False
+        self._alive_us = 0
+        self.enabled = False
+        self.last_sent_us = 0
+        self.quiet = 0
+
+    # -- on and off ---------------------------------------------------------------------------------------------
+
+    def enable(self) -> None:
+        """Start: session, poll and heartbeat timers begin anew."""
+        member = self._member
+        if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
+            return
+        self.enabled = True
+        self._unanswered = 0
+        self._alive_us = self.last_sent_us = member.now_us
+        member.poll_clock.restart()
+        self._again(self._interval_us)
+
+    def disable(self) -> None:
+        """Stop: no membership to keep alive."""
+        self.enabled = self._owed = False
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._member.host.cancel(handle)
+
+    def coordinator_found(self) -> None:
+        """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
+        self._alive_us = self._member.now_us
+        self._unanswered = 0
+        if self._owed:
+            self._due(None)
+
+    def polled(self) -> None:
+        """The application has come to `poll` (or between two batches): send what is owed."""
+        if self._owed and self.enabled:
+            self._due(None)
+
+    # -- the short road -----------------------------------------------------------------------------------------
+
+    def _due(self, _: Any) -> None:
+        member = self._member
+        link = member.coordinator.link
+        if (
+            link is None
+            or not link.open
+            or self._unanswered
+            or self._owed
+            or (self._needs_poll and not member.poll_clock.inside)
+        ):
+            self._due_slowly()
+            return
+        if self._request_of is not member.generation:
+            self._renew()
+        self._send(link)
+
+    def _send(self, link: Connection) -> None:
+        now = self._loop.now_us
+        self._handle = self._call_at(now + self._interval_us, self._on_due)
+        self._unanswered += 1
+        self.last_sent_us = now
+        if self._trace.heartbeats:
+            node = self._member.coordinator.node
+            if node is not None:
+                self._member.links.send(link, node, self._request, self._on_answer, self._timeout_us)
+        else:
+            link.send(self._request, self._on_answer, self._timeout_us)
+
+    def _answered(self, sent: Generation, outcome: Outcome) -> None:
+        if outcome.__class__ is HeartbeatResponse and not outcome.error:
+            self._unanswered = 0
+            self._alive_us = self._loop.now_us
+            self.quiet += 1
+        else:
+            self._troubled(sent, outcome)
+
+    # -- the slow road ------------------------------------------------------------------------------------------
+
+    def _due_slowly(self) -> None:
+        """No coordinator, an unanswered heartbeat, or the application is away from `poll`."""
+        member = self._member
+        self._handle = None
+        self._owed = False
+        if not self.enabled:
+            return
+        if self._needs_poll and not member.poll_clock.inside:
+            self._owed = True
+            return
+        self._look_at_session()
+        if not member.coordinator.known:
+            self._owed = True
+            member.coordinator.ensure()
+            return
+        if self._request_of is not member.generation:
+            self._renew()
+        link = member.coordinator.link
+        if link is not None:
+            self._send(link)
+
+    def _look_at_session(self, _: Any = None) -> None:
+        """With a heartbeat unanswered, see whether the session timer has run out or will before the next one is due.
+
+        It only makes the client look for the coordinator again: the broker alone expels.
+        """
+        member = self._member
+        deadline = self._alive_us + self._session_us
+        if not self._unanswered or not self.enabled:
+            return
+        if member.now_us < deadline:
+            if deadline < member.now_us + self._interval_us:
+                member.host.call_at(deadline, self._look_at_session)
+            return
+        member.trace.begin(member.say(Kind.SESSION_EXPIRED))
+        self._alive_us = member.now_us
+        self._unanswered = 0
+        member.coordinator.lost("session timed out without receiving a heartbeat response")
+
+    def _renew(self) -> None:
+        """Make the request and the answer's callback of the present generation."""
+        self._request_of = generation = self._member.generation
+        self._request = heartbeat_request(self._member)
+        self._on_answer = partial(self._answered, generation)
+
+    def _again(self, wait_us: int) -> None:
+        """Set the next heartbeat anew; its phase counts from now."""
+        handle = self._handle
+        if handle is not None:
+            self._member.host.cancel(handle)
+        self._handle = self._call_at(self._member.now_us + wait_us, self._on_due)
+
+    def _troubled(self, sent: Generation, outcome: Outcome) -> None:
+        member = self._member
+        self._unanswered = 0
+        if not self._trace.heartbeats:
+            self._trace.begin(say_outcome(member, self._request, 0, outcome))
+        if isinstance(outcome, Disconnected):
+            member.coordinator.lost("coordinator unavailable")
+            self._fail()
+        elif isinstance(outcome, HeartbeatResponse):
+            self._react(sent, outcome.error)
+
+    def _react(self, sent: Generation, error: ErrorCode) -> None:
+        member = self._member
+        reaction = member.profile.reaction(Api.HEARTBEAT, error)
+        if reaction is Reaction.REJOIN:
+            self._alive_us = member.now_us
+            if member.state is ClientState.STABLE:
+                member.joining.request(REBALANCING)
+        elif reaction is Reaction.REDISCOVER:
+            member.coordinator.lost(f"error response {error.name}")
+            self._fail()
+        elif reaction is Reaction.BACKOFF:
+            self._fail()
+        elif sent is member.generation:
+            self._alive_us = member.now_us
+            self._expelled(error, reaction)
+
+    def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
+        member = self._member
+        if reaction is Reaction.FATAL:
+            member.fail(ClientFailure(exception_name(error), f"heartbeat answered {error.name}", fatal=True))
+        member.joining.reset(
+            f"encountered {error.name} from {Api.HEARTBEAT.name} response",
+            member_id_too=reaction is not Reaction.RESET_GENERATION,
+        )
+
+    def _fail(self) -> None:
+        """A failed heartbeat: the next one after the backoff."""
+        if self.enabled:
+            self._again(self._backoff.next_us())

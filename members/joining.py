@@ -1,0 +1,410 @@
+"""Joining: from the wish to rejoin to an assignment in hand.
+
+A rebalance passes through stages, some of which wait for an answer. The answers are stored when they arrive; the
+stages are walked by `step`, which the poll loop calls each time round and which never waits for the network. So a
+cooperative member goes on delivering records while its JoinGroup is parked at the coordinator, and a member whose
+application is busy answers late: that is what makes the slowest `poll` of a group the length of its rebalance.
+
+    IDLE → COMMITTING (auto-commit before giving up partitions) → JOINING → JOINED → SYNCING → SYNCED → IDLE
+
+`needs_prepare` guards the commit and the callbacks before a join: they run once per rebalance, however often JoinGroup
+is tried. An answer to a request of an older generation is ignored.
+
+Sources: `AbstractCoordinator.joinGroupIfNeeded`, `JoinGroupResponseHandler`, `SyncGroupResponseHandler`;
+classic-protocol reference, sections 4.5, 4.7 and 4.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.behaviour import Stuck
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.leader import Leader
+from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.reactions import Reaction
+from groupsim.members.requests import join_request, leave_request, sync_request
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    NO_GENERATION,
+    Api,
+    JoinGroupResponse,
+    JoinProtocol,
+    SyncAssignment,
+    SyncGroupResponse,
+)
+
+if TYPE_CHECKING:
+    from groupsim.members.metadata import Snapshot
+
+_JOIN_SLACK_MS = 5_000
+LEAVING = "consumer pro-actively leaving the group"
+SUBSCRIPTION_CHANGED = "subscription has changed"
+METADATA_CHANGED = "cached metadata has changed"
+#: Errors after which Java joins again at once; others wait for retry.backoff.ms.
+_AT_ONCE = (Reaction.STORE_ID, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
+
+
+class Stage(StrEnum):
+    """How far the present rebalance has come."""
+
+    IDLE = "nothing in flight"
+    COMMITTING = "auto-commit before the join"
+    JOINING = "JoinGroup in flight"
+    JOINED = "JoinGroup answered"
+    SYNCING = "SyncGroup in flight"
+    SYNC_FAILED = "SyncGroup answered with an error"
+    SYNCED = "assignment received"
+
+
+class Joining:
+    """The rebalance as one member goes through it."""
+
+    __slots__ = (
+        "_flight",
+        "_joined_topics",
+        "_member",
+        "_not_before_us",
+        "_outcome",
+        "_sent",
+        "_stale_version",
+        "_steps",
+        "_was_stable",
+        "leader",
+        "needs_prepare",
+        "reason",
+        "rejoin_needed",
+        "stage",
+    )
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self.leader = Leader(member)
+        self.stage = Stage.IDLE
+        self.rejoin_needed = True
+        self.needs_prepare = True
+        self.reason = ""
+        self._flight = 0  # counts attempts: the answer to one given up finds another number
+        self._sent: Generation = member.generation
+        self._outcome: Outcome | None = None
+        self._joined_topics: tuple[str, ...] | None = None
+        self._not_before_us = 0
+        self._stale_version: int | None = None
+        self._was_stable = False
+        self._steps: dict[Stage, Callable[[], Awaitable[bool]]] = {
+            Stage.IDLE: self._begin,
+            Stage.COMMITTING: self._prepare,
+            Stage.JOINING: self._wait,
+            Stage.JOINED: self._take_join,
+            Stage.SYNCING: self._wait,
+            Stage.SYNC_FAILED: self._take_failed_sync,
+            Stage.SYNCED: self._complete,
+        }
+
+    # -- wishes -------------------------------------------------------------------------------------------------
+
+    def request(self, reason: str, *, local: str | None = None) -> None:
+        """Ask for a rebalance; `reason` is what the next JoinGroup says, `local` what the client's own log says."""
+        member = self._member
+        seq = member.say(Kind.REJOIN_REQUESTED, reason=reason, payload={"log": local} if local else None)
+        member.trace.begin(seq)
+        self.reason = reason
+        self.rejoin_needed = True
+        member.wake.set()
+
+    def reset(self, reason: str, *, member_id_too: bool) -> None:
+        """Membership is gone: forget it, and prepare (lose partitions) before the next join."""
+        self._member.forget(reason, member_id_too=member_id_too)
+        self.request(reason)
+        self.needs_prepare = True
+
+    def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
+        """Send LeaveGroup if there is something to leave, and forget the membership; True when a request went out."""
+        member = self._member
+        allowed = static_too or member.settings.group_instance_id is None
+        known = member.state is not ClientState.UNJOINED and bool(member.generation.member_id)
+        sends = allowed and known and member.coordinator.known
+        if sends:
+            member.coordinator.send(leave_request(member, reason), on_done or _ignore)
+        self._abandon()
+        self.reset(LEAVING, member_id_too=True)
+        return sends
+
+    def _abandon(self) -> None:
+        """Forget what is in flight; its answer will be ignored."""
+        self._flight += 1
+        self._outcome = None
+        self.stage = Stage.IDLE
+
+    def metadata_changed(self) -> None:
+        """New metadata arrived: the story has to look whether it matters."""
+        self._member.wake.set()
+
+    @property
+    def _watching_stage(self) -> bool:
+        return self.stage is Stage.IDLE and not self.rejoin_needed
+
+    @property
+    def _subscription_changed(self) -> bool:
+        joined = self._joined_topics
+        return joined is not None and joined != self._member.subscription.topics
+
+    def look_for_changes(self) -> None:
+        """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
+        member = self._member
+        if not self._watching_stage:
+            return
+        if self.leader.metadata_changed():
+            now: Snapshot = member.metadata.snapshot()
+            self.request(METADATA_CHANGED, local=f"from {_counts(self.leader.snapshot)} to {_counts(now)}")
+        elif self._subscription_changed:
+            self.request(
+                SUBSCRIPTION_CHANGED,
+                local=f"from {list(self._joined_topics or ())} to {list(member.subscription.topics)}",
+            )
+
+    # -- walking ------------------------------------------------------------------------------------------------
+
+    async def step(self) -> None:
+        """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError."""
+        self.look_for_changes()
+        while (self.rejoin_needed or self.stage is not Stage.IDLE) and not self._member.closing:
+            if not await self._steps[self.stage]():
+                return
+
+    async def _wait(self) -> bool:
+        return False
+
+    async def _begin(self) -> bool:
+        member = self._member
+        if Stuck.NEVER_REJOIN in member.behaviour.stuck and self._was_stable:
+            return False
+        if member.now_us < self._not_before_us:
+            return False
+        if not member.coordinator.known:
+            member.coordinator.ensure()
+            return False
+        if not self._pattern_is_fresh():
+            return False
+        if not self.needs_prepare:
+            self._send_join()
+            return False
+        self.needs_prepare = False
+        self.stage = Stage.COMMITTING
+        member.commits.before_rebalance()
+        return True
+
+    def _pattern_is_fresh(self) -> bool:
+        """A pattern subscriber looks at all topics anew before each rebalance, not to join with an old list."""
+        metadata = self._member.metadata
+        if not self._member.subscription.by_pattern or not self.needs_prepare:
+            return True
+        if self._stale_version is None:
+            self._stale_version = metadata.version
+            metadata.refresh()
+        if metadata.version == self._stale_version:
+            return False
+        self._stale_version = None
+        return True
+
+    async def _prepare(self) -> bool:
+        """Give up partitions, once the auto-commit before it has come to an end."""
+        member = self._member
+        if member.commits.before_rebalance_pending:
+            return False
+        self.stage = Stage.IDLE
+        await member.ownership.prepare()
+        return True
+
+    def _send_join(self) -> None:
+        member = self._member
+        member.become(ClientState.PREPARING_REBALANCE)
+        member.heartbeat.disable()
+        self._sent = member.generation
+        self._joined_topics = member.subscription.topics
+        protocols = tuple(JoinProtocol(name, data) for name, data in member.ownership.subscriptions())
+        self.stage = Stage.JOINING
+        self._flight += 1
+        member.coordinator.send(
+            join_request(member, protocols, self.reason),
+            partial(self._join_answered, self._flight),
+            self._join_timeout_us,
+        )
+
+    @property
+    def _join_timeout_us(self) -> int:
+        settings = self._member.settings
+        if not self._member.profile.join_waits_for_rebalance:
+            return settings.request_timeout_ms * MS_US
+        return max(settings.request_timeout_ms, settings.own_rebalance_timeout_ms + _JOIN_SLACK_MS) * MS_US
+
+    def _join_answered(self, flight: int, outcome: Outcome) -> None:
+        if flight != self._flight:
+            return
+        if isinstance(outcome, Disconnected):
+            self._member.coordinator.lost("coordinator unavailable")
+        self._outcome = outcome
+        self.stage = Stage.JOINED
+        self._member.wake.set()
+
+    async def _take_join(self) -> bool:
+        outcome, self._outcome = self._outcome, None
+        if isinstance(outcome, JoinGroupResponse) and not outcome.error:
+            return await self._joined(outcome)
+        if isinstance(outcome, JoinGroupResponse):
+            self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
+        else:
+            self._again("DisconnectException", at_once=False)
+        return True
+
+    async def _joined(self, response: JoinGroupResponse) -> bool:
+        member = self._member
+        if member.state is not ClientState.PREPARING_REBALANCE:
+            self._again("UnjoinedGroupException", at_once=False)
+            return True
+        member.generation = Generation(response.generation_id, response.member_id, response.protocol_name)
+        member.become(ClientState.COMPLETING_REBALANCE)
+        if member.profile.heartbeats_while_syncing:
+            member.heartbeat.enable()
+        if Stuck.NEVER_SYNC in member.behaviour.stuck:
+            self._flight += 1
+            self.stage = Stage.SYNCING
+            return False
+        return await self._sync(response)
+
+    async def _sync(self, response: JoinGroupResponse) -> bool:
+        member, generation = self._member, self._member.generation
+        assignments: tuple[SyncAssignment, ...] = ()
+        self.stage = Stage.SYNCING  # also while the assignor runs
+        if response.leader == response.member_id:
+            assignments = await self._assign(response)
+        else:
+            self.leader.resign()
+        if member.generation is not generation:
+            self._discarded()
+            return True
+        if not member.coordinator.known:
+            self._again("CoordinatorNotAvailableException", at_once=False)
+            return True
+        self._sent = generation
+        self._flight += 1
+        member.coordinator.send(sync_request(member, assignments), partial(self._sync_answered, self._flight))
+        return False
+
+    async def _assign(self, response: JoinGroupResponse) -> tuple[SyncAssignment, ...]:
+        try:
+            assignor = self._member.ownership.assignor_named(response.protocol_name or "")
+            return await self.leader.assign(response, assignor)
+        except ClientFailure as failure:
+            self._again(failure.error, at_once=True)
+            raise
+
+    def _sync_answered(self, flight: int, outcome: Outcome) -> None:
+        """The state changes as soon as the answer is read, whoever reads it; the callbacks wait for `poll`."""
+        member = self._member
+        if flight != self._flight:
+            return
+        self._outcome = outcome
+        self.stage = Stage.SYNC_FAILED
+        if isinstance(outcome, Disconnected):
+            member.coordinator.lost("coordinator unavailable")
+        elif isinstance(outcome, SyncGroupResponse) and not outcome.error and member.generation is self._sent:
+            self.stage = Stage.SYNCED
+            self.rejoin_needed = False
+            self.reason = ""
+            self._was_stable = True
+            member.become(ClientState.STABLE)
+            member.heartbeat.enable()
+        member.wake.set()
+
+    async def _take_failed_sync(self) -> bool:
+        outcome, self._outcome = self._outcome, None
+        if isinstance(outcome, SyncGroupResponse) and outcome.error:
+            self._react(Api.SYNC_GROUP, outcome.error, "")
+        elif isinstance(outcome, SyncGroupResponse):
+            self._discarded()
+        else:
+            self._again("DisconnectException", at_once=False)
+        return True
+
+    async def _complete(self) -> bool:
+        member = self._member
+        outcome = self._outcome
+        if not isinstance(outcome, SyncGroupResponse):
+            raise RuntimeError(f"{member.host.name}: stage {self.stage} without a SyncGroup answer")
+        if member.state is not ClientState.STABLE or member.generation is not self._sent:
+            self._modified()
+            return True
+        await member.ownership.complete(outcome.assignment)
+        if self._outcome is outcome:  # the poll limit may have run out during the callbacks
+            self._outcome = None
+            self.stage = Stage.IDLE
+        self.needs_prepare = True
+        return True
+
+    # -- failures -----------------------------------------------------------------------------------------------
+
+    def _modified(self) -> None:
+        """The membership was lost between the answer and the callbacks: begin the whole rebalance anew."""
+        member = self._member
+        reason = (
+            "rebalance failed since the generation/state was modified by heartbeat thread to "
+            f"{member.generation.id}/{member.state.value} before the rebalance callback triggered"
+        )
+        self._abandon()
+        self.reset(reason, member_id_too=True)
+
+    def _discarded(self) -> None:
+        """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
+        self._again(exception_name(ErrorCode.ILLEGAL_GENERATION), at_once=True)
+
+    def _react(self, api: Api, error: ErrorCode, given_id: str) -> None:
+        """Do what the table says about an error. Raises ClientFailure for those the application sees."""
+        member = self._member
+        reaction = member.profile.reaction(api, error)
+        unchanged = member.generation is self._sent
+        if reaction is Reaction.STORE_ID:
+            member.generation = Generation(NO_GENERATION, given_id)
+            self.request(f"need to re-join with the given member-id: {given_id}")
+        elif reaction is Reaction.REDISCOVER:
+            member.coordinator.lost(f"error response {error.name}")
+        elif reaction in (Reaction.RESET_MEMBER, Reaction.RESET_GENERATION) and unchanged:
+            self.reset(
+                f"encountered {error.name} from {api.name} response",
+                member_id_too=reaction is Reaction.RESET_MEMBER,
+            )
+        self._again(exception_name(error), at_once=reaction in _AT_ONCE)
+        if reaction in (Reaction.THROW, Reaction.FATAL):
+            self._throw(api, error, fatal=reaction is Reaction.FATAL)
+
+    def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
+        failure = ClientFailure(exception_name(error), f"{api.title} answered {error.name}", fatal=fatal)
+        if fatal:
+            self._member.fail(failure)
+        raise failure
+
+    def _again(self, exception: str, *, at_once: bool) -> None:
+        """This attempt has failed; the next one follows at once or after the library's pause."""
+        member = self._member
+        self._abandon()
+        self.request(f"rebalance failed due to {exception}")
+        delay_ms = member.profile.rejoin_delay_ms
+        if delay_ms is None:
+            delay_ms = 0 if at_once else member.settings.retry_backoff_ms
+        if delay_ms:
+            self._not_before_us = member.now_us + delay_ms * MS_US
+            member.wake_at(self._not_before_us)
+
+
+def _ignore(outcome: Outcome) -> None:
+    """Answers to LeaveGroup are only logged."""
+
+
+def _counts(snapshot: Snapshot | None) -> dict[str, int]:
+    return {name: count for name, (count, _) in (snapshot or {}).items()}

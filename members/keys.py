@@ -1,0 +1,163 @@
+"""Every configuration key of Kafka's consumer, and whether it does anything here.
+
+A pasted `consumer.properties` must be readable as it is: keys that steer the group protocol have an effect, all others
+are accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are not even looked at. Source: Kafka's
+`ConsumerConfig`, `SaslConfigs` and `SslConfigs` (4.x); defaults are the Java consumer's, milliseconds for `*.ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import frozen
+
+NO_EFFECT = "accepted, no effect here"
+SECRET_PREFIXES = ("sasl.", "ssl.")
+SECRET_NOTE = "accepted, no effect here; the value is not kept"
+
+
+class KeyType(StrEnum):
+    """What a value of a key is."""
+
+    MS = "milliseconds"
+    INT = "integer"
+    NUMBER = "number"
+    BOOL = "boolean"
+    STRING = "string"
+    LIST = "list"
+
+
+@frozen
+class ConsumerKey:
+    """One key: its type, default, whether it has an effect here (else `note` says so), and what values it allows."""
+
+    name: str
+    type: KeyType
+    default: object = None
+    effect: bool = False
+    note: str = NO_EFFECT
+    minimum: int | None = None
+    choices: tuple[str, ...] = ()
+
+
+_MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING, KeyType.LIST
+
+
+def _acts(
+    name: str, kind: KeyType, default: object, minimum: int | None = None, choices: tuple[str, ...] = ()
+) -> ConsumerKey:
+    return ConsumerKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
+
+
+_WITH_EFFECT = (
+    _acts("group.id", _STR, None),
+    _acts("group.instance.id", _STR, None),
+    _acts("client.id", _STR, ""),
+    _acts("client.rack", _STR, ""),
+    _acts("session.timeout.ms", _MS, 45_000, 1),
+    _acts("heartbeat.interval.ms", _MS, 3_000, 1),
+    _acts("max.poll.interval.ms", _MS, 300_000, 1),
+    _acts("max.poll.records", _INT, 500, 1),
+    _acts("partition.assignment.strategy", _LIST, "range,cooperative-sticky"),
+    _acts("enable.auto.commit", _BOOL, True),
+    _acts("auto.commit.interval.ms", _MS, 5_000, 0),
+    _acts("auto.offset.reset", _STR, "latest", choices=("latest", "earliest", "none")),
+    _acts("request.timeout.ms", _MS, 30_000, 0),
+    _acts("default.api.timeout.ms", _MS, 60_000, 0),
+    _acts("retry.backoff.ms", _MS, 100, 0),
+    _acts("retry.backoff.max.ms", _MS, 1_000, 0),
+    _acts("metadata.max.age.ms", _MS, 300_000, 0),
+    _acts("exclude.internal.topics", _BOOL, True),
+    _acts("internal.leave.group.on.close", _BOOL, None),
+    _acts("group.protocol", _STR, "classic", choices=("classic",)),
+    # not Kafka's: what other libraries send as rebalance timeout, under one name
+    _acts("rebalance.timeout.ms", _MS, None, 1),
+)
+_WITHOUT_EFFECT = (
+    ConsumerKey("bootstrap.servers", _LIST, None),
+    ConsumerKey("key.deserializer", _STR, None),
+    ConsumerKey("value.deserializer", _STR, None),
+    ConsumerKey("allow.auto.create.topics", _BOOL, True),
+    ConsumerKey("auto.include.jmx.reporter", _BOOL, True),
+    ConsumerKey("check.crcs", _BOOL, True),
+    ConsumerKey("client.dns.lookup", _STR, "use_all_dns_ips"),
+    ConsumerKey("config.providers", _LIST, ""),
+    ConsumerKey("connections.max.idle.ms", _MS, 540_000),
+    ConsumerKey("enable.metrics.push", _BOOL, True),
+    ConsumerKey("fetch.max.bytes", _INT, 52_428_800),
+    ConsumerKey("fetch.max.wait.ms", _MS, 500, note="accepted; a fetch here waits until records arrive"),
+    ConsumerKey("fetch.min.bytes", _INT, 1),
+    ConsumerKey("group.remote.assignor", _STR, None, note="accepted; belongs to group.protocol=consumer"),
+    ConsumerKey("interceptor.classes", _LIST, ""),
+    ConsumerKey("internal.throw.on.fetch.stable.offset.unsupported", _BOOL, False),
+    ConsumerKey("isolation.level", _STR, "read_uncommitted"),
+    ConsumerKey("max.partition.fetch.bytes", _INT, 1_048_576),
+    ConsumerKey("metadata.recovery.rebootstrap.trigger.ms", _MS, 300_000),
+    ConsumerKey("metadata.recovery.strategy", _STR, "rebootstrap"),
+    ConsumerKey("metric.reporters", _LIST, ""),
+    ConsumerKey("metrics.num.samples", _INT, 2),
+    ConsumerKey("metrics.recording.level", _STR, "INFO"),
+    ConsumerKey("metrics.sample.window.ms", _MS, 30_000),
+    ConsumerKey("receive.buffer.bytes", _INT, 65_536),
+    ConsumerKey("reconnect.backoff.ms", _MS, 50),
+    ConsumerKey("reconnect.backoff.max.ms", _MS, 1_000),
+    ConsumerKey("security.protocol", _STR, "PLAINTEXT"),
+    ConsumerKey("security.providers", _STR, None),
+    ConsumerKey("send.buffer.bytes", _INT, 131_072),
+    ConsumerKey("share.acknowledgement.mode", _STR, "implicit", note="accepted; belongs to share groups"),
+    ConsumerKey("socket.connection.setup.timeout.ms", _MS, 10_000),
+    ConsumerKey("socket.connection.setup.timeout.max.ms", _MS, 30_000),
+    # librdkafka's own, often pasted
+    ConsumerKey("enable.auto.offset.store", _BOOL, True),
+    ConsumerKey("enable.partition.eof", _BOOL, False),
+    ConsumerKey("metadata.broker.list", _LIST, None),
+    ConsumerKey("queued.min.messages", _INT, 100_000),
+    ConsumerKey("queued.max.messages.kbytes", _INT, 65_536),
+    ConsumerKey("socket.keepalive.enable", _BOOL, False),
+    ConsumerKey("statistics.interval.ms", _MS, 0),
+)
+_SECRET = """
+sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
+sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
+sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
+sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
+sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism
+sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds
+sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
+sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file
+sasl.oauthbearer.assertion.private.key.file sasl.oauthbearer.assertion.private.key.passphrase
+sasl.oauthbearer.assertion.template.file sasl.oauthbearer.client.credentials.client.id
+sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.clock.skew.seconds
+sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode
+sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
+sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
+ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class
+ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location
+ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider ssl.secure.random.implementation
+ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location ssl.truststore.password
+ssl.truststore.type
+"""
+
+#: Every known key by name.
+CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
+    key.name: key
+    for key in (
+        *_WITH_EFFECT,
+        *_WITHOUT_EFFECT,
+        *(ConsumerKey(name, _STR, note=SECRET_NOTE) for name in _SECRET.split()),
+    )
+}
+
+#: Java class names of the built-in assignors, as they stand in pasted properties.
+JAVA_ASSIGNORS: Mapping[str, str] = {
+    f"org.apache.kafka.clients.consumer.{name}": assignor
+    for name, assignor in (
+        ("RangeAssignor", "range"),
+        ("RoundRobinAssignor", "roundrobin"),
+        ("StickyAssignor", "sticky"),
+        ("CooperativeStickyAssignor", "cooperative-sticky"),
+    )
+}

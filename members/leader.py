@@ -1,0 +1,179 @@
+"""The leader's work between JoinGroup and SyncGroup: read the subscriptions, look at the topics, run the assignor.
+
+The assignor is the user's to replace. What it raises, or nonsense it returns, ends the run by default; with
+`plugin-errors: as-kafka` the client goes on as Java's would. Afterwards the leader watches the topics of the whole
+group, by the metadata it has just assigned by (`snapshot`).
+
+Source: `ConsumerCoordinator.onLeaderElected`; assignors reference, section 8; classic-protocol reference, section 4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.members.failures import ClientFailure, PluginError, PluginErrors
+from groupsim.members.member import Member
+from groupsim.members.metadata import Snapshot
+from groupsim.members.plugins import built_in, moved_at_once, nonsense, where_defined, where_raised
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.consumer_protocol import Assignment, decode_subscription, encode_assignment
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import java_set_order
+from groupsim.protocol.messages import JoinGroupResponse, JoinMember, SyncAssignment
+
+
+class Leader:
+    """What a member does when the coordinator has made it the leader."""
+
+    __slots__ = ("_draws", "_member", "snapshot")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._draws = member.loop.stream("assignor-time", member.host.name)
+        #: The topics as they were when this leader assigned; None for a follower.
+        self.snapshot: Snapshot | None = None
+
+    def resign(self) -> None:
+        """A follower now: nothing to compare any more."""
+        self.snapshot = None
+        self._member.metadata.forget_group()
+
+    def metadata_changed(self) -> bool:
+        """Whether the watched topics differ from those this leader assigned by."""
+        return self.snapshot is not None and self.snapshot != self._member.metadata.snapshot()
+
+    async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
+        """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
+        members = [self._subscription(member) for member in response.members]
+        union = java_set_order(topic for member in members for topic in member.topics)
+        await self._know(union)
+        self.snapshot = self._member.metadata.snapshot()
+        if response.skip_assignment:
+            return ()  # KIP-814: a returning static leader; the group keeps what it has
+        await self._take_time()
+        topics = self._topics(union)
+        result = self._run(assignor, topics, members)
+        self._say(assignor, result)
+        return tuple(_encoded(result, member_id) for member_id in result.partitions)
+
+    # -- what goes in -------------------------------------------------------------------------------------------
+
+    def _subscription(self, member: JoinMember) -> MemberSubscription:
+        try:
+            found = decode_subscription(member.metadata)
+        except ProtocolError as error:
+            raise ClientFailure("SchemaException", f"subscription of {member.member_id}: {error}") from error
+        return MemberSubscription(
+            member_id=member.member_id,
+            topics=found.topics,
+            user_data=found.user_data,
+            owned=found.owned,
+            generation=found.generation,
+            rack=found.rack,
+            instance_id=member.group_instance_id,
+        )
+
+    async def _know(self, topics: Sequence[str]) -> None:
+        """Wait for metadata that covers the group's topics, when the present view does not."""
+        member, metadata = self._member, self._member.metadata
+        if not metadata.watch_group(topics):
+            return
+        before = metadata.version
+        metadata.refresh()
+        while metadata.version == before and not member.closing:
+            member.wake.clear()
+            await member.wake.wait()
+
+    async def _take_time(self) -> None:
+        member = self._member
+        distribution = member.behaviour.assignor_time
+        took = distribution.draw(self._draws) if distribution else 0
+        if took:
+            member.poll_clock.leave()
+            await member.host.sleep(took)
+            member.poll_clock.enter()
+
+    def _topics(self, names: Sequence[str]) -> dict[str, TopicMetadata]:
+        known = self._member.metadata.topics
+        return {
+            name: TopicMetadata(
+                name, len(known[name].partitions), tuple(entry.racks for entry in known[name].partitions)
+            )
+            for name in names
+            if name in known and known[name].partitions
+        }
+
+    # -- the assignor -------------------------------------------------------------------------------------------
+
+    def _run(
+        self, assignor: Assignor, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
+    ) -> GroupAssignment:
+        try:
+            result = assignor.assign(topics, members)
+        except Exception as error:
+            problem = f"raised {type(error).__name__}: {error}"
+            self._complain(assignor, problem, where_raised(error), cause=error)
+            raise ClientFailure(type(error).__name__, f"assignor {assignor.name!r} {problem}") from error
+        if not built_in(assignor):
+            self._judge(assignor, result, topics, members)
+        return result
+
+    def _judge(
+        self,
+        assignor: Assignor,
+        result: GroupAssignment,
+        topics: Mapping[str, TopicMetadata],
+        members: Sequence[MemberSubscription],
+    ) -> None:
+        """Look at a custom assignor's result. As Kafka: only a cooperative violation is noticed by the client."""
+        problem = nonsense(result, topics, members)
+        if problem:
+            self._complain(assignor, problem, where_defined(assignor))
+            if not isinstance(result, GroupAssignment):
+                raise ClientFailure("ClassCastException", f"assignor {assignor.name!r} {problem}")
+        if self._member.ownership.protocol is RebalanceProtocol.COOPERATIVE:
+            self._judge_cooperation(assignor, result, members)
+
+    def _judge_cooperation(
+        self, assignor: Assignor, result: GroupAssignment, members: Sequence[MemberSubscription]
+    ) -> None:
+        partition = moved_at_once(result, members)
+        if partition is not None:
+            problem = f"moves {partition} in one round, while its owner still has it (COOPERATIVE)"
+            self._complain(assignor, problem, where_defined(assignor))
+            raise ClientFailure("IllegalStateException", f"assignor {assignor.name!r} {problem}")
+
+    def _complain(self, assignor: Assignor, problem: str, where: str | None, cause: Exception | None = None) -> None:
+        """Say it; and by default end the run."""
+        member = self._member
+        member.say(Kind.PLUGIN_ERROR, reason=f"assignor {assignor.name!r} {problem}", payload={"where": where})
+        if member.plugin_errors is PluginErrors.STOP:
+            self._stop(assignor, problem, where, cause)
+
+    def _stop(self, assignor: Assignor, problem: str, where: str | None, cause: Exception | None) -> NoReturn:
+        raise PluginError(
+            assignor=assignor.name,
+            problem=problem,
+            where=where,
+            now_us=self._member.now_us,
+            generation=self._member.generation.id,
+        ) from cause
+
+    def _say(self, assignor: Assignor, result: GroupAssignment) -> None:
+        member = self._member
+        if not member.trace.wants(Kind.ASSIGNMENT_COMPUTED):
+            return
+        payload = {
+            "assignor": assignor.name,
+            "counts": {name: len(partitions) for name, partitions in result.partitions.items()},
+            "assignment": {name: [str(entry) for entry in found] for name, found in result.partitions.items()},
+        }
+        member.trace.begin(member.say(Kind.ASSIGNMENT_COMPUTED, payload=payload))
+
+
+def _encoded(result: GroupAssignment, member_id: str) -> SyncAssignment:
+    assignment = Assignment(result.partitions[member_id], result.user_data.get(member_id))
+    return SyncAssignment(member_id, encode_assignment(assignment))

@@ -1,0 +1,63 @@
+"""Ending a membership in an orderly way: unsubscribe, and the clean close of a process.
+
+Source: `ConsumerCoordinator.close`, `onLeavePrepare`, `AbstractCoordinator.maybeLeaveGroup`; KIP-345 (static members
+stay), KIP-1092 (CloseOptions); classic-protocol reference, section 4.7.
+"""
+
+from __future__ import annotations
+
+from groupsim.eventloop.units import SECOND_US
+from groupsim.members.interfaces import Outcome
+from groupsim.members.member import Member
+
+UNSUBSCRIBED = "the consumer unsubscribed from all topics"
+CLOSED = "the consumer is being closed"
+CLOSE_TIMEOUT_US = 30 * SECOND_US
+
+
+async def unsubscribe(member: Member) -> None:
+    """Give partitions up and leave; a static member stays in the group but forgets its member id."""
+    await member.ownership.abandon()
+    member.joining.leave(UNSUBSCRIBED)
+    member.joining.leader.resign()
+
+
+async def close_process(member: Member, leave: bool | None) -> None:
+    """Commit, call back, leave, wait for the answers (30 s at most), close connections.
+
+    `leave` None: as library and settings say (dynamic members leave, static ones stay). True: leave, static or not
+    (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP), without a callback.
+    """
+    deadline = member.now_us + CLOSE_TIMEOUT_US
+    await member.commits.on_close(CLOSE_TIMEOUT_US)
+    member.commits.stop()
+    member.heartbeat.disable()
+    if _stays(member, leave):
+        member.ownership.release_all("closed")
+    else:
+        await member.ownership.abandon()
+        await _leave(member, static_too=leave is True, until_us=deadline)
+    member.fetcher.close()
+    member.links.close()
+
+
+def _stays(member: Member, leave: bool | None) -> bool:
+    """Whether the process ends without any farewell."""
+    if leave is not None:
+        return not leave
+    if member.settings.leave_on_close is not None:
+        return not member.settings.leave_on_close
+    return not member.profile.leaves_on_close
+
+
+async def _leave(member: Member, *, static_too: bool, until_us: int) -> None:
+    answered = member.loop.event()
+
+    def done(outcome: Outcome) -> None:
+        answered.set()
+
+    static_too = static_too or member.profile.static_leaves_on_close
+    if member.joining.leave(CLOSED, on_done=done, static_too=static_too):
+        wait_us = min(member.request_timeout_us, until_us - member.now_us)
+        with member.loop.timeout(max(wait_us, 0)):
+            await answered.wait()

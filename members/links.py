@@ -1,0 +1,184 @@
+"""The connections of one process, and every request it sends, with its two or three events in the trace.
+
+Connections are kept by broker and purpose: requests of the group go on one of their own, so that a parked JoinGroup
+holds up nothing but group requests (classic-protocol reference, section 4.4), unless a library shares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.member import Member
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    Request,
+    SyncGroupRequest,
+)
+
+Done = Callable[[Outcome], None]
+
+
+class Links:
+    """All connections of one process."""
+
+    __slots__ = ("_in_flight", "_member", "_open")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._open: dict[tuple[int, str], Connection] = {}
+        self._in_flight: dict[_Pending, Connection] = {}
+
+    def connection(self, node: int, purpose: str) -> Connection:
+        """The open connection to a broker for a purpose; a new one when there is none."""
+        member = self._member
+        link = self._open.get((node, purpose))
+        if link is None or not link.open:
+            link = member.transport.connect(member.host.name, member.settings.client_id, node, purpose)
+            self._open[node, purpose] = link
+        return link
+
+    def send(self, link: Connection, node: int, request: Request, on_done: Done, timeout_us: int) -> None:
+        """Send a request and say so; `on_done` gets the outcome after that, too, has been said."""
+        trace = self._member.trace
+        before = trace.cause
+        trace.begin(self._say_sent(link, node, request))
+        pending = _Pending(self._member, request, link.next_correlation, on_done)
+        self._in_flight[pending] = link
+        link.send(request, pending.done, timeout_us)
+        trace.cause = before
+
+    def _say_sent(self, link: Connection, node: int, request: Request) -> int:
+        member = self._member
+        if not member.trace.wants(Kind.REQUEST_SENT):
+            return 0
+        return member.say(
+            Kind.REQUEST_SENT,
+            api=request.API.title,
+            correlation=link.next_correlation,
+            payload={"to": node, "version": request.version, **_details(request)},
+        )
+
+    def settle(self, pending: _Pending) -> bool:
+        """Take a request off the list; False when it was given up before."""
+        return self._in_flight.pop(pending, None) is not None
+
+    def drop(self, link: Connection, reason: str) -> None:
+        """Close one connection from this side; what is in flight on it fails, in the order it was sent."""
+        link.close()
+        outcome = Disconnected(reason)
+        for pending in [entry for entry, on in self._in_flight.items() if on is link]:
+            self._member.host.call_at(self._member.now_us, pending.done, outcome)
+
+    def close(self) -> None:
+        """Close them all; what is in flight is not answered any more."""
+        self._in_flight.clear()
+        for link in self._open.values():
+            if link.open:
+                link.close()
+        self._open.clear()
+
+
+class _Pending:
+    """One request in flight: says what came of it, then hands it on."""
+
+    __slots__ = ("_correlation", "_member", "_on_done", "_request", "_sent_us")
+
+    def __init__(self, member: Member, request: Request, correlation: int, on_done: Done) -> None:
+        self._member = member
+        self._request = request
+        self._correlation = correlation
+        self._on_done = on_done
+        self._sent_us = member.now_us
+
+    def done(self, outcome: Outcome) -> None:
+        member = self._member
+        if not member.links.settle(self):
+            return
+        member.trace.begin(say_outcome(member, self._request, self._correlation, outcome, self._sent_us))
+        self._on_done(outcome)
+
+
+def say_outcome(
+    member: Member, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None
+) -> int:
+    """Emit the answer to a request, or that there is none; returns the event's seq."""
+    payload = None if sent_us is None else {"took_us": member.now_us - sent_us}
+    if isinstance(outcome, Disconnected):
+        return member.say(
+            Kind.REQUEST_FAILED,
+            api=request.API.title,
+            correlation=correlation,
+            error="TIMED_OUT" if outcome.timed_out else "DISCONNECTED",
+            reason=outcome.reason,
+            payload=payload,
+        )
+    error = getattr(outcome, "error", ErrorCode.NONE)
+    return member.say(
+        Kind.RESPONSE_RECEIVED,
+        api=request.API.title,
+        correlation=correlation,
+        error=error.name if error else None,
+        payload=payload,
+    )
+
+
+def _join_details(request: JoinGroupRequest) -> dict[str, Any]:
+    return {
+        "member_id": request.member_id,
+        "reason": request.reason,
+        "protocols": [protocol.name for protocol in request.protocols],
+        "session_timeout_ms": request.session_timeout_ms,
+        "rebalance_timeout_ms": request.rebalance_timeout_ms,
+        **_instance(request.group_instance_id),
+    }
+
+
+def _sync_details(request: SyncGroupRequest) -> dict[str, Any]:
+    return {"assignments": len(request.assignments), **_instance(request.group_instance_id)}
+
+
+def _leave_details(request: LeaveGroupRequest) -> dict[str, Any]:
+    return {"reason": request.members[0].reason} if request.members else {}
+
+
+def _commit_details(request: OffsetCommitRequest) -> dict[str, Any]:
+    return {
+        "generation": request.generation_id,
+        "offsets": {str(entry.partition): entry.offset for entry in request.offsets},
+    }
+
+
+def _fetch_details(request: OffsetFetchRequest) -> dict[str, Any]:
+    return {"partitions": [str(partition) for partition in request.partitions or ()]}
+
+
+def _heartbeat_details(request: HeartbeatRequest) -> dict[str, Any]:
+    return {"generation": request.generation_id, **_instance(request.group_instance_id)}
+
+
+def _instance(instance_id: str | None) -> dict[str, Any]:
+    return {} if instance_id is None else {"instance_id": instance_id}
+
+
+_DETAILS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    JoinGroupRequest: _join_details,
+    SyncGroupRequest: _sync_details,
+    LeaveGroupRequest: _leave_details,
+    OffsetCommitRequest: _commit_details,
+    OffsetFetchRequest: _fetch_details,
+    HeartbeatRequest: _heartbeat_details,
+}
+
+
+def _details(request: Request) -> dict[str, Any]:
+    """What of a request stands in the payload of its event."""
+    describe = _DETAILS.get(type(request))
+    return describe(request) if describe else {}

@@ -1,0 +1,187 @@
+"""What the parts of one running consumer share: identity, state, the one wake-up, and its voice in the trace.
+
+One `Member` lives from the start of a process to its end; a restart makes a new one. Its parts (coordinator client,
+heartbeat, joining …) know each other through it. All of them run on the member's host, either in its one story (the
+application's thread with its poll loop) or as events (answers that arrive, timers). What an event wants of the story
+it leaves in a field and sets `wake`; the story looks at every field when it comes round. That is the Java client's own
+division: answers are stored by whoever reads the socket, and acted upon in `poll`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.protocol.messages import NO_GENERATION
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Host
+    from groupsim.members.behaviour import Behaviour
+    from groupsim.members.committing import Committer
+    from groupsim.members.coordinator_client import CoordinatorClient
+    from groupsim.members.failures import ClientFailure, PluginErrors
+    from groupsim.members.fetching import Fetcher
+    from groupsim.members.heartbeat import Heartbeat
+    from groupsim.members.interfaces import Data, Transport
+    from groupsim.members.joining import Joining
+    from groupsim.members.links import Links
+    from groupsim.members.metadata import MetadataView
+    from groupsim.members.ownership import Ownership
+    from groupsim.members.poll_clock import PollClock
+    from groupsim.members.profiles import ClientProfile
+    from groupsim.members.settings import ConsumerSettings
+    from groupsim.members.subscription import SubscriptionState
+
+
+class ClientState(StrEnum):
+    """The states of `AbstractCoordinator.MemberState` (classic-protocol reference, section 4.2)."""
+
+    UNJOINED = "UNJOINED"
+    PREPARING_REBALANCE = "PREPARING_REBALANCE"
+    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
+    STABLE = "STABLE"
+
+
+class Generation(NamedTuple):
+    """What the client knows of its membership; -1 and "" where it knows nothing."""
+
+    id: int
+    member_id: str
+    protocol: str | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether generation or member id is missing: what was owned under it is lost."""
+        return self.id == NO_GENERATION or not self.member_id
+
+
+NO_MEMBERSHIP = Generation(NO_GENERATION, "")
+
+
+class Member:
+    """The shared part of one consumer. The parts are set by `Consumer` right after it is made."""
+
+    __slots__ = (
+        "behaviour",
+        "closing",
+        "commits",
+        "coordinator",
+        "data",
+        "failure",
+        "fetcher",
+        "generation",
+        "group",
+        "heartbeat",
+        "host",
+        "joining",
+        "links",
+        "loop",
+        "metadata",
+        "ownership",
+        "plugin_errors",
+        "poll_clock",
+        "profile",
+        "settings",
+        "state",
+        "subscription",
+        "trace",
+        "transport",
+        "wake",
+    )
+
+    commits: Committer
+    coordinator: CoordinatorClient
+    fetcher: Fetcher
+    heartbeat: Heartbeat
+    joining: Joining
+    links: Links
+    metadata: MetadataView
+    ownership: Ownership
+    poll_clock: PollClock
+    subscription: SubscriptionState
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        settings: ConsumerSettings,
+        profile: ClientProfile,
+        behaviour: Behaviour,
+        transport: Transport,
+        data: Data,
+        plugin_errors: PluginErrors,
+    ) -> None:
+        self.loop = loop
+        self.host = host
+        self.trace = loop.trace
+        self.settings = settings
+        self.profile = profile
+        self.behaviour = behaviour
+        self.transport = transport
+        self.data = data
+        self.plugin_errors = plugin_errors
+        self.group = settings.group_id
+        self.state = ClientState.UNJOINED
+        self.generation = NO_MEMBERSHIP
+        self.wake = loop.event()
+        self.closing = False
+        self.failure: ClientFailure | None = None
+
+    # -- identity -----------------------------------------------------------------------------------------------
+
+    def become(self, state: ClientState, reason: str | None = None) -> None:
+        """Enter a client state."""
+        before, self.state = self.state, state
+        if before is not state:
+            self.say(Kind.CLIENT_STATE, from_=before.value, to=state.value, reason=reason)
+
+    def forget(self, reason: str, *, member_id_too: bool) -> None:
+        """Reset the generation, and the member id if asked to: state UNJOINED."""
+        kept = "" if member_id_too else self.generation.member_id
+        self.say(Kind.GENERATION_RESET, reason=reason, payload={"member_id_too": member_id_too})
+        self.generation = Generation(NO_GENERATION, kept) if kept else NO_MEMBERSHIP
+        self.become(ClientState.UNJOINED, reason)
+        self.heartbeat.disable()
+
+    def fail(self, failure: ClientFailure) -> None:
+        """Store what the next poll will throw (as the heartbeat thread does)."""
+        if self.failure is None:
+            self.failure = failure
+            self.wake.set()
+
+    # -- voice --------------------------------------------------------------------------------------------------
+
+    def say(self, kind: Kind, **columns: Any) -> int:
+        """Emit an event of this member, with host, group, member id and generation filled in; returns its seq."""
+        trace = self.trace
+        if not trace.wants(kind):
+            return 0
+        generation = self.generation
+        columns.setdefault("member", generation.member_id or None)
+        columns.setdefault("generation", generation.id if generation.id >= 0 else None)
+        return trace.emit(kind, host=self.host.name, group=self.group, **columns)
+
+    def warn(self, reason: str) -> None:
+        """Emit what the client's own log would warn of."""
+        self.say(Kind.WARNING, reason=reason)
+
+    # -- times --------------------------------------------------------------------------------------------------
+
+    @property
+    def now_us(self) -> int:
+        """The present instant."""
+        return self.loop.now_us
+
+    def wake_at(self, when_us: int) -> None:
+        """Wake the story at an instant (a backoff that ends)."""
+        self.host.call_at(when_us, self._wake)
+
+    def _wake(self, _: Any) -> None:
+        self.wake.set()
+
+    @property
+    def request_timeout_us(self) -> int:
+        """request.timeout.ms in microseconds."""
+        return self.settings.request_timeout_ms * MS_US

@@ -1,0 +1,136 @@
+"""The client's view of topics: refreshed every metadata.max.age.ms, or sooner on demand.
+
+A new partition is noticed when the view is refreshed, up to five minutes late by default. Only the leader compares
+its view with the one it assigned by, for all topics of the group; a pattern subscriber matches its own pattern anew.
+A wanted topic that does not exist is asked for again and again, with the backoff. All of it is events.
+
+Source: `Metadata`, `ConsumerMetadata`, `ConsumerCoordinator.MetadataSnapshot`; classic-protocol reference, section 4.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from groupsim.eventloop.units import MS_US
+from groupsim.members.backoff import Backoff
+from groupsim.members.coordinator_client import SHARED
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.member import Member
+from groupsim.protocol.javahash import java_sorted
+from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, TopicInfo
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+
+#: Per topic: the number of partitions, and (with client.rack set) the racks of each.
+Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[tuple[str, ...], ...]]]
+
+
+class MetadataView:
+    """Topics as the last metadata response showed them."""
+
+    __slots__ = (
+        "_again",
+        "_asked",
+        "_backoff",
+        "_broker",
+        "_group_topics",
+        "_in_flight",
+        "_member",
+        "_timer",
+        "topics",
+        "version",
+    )
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self.topics: dict[str, TopicInfo] = {}
+        self.version = 0
+        self._group_topics: tuple[str, ...] = ()
+        self._asked: tuple[str, ...] | None = ()
+        self._in_flight = False
+        self._again = False
+        self._timer: Handle | None = None
+        stream = member.loop.stream("metadata", member.host.name, member.host.incarnation)
+        self._backoff = Backoff(member.settings, member.profile, stream)
+        self._broker = stream.below(len(member.transport.bootstrap))
+
+    # -- what is wanted -----------------------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The topics this client watches: its own, and as a leader those of the whole group."""
+        return tuple(java_sorted({*self._member.subscription.topics, *self._group_topics}))
+
+    def watch_group(self, topics: Iterable[str]) -> bool:
+        """As the leader, watch these too; True when the view does not know all of them yet."""
+        self._group_topics = tuple(topics)
+        return any(topic not in self.topics for topic in self._group_topics)
+
+    def forget_group(self) -> None:
+        """No leader any more: watch one's own topics only."""
+        self._group_topics = ()
+
+    def snapshot(self) -> Snapshot:
+        """What the leader compares: partition counts (and racks) of the watched topics."""
+        with_racks = bool(self._member.settings.client_rack)
+        known = ((name, self.topics[name]) for name in self.wanted if name in self.topics)
+        return {
+            name: (len(topic.partitions), tuple(entry.racks for entry in topic.partitions) if with_racks else ())
+            for name, topic in known
+            if topic.partitions
+        }
+
+    # -- refreshing ---------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Ask now; while a request is in flight, ask again after its answer if that does not cover what is wanted."""
+        if self._in_flight:
+            self._again = True
+        else:
+            self._ask(None)
+
+    def _ask(self, _: Any) -> None:
+        member = self._member
+        if self._in_flight or member.closing:
+            return
+        self._stop_timer()
+        self._in_flight, self._again = True, False
+        self._asked = None if member.subscription.by_pattern else self.wanted
+        brokers = member.transport.bootstrap
+        node = brokers[self._broker % len(brokers)]
+        request = MetadataRequest(self._asked, version=member.profile.versions[Api.METADATA])
+        link = member.links.connection(node, SHARED)
+        member.links.send(link, node, request, self._answered, member.request_timeout_us)
+
+    def _answered(self, outcome: Outcome) -> None:
+        self._in_flight = False
+        if isinstance(outcome, Disconnected):
+            self._broker += 1
+            self._ask_in(self._backoff.next_us())
+        elif isinstance(outcome, MetadataResponse):
+            self._take(outcome)
+
+    def _take(self, response: MetadataResponse) -> None:
+        member = self._member
+        self.topics = {topic.name: topic for topic in response.topics}
+        self.version += 1
+        member.subscription.resolve(response.topics, exclude_internal=member.settings.exclude_internal_topics)
+        if self._again and self._asked is not None and self._asked != self.wanted:
+            self._ask(None)
+        elif any(name not in self.topics or self.topics[name].error for name in self.wanted):
+            self._ask_in(self._backoff.next_us())
+        else:
+            self._backoff.reset()
+            self._ask_in(member.settings.metadata_max_age_ms * MS_US)
+        member.joining.metadata_changed()
+
+    def _ask_in(self, wait_us: int) -> None:
+        self._stop_timer()
+        self._timer = self._member.host.call_at(self._member.now_us + wait_us, self._ask)
+
+    def _stop_timer(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            self._member.host.cancel(timer)

@@ -1,0 +1,223 @@
+"""Which partitions the member believes it may deliver from, and the listener's callbacks when that changes.
+
+EAGER gives up everything before each join; COOPERATIVE only what its subscription no longer covers, and later what the
+new assignment takes away, followed by a second join (KIP-429). When the membership itself was lost, partitions are
+*lost*, not revoked (KIP-429 `onPartitionsLost`). A partition counts as owned from the moment the assigned callback
+begins until the revoked or lost callback has returned, or the process dies: that is what the application believes.
+
+Sources: `ConsumerCoordinator.onJoinPrepare`, `onJoinComplete`, `onLeavePrepare`; classic-protocol
+reference, section 4.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.events import Kind
+from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.members.failures import ClientFailure
+from groupsim.members.member import ClientState, Member
+from groupsim.members.settings import SettingError
+from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages import TopicPartition
+
+ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
+_SHORTEST_ASSIGNMENT = 2
+NEED_TO_REVOKE = "need to revoke partitions and re-join"
+STALE_ASSIGNMENT = "received assignment does not match the current subscription"
+
+
+def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
+    """The highest rebalance protocol that all assignors support. Raises SettingError when there is none."""
+    found = list(assignors)
+    common = frozenset[RebalanceProtocol].intersection(*(assignor.protocols for assignor in found))
+    if not common:
+        names = ",".join(assignor.name for assignor in found)
+        remedy = "choose assignors that have one in common"
+        raise SettingError("partition.assignment.strategy", names, "no common rebalance protocol", remedy)
+    return max(common)
+
+
+class Ownership:
+    """The owned partitions of one member."""
+
+    __slots__ = ("_assignors", "_blocks", "_draws", "_member", "_raises", "owned", "protocol")
+
+    def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
+        self._member = member
+        self._assignors = {assignor.name: assignor for assignor in assignors}
+        self.protocol = common_protocol(assignors)
+        #: Partition → the generation in which it was taken over, in the order of the assignment.
+        self.owned: dict[TopicPartition, int] = {}
+        name = member.host.name
+        self._draws = {
+            kind: member.loop.stream(f"callback-{kind}", name, member.host.incarnation)
+            for kind in (ASSIGNED, REVOKED, LOST)
+        }
+        self._blocks: dict[str, int] = {}
+        self._raises: dict[str, str] = {}
+
+    # -- what goes into JoinGroup -------------------------------------------------------------------------------
+
+    def subscriptions(self) -> Iterator[tuple[str, bytes]]:
+        """Name and subscription bytes of each configured assignor, in order of preference."""
+        member = self._member
+        generation = member.generation.id
+        for name, assignor in self._assignors.items():
+            topics = member.subscription.topics
+            subscription = Subscription(
+                topics=topics,
+                user_data=assignor.user_data(topics),
+                owned=tuple(self.owned),
+                generation=generation if generation >= 0 else None,
+                rack=member.settings.client_rack or None,
+            )
+            yield name, encode_subscription(subscription, member.profile.subscription_version)
+
+    def assignor_named(self, name: str) -> Assignor:
+        """The configured assignor that the group has chosen. Raises ClientFailure for a stranger."""
+        try:
+            return self._assignors[name]
+        except KeyError:
+            configured = ", ".join(self._assignors)
+            reason = f"the coordinator selected assignor {name!r}; configured: {configured}"
+            raise ClientFailure("IllegalStateException", reason) from None
+
+    # -- phases of a rebalance ----------------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Before a join: revoke (eager: all, cooperative: what is not subscribed any more) or lose partitions."""
+        if self._member.generation.is_lost:
+            if self.owned:
+                await self._give_up(LOST, list(self.owned))
+        elif self.protocol is RebalanceProtocol.EAGER:
+            await self._give_up(REVOKED, list(self.owned))
+        else:
+            topics = frozenset(self._member.subscription.topics)
+            stale = [partition for partition in self.owned if partition.topic not in topics]
+            if stale:
+                await self._give_up(REVOKED, stale)
+
+    async def complete(self, data: bytes) -> None:
+        """An assignment has come: revoke what it takes away, adopt it, call back. Raises ClientFailure."""
+        member = self._member
+        assigned = self._decode(data)
+        subscribed = frozenset(member.subscription.topics)
+        if any(partition.topic not in subscribed for partition in assigned):
+            member.joining.request(STALE_ASSIGNMENT)
+            return
+        if self.protocol is RebalanceProtocol.COOPERATIVE:
+            await self._revoke_missing(assigned)
+        added = [partition for partition in assigned if partition not in self.owned]
+        assignor = self.assignor_named(member.generation.protocol or "")
+        assignor.on_assignment(assigned, member.generation.id)
+        member.commits.restart_interval()
+        await self._adopt(assigned, added)
+
+    def _decode(self, data: bytes) -> tuple[TopicPartition, ...]:
+        if len(data) < _SHORTEST_ASSIGNMENT:
+            reason = (
+                f"an assignment of {len(data)} bytes: the leader left this member out, or the coordinator had none; "
+                "there are insufficient bytes to read the version"
+            )
+            raise ClientFailure("IllegalStateException", reason)
+        try:
+            return decode_assignment(data).partitions
+        except ProtocolError as error:
+            raise ClientFailure("SchemaException", f"assignment: {error}") from error
+
+    async def _revoke_missing(self, assigned: Iterable[TopicPartition]) -> None:
+        kept = frozenset(assigned)
+        gone = [partition for partition in self.owned if partition not in kept]
+        if gone:
+            self._member.joining.request(NEED_TO_REVOKE)
+            await self._give_up(REVOKED, gone)
+
+    async def _adopt(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
+        member = self._member
+        generation = member.generation.id
+        before = self.owned
+        self.owned = {partition: before.get(partition, generation) for partition in assigned}
+        if member.trace.wants(Kind.PARTITION_OWNED):
+            for partition in added:
+                member.say(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
+        member.fetcher.ownership_changed()
+        await self._call_back(ASSIGNED, added)
+
+    async def abandon(self) -> None:
+        """Closing or unsubscribing: revoke everything when the membership is sound, else lose it."""
+        if not self.owned:
+            return
+        member = self._member
+        sound = not member.generation.is_lost and member.state is ClientState.STABLE
+        await self._give_up(REVOKED if sound and not member.joining.rejoin_needed else LOST, list(self.owned))
+
+    def release_all(self, reason: str) -> None:
+        """The process ends without callbacks."""
+        self._release(list(self.owned), reason)
+
+    # -- callbacks ----------------------------------------------------------------------------------------------
+
+    def block_next(self, kind: str, us: int) -> None:
+        """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""
+        self._blocks[kind] = self._blocks.get(kind, 0) + us
+
+    def raise_next(self, kind: str, message: str) -> None:
+        """Let the next callback of this kind raise."""
+        self._raises[kind] = message
+
+    async def _give_up(self, kind: str, partitions: list[TopicPartition]) -> None:
+        member = self._member
+        member.fetcher.stop_delivering(partitions)
+        try:
+            await self._call_back(kind, partitions)
+        finally:
+            if not member.closing or member.host.alive:
+                self._release(partitions, kind)
+
+    def _release(self, partitions: Iterable[TopicPartition], reason: str) -> None:
+        member = self._member
+        for partition in partitions:
+            generation = self.owned.pop(partition, None)
+            if generation is not None and member.trace.wants(Kind.PARTITION_RELEASED):
+                member.say(
+                    Kind.PARTITION_RELEASED,
+                    topic=partition.topic,
+                    partition=partition.partition,
+                    generation=generation if generation >= 0 else None,
+                    reason=reason,
+                )
+        member.fetcher.ownership_changed()
+
+    async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
+        """Run one callback of the listener: the application's thread is away from poll meanwhile."""
+        member = self._member
+        span = member.trace.span()
+        names = {"partitions": [str(partition) for partition in partitions]}
+        member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
+        error = self._raises.pop(kind, None)
+        was_inside = member.poll_clock.inside
+        took = self._duration_us(kind)
+        if took:
+            member.poll_clock.leave()
+            await member.host.sleep(took)
+        if kind == REVOKED:
+            await member.commits.on_revoke()
+        if was_inside:
+            member.poll_clock.enter()
+        member.trace.begin(member.say(Kind.CALLBACK_ENDED, reason=kind, span=span, error=error))
+        if error:
+            raise ClientFailure("KafkaException", f"User rebalance callback throws an error: {error}")
+
+    def _duration_us(self, kind: str) -> int:
+        behaviour = self._member.behaviour
+        by_kind: dict[str, Distribution | None] = {
+            ASSIGNED: behaviour.on_assigned,
+            REVOKED: behaviour.on_revoked,
+            LOST: behaviour.on_lost or behaviour.on_revoked,
+        }
+        distribution = by_kind[kind]
+        drawn = distribution.draw(self._draws[kind]) if distribution else 0
+        return drawn + self._blocks.pop(kind, 0)

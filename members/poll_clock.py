@@ -1,0 +1,76 @@
+"""max.poll.interval.ms: the application's time away from `poll`.
+
+While the application waits inside `poll` the limit cannot run out. When it goes off to process records, or a callback
+or an assignor runs, the time counts. The background thread looks every `poll_check_ms` (Java: retry.backoff.ms,
+librdkafka: half a second), so the limit is noticed that much late, and only while the thread is enabled. The timer is
+one heap event that is moved when it comes up too early. Source: `Heartbeat.pollTimeoutExpired`; classic-protocol
+reference, section 4.6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.member import ClientState, Member
+
+REASON = "consumer poll timeout has expired."
+
+
+class PollClock:
+    """Where the application is: inside `poll`, or away from it since when."""
+
+    __slots__ = ("_armed", "_check_us", "_enforced", "_limit_us", "_member", "away_since_us", "inside")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._limit_us = member.settings.max_poll_interval_ms * MS_US
+        self._check_us = member.profile.poll_check_ms * MS_US
+        self._enforced = member.profile.enforces_poll_limit
+        self._armed = False
+        self.inside = False
+        self.away_since_us = 0
+
+    def enter(self) -> None:
+        """The application is inside `poll`, waiting."""
+        self.inside = True
+
+    def leave(self) -> None:
+        """The application's thread is busy from now on."""
+        self.inside = False
+        self.away_since_us = self._member.now_us
+        self._arm()
+
+    def restart(self) -> None:
+        """Count anew (the background thread was enabled: it resets its timers)."""
+        self.away_since_us = self._member.now_us
+
+    def _arm(self) -> None:
+        if self._enforced and not self._armed:
+            self._armed = True
+            self._member.host.call_at(self._noticed_us(), self._due)
+
+    def _noticed_us(self) -> int:
+        """When the background thread first looks after the limit has passed; it counts from its last heartbeat."""
+        deadline = self.away_since_us + self._limit_us
+        anchor = self._member.heartbeat.last_sent_us
+        if not self._check_us or anchor > deadline:
+            return deadline
+        return anchor + -(-(deadline - anchor) // self._check_us) * self._check_us
+
+    def _due(self, _: Any) -> None:
+        self._armed = False
+        member = self._member
+        if self.inside or member.closing:
+            return
+        if member.now_us < self.away_since_us + self._limit_us:
+            self._arm()
+        elif member.state in (ClientState.STABLE, ClientState.COMPLETING_REBALANCE):
+            self._expired()
+
+    def _expired(self) -> None:
+        member = self._member
+        seq = member.say(Kind.POLL_EXPIRED, payload={"limit_us": self._limit_us})
+        member.trace.begin(seq)
+        member.joining.leave(REASON)

@@ -1,0 +1,155 @@
+"""The story of one consumer process: poll, deliver, process, commit, and again, until it closes or fails.
+
+`poll` is where everything of the group happens in the application's thread: the steps of a rebalance with their
+callbacks, owed heartbeats and commits, records. It waits on one flag (`Member.wake`) that every event sets which the
+story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing.
+
+Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protocol reference, section 4.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import OnError, ProcessingTimes
+from groupsim.members.failures import ClientFailure
+from groupsim.members.interfaces import Fetched
+from groupsim.members.leaving import unsubscribe
+from groupsim.members.member import Member
+from groupsim.members.profiles import HeartbeatPlacement
+
+
+class PollLoop:
+    """The application's thread."""
+
+    __slots__ = ("_between_batches", "_enforce_draws", "_gap_draws", "_member", "_times")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._times = ProcessingTimes(member.loop)
+        self._gap_draws = member.loop.stream("poll-gap", member.host.name)
+        self._enforce_draws = member.loop.stream("enforce-rebalance", member.host.name)
+        self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
+
+    async def run(self) -> None:
+        """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
+        member = self._member
+        self._plan_enforced_rebalance()
+        while not member.closing:
+            try:
+                await self._once()
+            except ClientFailure as failure:
+                await self._shrug(failure)
+
+    async def _once(self) -> None:
+        records = await self.poll()
+        self._deliver(records)
+        for found in records:
+            await self._process(found)
+        if records:
+            await self._member.commits.after_batch()
+            await self._gap()
+
+    async def _shrug(self, failure: ClientFailure) -> None:
+        """What a container does with an exception out of poll; raises it again when the process is to end."""
+        member = self._member
+        if failure.fatal or member.behaviour.on_error is OnError.STOP:
+            raise failure
+        member.warn(f"poll threw {failure}; polling again")
+        await member.host.sleep(member.behaviour.error_pause_us)
+
+    # -- poll ---------------------------------------------------------------------------------------------------
+
+    async def poll(self) -> tuple[Fetched, ...]:
+        """Return records as soon as there are any; () only when closing. Raises ClientFailure, PluginError."""
+        member = self._member
+        member.poll_clock.enter()
+        try:
+            while True:
+                member.wake.clear()
+                self._throw_what_was_stored()
+                member.heartbeat.polled()
+                if member.closing:
+                    return ()
+                if member.subscription.active:
+                    await member.joining.step()
+                elif member.generation.member_id or member.ownership.owned:
+                    await unsubscribe(member)
+                member.commits.polled()
+                records = member.fetcher.take()
+                if records:
+                    return records
+                await member.wake.wait()
+        finally:
+            member.poll_clock.leave()
+
+    def _throw_what_was_stored(self) -> None:
+        member = self._member
+        failure = member.failure
+        if failure is not None:
+            if not failure.fatal:
+                member.failure = None
+            raise failure
+
+    # -- the application ----------------------------------------------------------------------------------------
+
+    def _deliver(self, records: tuple[Fetched, ...]) -> None:
+        member = self._member
+        if not records or not member.trace.wants(Kind.RECORDS_DELIVERED):
+            return
+        for found in records:
+            member.say(
+                Kind.RECORDS_DELIVERED,
+                topic=found.partition.topic,
+                partition=found.partition.partition,
+                payload={"base": found.base, "count": found.count},
+            )
+
+    async def _process(self, found: Fetched) -> None:
+        member = self._member
+        took = self._processing_us(found)
+        if took:
+            await member.host.sleep(took)
+        member.commits.processed[found.partition] = found.base + found.count
+        if member.trace.wants(Kind.RECORDS_PROCESSED):
+            member.say(
+                Kind.RECORDS_PROCESSED,
+                topic=found.partition.topic,
+                partition=found.partition.partition,
+                payload={"base": found.base, "count": found.count},
+            )
+        if self._between_batches:
+            member.poll_clock.enter()
+            member.heartbeat.polled()
+            member.poll_clock.leave()
+
+    def _processing_us(self, found: Fetched) -> int:
+        behaviour = self._member.behaviour
+        took = 0
+        if behaviour.processing:
+            took = self._times.records_us(behaviour.processing, found.partition, found.base, found.count)
+        if behaviour.per_batch:
+            took += self._times.batch_us(behaviour.per_batch, found.partition, found.base)
+        return took
+
+    async def _gap(self) -> None:
+        distribution = self._member.behaviour.poll_gap
+        took = distribution.draw(self._gap_draws) if distribution else 0
+        if took:
+            await self._member.host.sleep(took)
+
+    # -- an application that asks for rebalances ----------------------------------------------------------------
+
+    def _plan_enforced_rebalance(self) -> None:
+        member = self._member
+        distribution = member.behaviour.enforce_rebalance_every
+        if distribution:
+            member.host.call_at(member.now_us + max(distribution.draw(self._enforce_draws), 1), self._enforce)
+
+    def _enforce(self, _: Any) -> None:
+        member = self._member
+        if not member.closing:
+            if not member.joining.rejoin_needed:
+                member.joining.request("rebalance enforced by user")
+            self._plan_enforced_rebalance()

@@ -1,0 +1,404 @@
+"""Client libraries as data: what each of them does differently from the Java consumer of today.
+
+A profile says how one library of one age behaves: its defaults, the request versions it speaks, where its heartbeats
+are sent from, whether a poll limit exists, what it sends as rebalance timeout, whether it leaves on close, and single
+rows of the reaction tables. The code of a simulated consumer asks the profile and nothing else; no module tests for a
+library by name.
+
+Sources: user-needs reference, section 4.5 (defaults read in the libraries' sources); classic-protocol reference,
+sections 4.1 and 5 (request versions); KIP-62 (heartbeats leave `poll`), KIP-394 (JoinGroup v4), KIP-345 (static
+members, v5), KIP-800 (reasons, v8), KIP-814 (v9). Shapes of behaviour come from public incident threads, named at the
+profile they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import evolve, frozen
+
+from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+
+class HeartbeatPlacement(StrEnum):
+    """Where heartbeats are sent from."""
+
+    BACKGROUND = "a thread or task of its own"
+    IN_POLL = "only from within poll"
+    BETWEEN_BATCHES = "from poll, and between the batches of one poll"
+
+
+class RebalanceTimeout(StrEnum):
+    """What a library sends as rebalance timeout."""
+
+    MAX_POLL = "max.poll.interval.ms"
+    SESSION = "session.timeout.ms"
+    OWN = "rebalance.timeout.ms"
+    UNSENT = "nothing (JoinGroup v0: the broker takes the session timeout)"
+
+
+@frozen
+class SettingName:
+    """A library's own name for one of Kafka's keys; its numbers times `factor` are Kafka's (seconds: 1000)."""
+
+    key: str
+    factor: int = 1
+
+
+@frozen
+class ClientProfile:
+    """One library of one age. Times are milliseconds; keys of `defaults` are Kafka's names."""
+
+    name: str
+    title: str
+    client_id: str
+    defaults: Mapping[str, object]
+    versions: Mapping[Api, int]
+    subscription_version: int = 3
+    heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
+    #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
+    heartbeats_while_syncing: bool = True
+    rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
+    #: max.poll.interval.ms is enforced by leaving (KIP-62).
+    enforces_poll_limit: bool = True
+    #: How often the background thread looks whether the poll limit has passed.
+    poll_check_ms: int = 100
+    #: JoinGroup waits on its socket for the rebalance timeout + 5 s, not only for request.timeout.ms.
+    join_waits_for_rebalance: bool = True
+    #: Group requests queue behind everything else sent to that broker.
+    shared_connection: bool = False
+    leaves_on_close: bool = True
+    static_leaves_on_close: bool = False
+    exponential_backoff: bool = True
+    #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
+    rejoin_delay_ms: int | None = None
+    #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
+    commits_unchanged: bool = True
+    commits_after_batch: bool = False
+    reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
+    setting_names: Mapping[str, SettingName] = {}
+
+    def reaction(self, api: Api, error: ErrorCode) -> Reaction:
+        """What this library does when `api` is answered with `error`."""
+        own = self.reactions.get(api, {}).get(error)
+        return own or JAVA[api].get(error, OTHERWISE[api])
+
+
+def _versions(
+    join: int, sync: int, heartbeat: int, leave: int, commit: int, fetch: int, find: int, metadata: int
+) -> dict[Api, int]:
+    return {
+        Api.JOIN_GROUP: join,
+        Api.SYNC_GROUP: sync,
+        Api.HEARTBEAT: heartbeat,
+        Api.LEAVE_GROUP: leave,
+        Api.OFFSET_COMMIT: commit,
+        Api.OFFSET_FETCH: fetch,
+        Api.FIND_COORDINATOR: find,
+        Api.METADATA: metadata,
+    }
+
+
+def _defaults(session: int, heartbeat: int, assignors: str, **others: object) -> dict[str, object]:
+    own = {key.replace("_", "."): value for key, value in others.items()}
+    return {
+        "session.timeout.ms": session,
+        "heartbeat.interval.ms": heartbeat,
+        "partition.assignment.strategy": assignors,
+        **own,
+    }
+
+
+def _underscored(*keys: str) -> dict[str, SettingName]:
+    """The Python libraries' names: Kafka's with underscores."""
+    return {key.replace(".", "_"): SettingName(key) for key in keys}
+
+
+_COMMON_KEYS = (
+    "bootstrap.servers",
+    "client.id",
+    "group.id",
+    "group.instance.id",
+    "session.timeout.ms",
+    "heartbeat.interval.ms",
+    "max.poll.interval.ms",
+    "max.poll.records",
+    "enable.auto.commit",
+    "auto.commit.interval.ms",
+    "auto.offset.reset",
+    "request.timeout.ms",
+    "retry.backoff.ms",
+    "metadata.max.age.ms",
+    "partition.assignment.strategy",
+    "rebalance.timeout.ms",
+    "client.rack",
+)
+_JAVA_ID = "consumer-{group}-1"
+
+JAVA_4 = ClientProfile(
+    name="java-4.x",
+    title="Apache Kafka Java consumer 4.x, classic protocol",
+    client_id=_JAVA_ID,
+    defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13),
+)
+JAVA_3 = evolve(
+    JAVA_4,
+    name="java-3.9",
+    title="Apache Kafka Java consumer 3.x (3.9), classic protocol",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12),
+)
+JAVA_2 = evolve(
+    JAVA_4,
+    name="java-2.8",
+    title="Apache Kafka Java consumer 2.x (2.8)",
+    defaults=_defaults(10_000, 3_000, "range"),
+    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11),
+    subscription_version=1,
+    exponential_backoff=False,
+)
+JAVA_0_11 = evolve(
+    JAVA_2,
+    name="java-0.11",
+    title="Apache Kafka Java consumer 0.10.1 to 1.x (0.11)",
+    client_id="consumer-1",
+    defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
+    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4),
+    subscription_version=0,
+    heartbeats_while_syncing=False,
+)
+JAVA_0_9 = evolve(
+    JAVA_0_11,
+    name="java-0.9",
+    title="Apache Kafka Java consumer 0.9 to 0.10.0: heartbeats only from poll()",
+    defaults=_defaults(30_000, 3_000, "range", request_timeout_ms=40_000, max_poll_records=2_147_483_647),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0),
+    heartbeats=HeartbeatPlacement.IN_POLL,
+    rebalance_timeout=RebalanceTimeout.UNSENT,
+    enforces_poll_limit=False,
+)
+# librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
+# (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
+LIBRDKAFKA_2 = ClientProfile(
+    name="librdkafka-2.x",
+    title="librdkafka 1.7 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
+    client_id="rdkafka",
+    defaults=_defaults(45_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=7, find=2, metadata=12),
+    subscription_version=3,
+    heartbeats_while_syncing=False,
+    poll_check_ms=500,
+    exponential_backoff=False,
+    commits_unchanged=False,
+    setting_names={"auto.offset.store": SettingName("enable.auto.offset.store")},
+)
+LIBRDKAFKA_1 = evolve(
+    LIBRDKAFKA_2,
+    name="librdkafka-1.x",
+    title="librdkafka 1.0 to 1.6",
+    defaults=_defaults(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2),
+    subscription_version=1,
+)
+# JoinGroup v0 until #465; heartbeats every 5 s; a second between attempts (kaffe #92, brod #379).
+BROD = ClientProfile(
+    name="brod",
+    title="brod (Erlang), before it sent a rebalance timeout (#465)",
+    client_id="brod",
+    defaults=_defaults(30_000, 5_000, "roundrobin", request_timeout_ms=30_000, max_poll_records=1_000),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    subscription_version=0,
+    heartbeats_while_syncing=False,
+    rebalance_timeout=RebalanceTimeout.UNSENT,
+    enforces_poll_limit=False,
+    exponential_backoff=False,
+    rejoin_delay_ms=1_000,
+    commits_unchanged=False,
+    reactions={
+        Api.SYNC_GROUP: {
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+            ErrorCode.FENCED_INSTANCE_ID: Reaction.RESET_MEMBER,
+        },
+        Api.OFFSET_COMMIT: {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Reaction.THROW},
+    },
+    setting_names={
+        "session_timeout_seconds": SettingName("session.timeout.ms", 1_000),
+        "heartbeat_rate_seconds": SettingName("heartbeat.interval.ms", 1_000),
+        "rebalance_timeout_seconds": SettingName("rebalance.timeout.ms", 1_000),
+        "offset_commit_interval_seconds": SettingName("auto.commit.interval.ms", 1_000),
+    },
+)
+KAFKA_PYTHON_1_3 = ClientProfile(
+    name="kafka-python-1.3",
+    title="kafka-python 1.0 to 1.3: heartbeats only from poll()",
+    client_id="kafka-python-1.3.5",
+    defaults=_defaults(30_000, 3_000, "range,roundrobin", request_timeout_ms=40_000),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    subscription_version=0,
+    heartbeats=HeartbeatPlacement.IN_POLL,
+    heartbeats_while_syncing=False,
+    rebalance_timeout=RebalanceTimeout.UNSENT,
+    enforces_poll_limit=False,
+    shared_connection=True,
+    exponential_backoff=False,
+    setting_names=_underscored(*_COMMON_KEYS),
+)
+KAFKA_PYTHON_2 = evolve(
+    KAFKA_PYTHON_1_3,
+    name="kafka-python-2.x",
+    title="kafka-python 1.4 to 2.2",
+    client_id="kafka-python-2.0.2",
+    defaults=_defaults(10_000, 3_000, "range,roundrobin", request_timeout_ms=305_000),
+    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=0, metadata=1),
+    heartbeats=HeartbeatPlacement.BACKGROUND,
+    rebalance_timeout=RebalanceTimeout.MAX_POLL,
+    enforces_poll_limit=True,
+)
+AIOKAFKA = evolve(
+    KAFKA_PYTHON_2,
+    name="aiokafka",
+    title="aiokafka 0.7 to 0.14: rebalance timeout = session timeout unless set",
+    client_id="aiokafka-0.12.0",
+    defaults=_defaults(10_000, 3_000, "roundrobin", request_timeout_ms=40_000),
+    versions=_versions(join=5, sync=3, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=5),
+    rebalance_timeout=RebalanceTimeout.SESSION,
+    enforces_poll_limit=False,
+    shared_connection=False,
+    commits_unchanged=False,
+)
+KAFKAJS = ClientProfile(
+    name="kafkajs",
+    title="kafkajs 2.x: heartbeats between batches only, commits after each batch",
+    client_id="kafkajs",
+    defaults=_defaults(30_000, 3_000, "roundrobin", rebalance_timeout_ms=60_000, request_timeout_ms=30_000),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=5, find=1, metadata=6),
+    subscription_version=0,
+    heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
+    heartbeats_while_syncing=False,
+    rebalance_timeout=RebalanceTimeout.OWN,
+    enforces_poll_limit=False,
+    exponential_backoff=True,
+    commits_unchanged=False,
+    commits_after_batch=True,
+    setting_names={
+        "clientId": SettingName("client.id"),
+        "groupId": SettingName("group.id"),
+        "sessionTimeout": SettingName("session.timeout.ms"),
+        "heartbeatInterval": SettingName("heartbeat.interval.ms"),
+        "rebalanceTimeout": SettingName("rebalance.timeout.ms"),
+        "metadataMaxAge": SettingName("metadata.max.age.ms"),
+        "autoCommitInterval": SettingName("auto.commit.interval.ms"),
+        "requestTimeout": SettingName("request.timeout.ms"),
+        "rackId": SettingName("client.rack"),
+    },
+)
+SARAMA = ClientProfile(
+    name="sarama",
+    title="sarama 1.24 to 1.60 (Go)",
+    client_id="sarama",
+    defaults=_defaults(
+        10_000,
+        3_000,
+        "range",
+        rebalance_timeout_ms=60_000,
+        auto_commit_interval_ms=1_000,
+        request_timeout_ms=30_000,
+        retry_backoff_ms=2_000,
+        max_poll_records=1,
+    ),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=7, fetch=7, find=2, metadata=10),
+    subscription_version=1,
+    heartbeats_while_syncing=False,
+    rebalance_timeout=RebalanceTimeout.OWN,
+    enforces_poll_limit=False,
+    exponential_backoff=False,
+    commits_unchanged=False,
+    setting_names={
+        "Consumer.Group.Session.Timeout": SettingName("session.timeout.ms"),
+        "Consumer.Group.Heartbeat.Interval": SettingName("heartbeat.interval.ms"),
+        "Consumer.Group.Rebalance.Timeout": SettingName("rebalance.timeout.ms"),
+        "Consumer.Group.InstanceId": SettingName("group.instance.id"),
+        "Consumer.Offsets.AutoCommit.Enable": SettingName("enable.auto.commit"),
+        "Consumer.Offsets.AutoCommit.Interval": SettingName("auto.commit.interval.ms"),
+        "Net.ReadTimeout": SettingName("request.timeout.ms"),
+        "ClientID": SettingName("client.id"),
+        "RackID": SettingName("client.rack"),
+    },
+)
+FRANZ_GO = ClientProfile(
+    name="franz-go",
+    title="franz-go 1.x (Go)",
+    client_id="kgo",
+    defaults=_defaults(45_000, 3_000, "cooperative-sticky", rebalance_timeout_ms=60_000, request_timeout_ms=10_000),
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12),
+    rebalance_timeout=RebalanceTimeout.OWN,
+    enforces_poll_limit=False,
+    commits_unchanged=False,
+    setting_names={
+        "SessionTimeout": SettingName("session.timeout.ms"),
+        "HeartbeatInterval": SettingName("heartbeat.interval.ms"),
+        "RebalanceTimeout": SettingName("rebalance.timeout.ms"),
+        "InstanceID": SettingName("group.instance.id"),
+        "AutoCommitInterval": SettingName("auto.commit.interval.ms"),
+        "ClientID": SettingName("client.id"),
+        "Rack": SettingName("client.rack"),
+    },
+)
+# A socket timeout shorter than the broker's hold: the client gives up its JoinGroup and starts again (ruby-kafka #941);
+# heartbeats between batches, so work after the join starves them (ruby-kafka #767).
+RUBY_KAFKA = ClientProfile(
+    name="ruby-kafka",
+    title="ruby-kafka 0.7 to 1.5",
+    client_id="ruby-kafka",
+    defaults=_defaults(30_000, 10_000, "roundrobin", rebalance_timeout_ms=60_000, request_timeout_ms=10_000),
+    versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    subscription_version=0,
+    heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
+    heartbeats_while_syncing=False,
+    rebalance_timeout=RebalanceTimeout.OWN,
+    enforces_poll_limit=False,
+    join_waits_for_rebalance=False,
+    exponential_backoff=False,
+    commits_unchanged=False,
+    setting_names={
+        "session_timeout": SettingName("session.timeout.ms", 1_000),
+        "heartbeat_interval": SettingName("heartbeat.interval.ms", 1_000),
+        "rebalance_timeout": SettingName("rebalance.timeout.ms", 1_000),
+        "socket_timeout": SettingName("request.timeout.ms", 1_000),
+        "offset_commit_interval": SettingName("auto.commit.interval.ms", 1_000),
+    },
+)
+
+_ALL = (
+    JAVA_0_9,
+    JAVA_0_11,
+    JAVA_2,
+    JAVA_3,
+    JAVA_4,
+    LIBRDKAFKA_1,
+    LIBRDKAFKA_2,
+    BROD,
+    KAFKA_PYTHON_1_3,
+    KAFKA_PYTHON_2,
+    KAFKAJS,
+    SARAMA,
+    FRANZ_GO,
+    AIOKAFKA,
+    RUBY_KAFKA,
+)
+_ALIASES = {
+    "java": "java-3.9",
+    "java-3.x": "java-3.9",
+    "java-2.x": "java-2.8",
+    "java-0.10": "java-0.11",
+    "librdkafka": "librdkafka-2.x",
+    "kafka-python": "kafka-python-2.x",
+}
+
+_BY_NAME = {profile.name: profile for profile in _ALL}
+
+#: Every profile by name and by alias (`java` is `java-3.9`, the default of a scenario).
+PROFILES: Mapping[str, ClientProfile] = _BY_NAME | {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}

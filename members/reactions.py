@@ -1,0 +1,112 @@
+"""What a client does about an error code: tables, one per API.
+
+The default tables are the Java consumer's (`AbstractCoordinator`, `ConsumerCoordinator`; classic-protocol reference,
+sections 4.5, 4.6 and 4.10). A profile overrides single rows (`ClientProfile.reactions`). An error without a row gets
+the table's `OTHERWISE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+
+class Reaction(StrEnum):
+    """One way to treat an error; what it means for each API is in the module that handles that API."""
+
+    RETRY = "retry after backoff"
+    REDISCOVER = "coordinator unknown, retry after backoff"
+    STORE_ID = "keep the given member id, retry at once"
+    REJOIN = "rejoin with the generation kept"
+    RESET_GENERATION = "forget the generation, keep the member id, rejoin"
+    RESET_MEMBER = "forget generation and member id, rejoin"
+    FATAL = "thrown from poll, at every call"
+    THROW = "thrown from poll; a later poll tries again"
+    BACKOFF = "only wait longer before the next one"
+
+
+Table = Mapping[ErrorCode, Reaction]
+_E = ErrorCode
+
+JOIN: Table = {
+    _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+    _E.UNKNOWN_MEMBER_ID: Reaction.RESET_MEMBER,
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.REDISCOVER,
+    _E.NOT_COORDINATOR: Reaction.REDISCOVER,
+    _E.FENCED_INSTANCE_ID: Reaction.FATAL,
+    _E.INCONSISTENT_GROUP_PROTOCOL: Reaction.THROW,
+    _E.INVALID_SESSION_TIMEOUT: Reaction.THROW,
+    _E.INVALID_GROUP_ID: Reaction.THROW,
+    _E.GROUP_AUTHORIZATION_FAILED: Reaction.THROW,
+    _E.GROUP_MAX_SIZE_REACHED: Reaction.THROW,
+    _E.UNSUPPORTED_VERSION: Reaction.THROW,
+    _E.MEMBER_ID_REQUIRED: Reaction.STORE_ID,
+    _E.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
+}
+SYNC: Table = {
+    _E.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
+    _E.UNKNOWN_MEMBER_ID: Reaction.RESET_MEMBER,
+    _E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION,
+    _E.FENCED_INSTANCE_ID: Reaction.FATAL,
+    _E.GROUP_AUTHORIZATION_FAILED: Reaction.THROW,
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.REDISCOVER,
+    _E.NOT_COORDINATOR: Reaction.REDISCOVER,
+}
+HEARTBEAT: Table = {
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.REDISCOVER,
+    _E.NOT_COORDINATOR: Reaction.REDISCOVER,
+    _E.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
+    _E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION,
+    _E.UNKNOWN_MEMBER_ID: Reaction.RESET_MEMBER,
+    _E.FENCED_INSTANCE_ID: Reaction.FATAL,
+}
+COMMIT: Table = {
+    _E.GROUP_AUTHORIZATION_FAILED: Reaction.THROW,
+    _E.TOPIC_AUTHORIZATION_FAILED: Reaction.THROW,
+    _E.OFFSET_METADATA_TOO_LARGE: Reaction.THROW,
+    _E.INVALID_COMMIT_OFFSET_SIZE: Reaction.THROW,
+    _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+    _E.UNKNOWN_TOPIC_OR_PARTITION: Reaction.RETRY,
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.REDISCOVER,
+    _E.NOT_COORDINATOR: Reaction.REDISCOVER,
+    _E.REQUEST_TIMED_OUT: Reaction.REDISCOVER,
+    _E.FENCED_INSTANCE_ID: Reaction.FATAL,
+    _E.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
+    _E.UNKNOWN_MEMBER_ID: Reaction.RESET_MEMBER,
+    _E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION,
+}
+OFFSET_FETCH: Table = {
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.REDISCOVER,
+    _E.NOT_COORDINATOR: Reaction.REDISCOVER,
+    _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+    _E.UNSTABLE_OFFSET_COMMIT: Reaction.RETRY,
+    _E.UNKNOWN_TOPIC_OR_PARTITION: Reaction.THROW,
+    _E.TOPIC_AUTHORIZATION_FAILED: Reaction.THROW,
+    _E.GROUP_AUTHORIZATION_FAILED: Reaction.THROW,
+}
+FIND_COORDINATOR: Table = {
+    _E.COORDINATOR_NOT_AVAILABLE: Reaction.RETRY,
+    _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+    _E.REQUEST_TIMED_OUT: Reaction.RETRY,
+    _E.NETWORK_EXCEPTION: Reaction.RETRY,
+}
+
+JAVA: Mapping[Api, Table] = {
+    Api.JOIN_GROUP: JOIN,
+    Api.SYNC_GROUP: SYNC,
+    Api.HEARTBEAT: HEARTBEAT,
+    Api.OFFSET_COMMIT: COMMIT,
+    Api.OFFSET_FETCH: OFFSET_FETCH,
+    Api.FIND_COORDINATOR: FIND_COORDINATOR,
+}
+OTHERWISE: Mapping[Api, Reaction] = {
+    Api.JOIN_GROUP: Reaction.THROW,
+    Api.SYNC_GROUP: Reaction.THROW,
+    Api.HEARTBEAT: Reaction.BACKOFF,
+    Api.OFFSET_COMMIT: Reaction.THROW,
+    Api.OFFSET_FETCH: Reaction.THROW,
+    Api.FIND_COORDINATOR: Reaction.THROW,
+}

@@ -1,0 +1,301 @@
+"""From a consumer's properties to typed settings: Kafka's own names and rules, or the library's own names.
+
+`settings_from` reads a mapping as it stands in a properties file or a scenario. What it does not know it warns of with
+the nearest name; what cannot be it refuses, naming key, value and remedy. Values of `sasl.*` and `ssl.*` are never
+looked at and never kept. Sources: `ConsumerConfig`, `GroupRebalanceConfig`; classic-protocol reference, section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.eventloop.units import MS_US, parse_duration
+from groupsim.members.keys import (
+    CONSUMER_KEYS,
+    JAVA_ASSIGNORS,
+    SECRET_NOTE,
+    SECRET_PREFIXES,
+    ConsumerKey,
+    KeyType,
+)
+from groupsim.members.profiles import ClientProfile, RebalanceTimeout
+
+_LARGEST = 2**31 - 1
+
+
+class SettingError(ValueError):
+    """A setting that cannot be: `key` and `value` as given, and what to do about it."""
+
+    def __init__(self, key: str, value: object, problem: str, remedy: str) -> None:
+        super().__init__(f"{key} = {value!r}: {problem}; {remedy}")
+        self.key = key
+        self.value = value
+        self.problem = problem
+        self.remedy = remedy
+
+
+@frozen
+class Note:
+    """Something worth telling about a setting: `level` is "note" or "warning"."""
+
+    level: str
+    key: str
+    message: str
+
+
+@frozen
+class ConsumerSettings:
+    """A consumer's settings, resolved: properties over the profile's defaults over Kafka's. Times in milliseconds."""
+
+    group_id: str
+    client_id: str
+    group_instance_id: str | None
+    client_rack: str
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    max_poll_records: int
+    assignors: tuple[str, ...]
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    auto_offset_reset: str
+    request_timeout_ms: int
+    default_api_timeout_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    metadata_max_age_ms: int
+    exclude_internal_topics: bool
+    #: What JoinGroup carries; -1 when this library's version of it has no such field.
+    rebalance_timeout_ms: int
+    #: `internal.leave.group.on.close`; None: as the profile says.
+    leave_on_close: bool | None
+    #: The properties that differ from the defaults, secrets left out.
+    changed: Mapping[str, object] = {}
+
+    @property
+    def own_rebalance_timeout_ms(self) -> int:
+        """How long the client itself reckons with a rebalance: what it sends, else its session timeout."""
+        return self.rebalance_timeout_ms if self.rebalance_timeout_ms > 0 else self.session_timeout_ms
+
+
+def settings_from(
+    profile: ClientProfile, properties: Mapping[str, object]
+) -> tuple[ConsumerSettings, tuple[Note, ...]]:
+    """Resolve `properties` for a library. Raises SettingError for impossible values."""
+    notes: list[Note] = []
+    given = dict(_known(profile, properties, notes))
+    values = {key.name: key.default for key in CONSUMER_KEYS.values()} | dict(profile.defaults)
+    changed = {key: value for key, value in given.items() if values[key] != value}
+    values |= given
+    settings = _resolve(profile, values, changed)
+    _check(settings, profile)
+    notes += _advice(settings, profile, given)
+    return settings, tuple(notes)
+
+
+def _known(profile: ClientProfile, properties: Mapping[str, object], notes: list[Note]) -> Iterable[tuple[str, object]]:
+    """The properties with an effect, under Kafka's names and parsed; a note for each of the others."""
+    for name, value in properties.items():
+        if name.startswith(SECRET_PREFIXES):
+            notes.append(Note("note", name, SECRET_NOTE))
+            continue
+        alias = profile.setting_names.get(name)
+        key = CONSUMER_KEYS.get(alias.key if alias else name)
+        if key is None:
+            notes.append(_unknown(name, profile))
+        elif not key.effect:
+            notes.append(Note("note", name, key.note))
+        else:
+            yield key.name, _parse(key, name, value, alias.factor if alias else 1)
+
+
+def _unknown(name: str, profile: ClientProfile) -> Note:
+    near = get_close_matches(name, [*CONSUMER_KEYS, *profile.setting_names], n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return Note("warning", name, f"{name} is no consumer setting known to Kafka or {profile.name}{hint}")
+
+
+# --- values ----------------------------------------------------------------------------------------------------
+
+
+def _parse(key: ConsumerKey, name: str, value: object, factor: int) -> object:
+    parsed = _PARSERS[key.type](name, value, factor)
+    if isinstance(parsed, int) and not isinstance(parsed, bool):
+        _check_range(key, name, value, parsed)
+    if key.choices and parsed not in key.choices:
+        raise SettingError(name, value, "no such choice", f"use one of {', '.join(key.choices)}")
+    return parsed
+
+
+def _check_range(key: ConsumerKey, name: str, value: object, parsed: int) -> None:
+    if key.minimum is not None and parsed < key.minimum:
+        raise SettingError(name, value, f"below the least value {key.minimum}", f"use at least {key.minimum}")
+    if parsed > _LARGEST:
+        raise SettingError(name, value, "too large for Kafka's 32-bit field", f"use at most {_LARGEST}")
+
+
+def _milliseconds(name: str, value: object, factor: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise SettingError(name, value, "not a time", "give an integer of milliseconds, or text such as 45s")
+    number = _whole(value)
+    if number is not None:
+        return number * factor
+    try:
+        us = parse_duration(str(value))
+    except ValueError as error:
+        raise SettingError(name, value, "not a time", f"give an integer of milliseconds; {error}") from None
+    if us % MS_US:
+        raise SettingError(name, value, "finer than a millisecond", "Kafka's settings are whole milliseconds")
+    return us // MS_US
+
+
+def _whole(value: int | str) -> int | None:
+    """The integer a value is or spells, else None."""
+    if isinstance(value, int):
+        return value
+    text = value.strip()
+    return int(text) if text.lstrip("-").isdecimal() and text.isascii() else None
+
+
+def _integer(name: str, value: object, factor: int) -> int:
+    number = None if isinstance(value, bool) or not isinstance(value, int | str) else _whole(value)
+    if number is None:
+        raise SettingError(name, value, "not an integer", "give a whole number")
+    return number * factor
+
+
+def _boolean(name: str, value: object, factor: int) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise SettingError(name, value, "neither true nor false", "write true or false")
+
+
+def _string(name: str, value: object, factor: int) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise SettingError(name, value, "not a text", "put it in quotes")
+
+
+def _list(name: str, value: object, factor: int) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    raise SettingError(name, value, "not a list of names", "write a list, or names separated by commas")
+
+
+_PARSERS = {
+    KeyType.MS: _milliseconds,
+    KeyType.INT: _integer,
+    KeyType.NUMBER: _integer,
+    KeyType.BOOL: _boolean,
+    KeyType.STRING: _string,
+    KeyType.LIST: _list,
+}
+
+
+# --- the whole -------------------------------------------------------------------------------------------------
+
+
+def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping[str, object]) -> ConsumerSettings:
+    group_id = values["group.id"]
+    if not group_id:
+        raise SettingError("group.id", group_id, "a consumer that subscribes needs a group", "set group.id")
+    instance = values["group.instance.id"]
+    if instance == "":
+        raise SettingError("group.instance.id", "", "empty", "leave it out, or give each member a name of its own")
+    return ConsumerSettings(
+        group_id=group_id,
+        client_id=values["client.id"] or _client_id(profile, group_id, instance),
+        group_instance_id=instance,
+        client_rack=values["client.rack"],
+        session_timeout_ms=values["session.timeout.ms"],
+        heartbeat_interval_ms=values["heartbeat.interval.ms"],
+        max_poll_interval_ms=values["max.poll.interval.ms"],
+        max_poll_records=values["max.poll.records"],
+        assignors=_assignors(values["partition.assignment.strategy"]),
+        enable_auto_commit=values["enable.auto.commit"],
+        auto_commit_interval_ms=values["auto.commit.interval.ms"],
+        auto_offset_reset=values["auto.offset.reset"],
+        request_timeout_ms=values["request.timeout.ms"],
+        default_api_timeout_ms=values["default.api.timeout.ms"],
+        retry_backoff_ms=values["retry.backoff.ms"],
+        retry_backoff_max_ms=values["retry.backoff.max.ms"],
+        metadata_max_age_ms=values["metadata.max.age.ms"],
+        exclude_internal_topics=values["exclude.internal.topics"],
+        rebalance_timeout_ms=_rebalance_timeout(profile, values),
+        leave_on_close=values["internal.leave.group.on.close"],
+        changed=changed,
+    )
+
+
+def _client_id(profile: ClientProfile, group_id: str, instance: str | None) -> str:
+    """The library's own default; Java puts the instance id of a static member in the place of the counter."""
+    made = profile.client_id.format(group=group_id)
+    return f"consumer-{group_id}-{instance}" if instance and "{group}" in profile.client_id else made
+
+
+def _assignors(strategy: str) -> tuple[str, ...]:
+    names = tuple(JAVA_ASSIGNORS.get(name.strip(), name.strip()) for name in strategy.split(",") if name.strip())
+    key = "partition.assignment.strategy"
+    if not names:
+        raise SettingError(key, strategy, "no assignor", "name at least one, such as range or cooperative-sticky")
+    if len(set(names)) != len(names):
+        raise SettingError(key, strategy, "an assignor stands there twice", "name each assignor once")
+    return names
+
+
+def _rebalance_timeout(profile: ClientProfile, values: Mapping[str, Any]) -> int:
+    own = values["rebalance.timeout.ms"]
+    if profile.rebalance_timeout is RebalanceTimeout.UNSENT:
+        return -1
+    if own is not None and profile.rebalance_timeout is not RebalanceTimeout.MAX_POLL:
+        return int(own)
+    if profile.rebalance_timeout is RebalanceTimeout.MAX_POLL:
+        return int(values["max.poll.interval.ms"])
+    return int(values["session.timeout.ms"])
+
+
+def _check(settings: ConsumerSettings, profile: ClientProfile) -> None:
+    heartbeat, session = settings.heartbeat_interval_ms, settings.session_timeout_ms
+    if heartbeat >= session:
+        raise SettingError(
+            "heartbeat.interval.ms",
+            heartbeat,
+            f"not below session.timeout.ms = {session}",
+            "use at most a third of the session timeout",
+        )
+    if settings.default_api_timeout_ms < settings.request_timeout_ms and "default.api.timeout.ms" in settings.changed:
+        raise SettingError(
+            "default.api.timeout.ms",
+            settings.default_api_timeout_ms,
+            f"below request.timeout.ms = {settings.request_timeout_ms}",
+            "raise it to at least request.timeout.ms",
+        )
+
+
+def _advice(settings: ConsumerSettings, profile: ClientProfile, given: Mapping[str, object]) -> Iterable[Note]:
+    """Settings that do nothing with this library, or that ask for trouble."""
+    if settings.heartbeat_interval_ms * 3 > settings.session_timeout_ms:
+        yield Note(
+            "warning",
+            "heartbeat.interval.ms",
+            f"{settings.heartbeat_interval_ms} is more than a third of session.timeout.ms "
+            f"= {settings.session_timeout_ms}: one or two lost heartbeats end the session",
+        )
+    if "rebalance.timeout.ms" in given and profile.rebalance_timeout in (
+        RebalanceTimeout.MAX_POLL,
+        RebalanceTimeout.UNSENT,
+    ):
+        message = f"no effect with {profile.name}: it sends {profile.rebalance_timeout.value}"
+        yield Note("warning", "rebalance.timeout.ms", message)
+    if "max.poll.interval.ms" in given and not profile.enforces_poll_limit:
+        yield Note("warning", "max.poll.interval.ms", f"no effect with {profile.name}: it has no poll limit")

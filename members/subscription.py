@@ -1,0 +1,79 @@
+"""What the application subscribed to: a list of topics, or a pattern that each member resolves for itself.
+
+Source: `SubscriptionState`, `ConsumerCoordinator.updatePatternSubscription`; classic-protocol reference, section 4.9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from groupsim.members.settings import SettingError
+from groupsim.protocol.javahash import java_sorted
+from groupsim.protocol.messages import TopicInfo
+
+
+@frozen
+class Topics:
+    """A subscription by list."""
+
+    names: tuple[str, ...]
+
+
+@frozen
+class Pattern:
+    """A subscription by regular expression, which has to match the whole topic name, as in Java."""
+
+    text: str
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            re.compile(self.text)
+        except re.error as error:
+            remedy = "write a regular expression such as orders\\..*"
+            raise SettingError("pattern", self.text, f"not a regular expression: {error}", remedy) from None
+
+
+class SubscriptionState:
+    """The present subscription and the topics it comes to."""
+
+    __slots__ = ("_matches", "_wanted")
+
+    def __init__(self) -> None:
+        self._wanted: Topics | Pattern | None = None
+        self._matches: tuple[str, ...] = ()
+
+    def change(self, wanted: Topics | Pattern | None) -> None:
+        """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
+        self._wanted = wanted
+        self._matches = tuple(java_sorted(set(wanted.names))) if isinstance(wanted, Topics) else ()
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a subscription at all."""
+        return self._wanted is not None
+
+    @property
+    def by_pattern(self) -> bool:
+        """Whether it is a pattern."""
+        return isinstance(self._wanted, Pattern)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics it comes to, sorted as Java sorts."""
+        return self._matches
+
+    def resolve(self, topics: Iterable[TopicInfo], *, exclude_internal: bool) -> bool:
+        """Match the pattern against all topics; True when that changed what it comes to."""
+        if not isinstance(self._wanted, Pattern):
+            return False
+        matches = re.compile(self._wanted.text).fullmatch
+        found = [
+            topic.name
+            for topic in topics
+            if not topic.error and not (topic.internal and exclude_internal) and matches(topic.name)
+        ]
+        before, self._matches = self._matches, tuple(java_sorted(found))
+        return before != self._matches
