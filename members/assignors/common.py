@@ -53,9 +53,14 @@ def partitions_of(topic: str, count: int) -> tuple[TopicPartition, ...]:
     key = (topic, count)
     found = _kept.get(key)
     if found is None:
-        found = tuple(map(_new, repeat(TopicPartition), zip(repeat(topic), range(count))))
+        found = tuple(partitions_numbered(topic, range(count)))
         _keep(key, found)
     return found
+
+
+def partitions_numbered(topic: str, numbers: Iterable[int]) -> list[TopicPartition]:
+    """Some partitions of a topic."""
+    return list(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
 
 
 def _keep(key: tuple[str, int], partitions: tuple[TopicPartition, ...]) -> None:

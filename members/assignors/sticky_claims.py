@@ -18,6 +18,7 @@ section 4.1.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Sequence
 
 from attrs import frozen
@@ -59,10 +60,11 @@ def equal_subscriptions(claims: Sequence[Claim]) -> bool:
 
 def settle(claims: Sequence[Claim], known: Container[str]) -> Owned:
     """Decide who owns what among the topics in `known`; `claims` in hash map order."""
-    everything: set[TopicPartition] = set()
+    claimed: defaultdict[str, set[int]] = defaultdict(set)
     for claim in claims:
-        everything.update(claim.partitions)
-    if len(everything) == sum(len(claim.partitions) for claim in claims):
+        for topic, number in claim.partitions:
+            claimed[topic].add(number)
+    if sum(map(len, claimed.values())) == sum(len(claim.partitions) for claim in claims):
         by_member = {claim.member.member_id: [tp for tp in claim.partitions if tp[0] in known] for claim in claims}
         return Owned(by_member, frozenset())
     return _settle_conflicts(claims, known)

@@ -20,7 +20,7 @@ from itertools import groupby
 from groupsim.members.assignors.racks import GroupRacks
 from groupsim.members.assignors.sticky_balance import Balance, LiteralBalance, imbalance
 from groupsim.members.assignors.sticky_claims import Claim, Owned
-from groupsim.members.assignors.sticky_left import unassigned
+from groupsim.members.assignors.sticky_left import left_over, numbers_by_topic
 from groupsim.members.assignors.sticky_state import State
 from groupsim.protocol.assignment import TopicMetadata
 from groupsim.protocol.messages import TopicPartition
@@ -48,7 +48,7 @@ class GeneralAssignment:
         """Partitions by member id. Raises JavaFailure where Kafka throws NullPointerException."""
         state = self._state
         self._keep()
-        left = unassigned(range(state.total), state.held, state.sort_key)
+        left = self._unassigned()
         initializing = state.load.most == 0
         self._give_out(left)
         self._set_aside()
@@ -70,6 +70,14 @@ class GeneralAssignment:
             for place in state.held[member]:
                 state.owner[place] = member
         state.load.restore([len(held) for held in state.held])
+
+    def _unassigned(self) -> list[int]:
+        """What nobody kept, in the order of the partitions' numbers."""
+        state = self._state
+        counts = {topic: state.size(number) for number, topic in enumerate(state.topics)}
+        kept = numbers_by_topic((state.partitions[place] for held in state.held for place in held), counts)
+        starts = zip(state.start, left_over(counts, kept))
+        return [start + number for start, (_, numbers) in starts for number in numbers]
 
     # --- step 2: give out --------------------------------------------------------------------------------------
 

@@ -9,19 +9,30 @@ Sources: `getUnassignedPartitions` of both builders in `AbstractStickyAssignor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Set
 
-P = TypeVar("P")
+from groupsim.protocol.messages import TopicPartition
 
 
-def unassigned(every: Sequence[P], kept: Iterable[Collection[P]], sort_key: Callable[[P], tuple[int, int]]) -> list[P]:
-    """Of `every` partition (sorted by `sort_key`) those that nobody kept, in the same order."""
-    found: set[P] = set()
-    for partitions in kept:
-        found.update(partitions)
-    left = [partition for partition in every if partition not in found]
-    if len(left) + len(found) == len(every):
-        return left
-    phantom = min(sort_key(partition) for partition in found.difference(every))
-    return [partition for partition in every if partition not in found or sort_key(partition) > phantom]
+def numbers_by_topic(partitions: Iterable[TopicPartition], topics: Iterable[str]) -> dict[str, set[int]]:
+    """The numbers of partitions, by topic; every one of `topics` has an entry."""
+    numbers: dict[str, set[int]] = {topic: set() for topic in topics}
+    for topic, number in partitions:
+        numbers[topic].add(number)
+    return numbers
+
+
+def left_over(counts: Mapping[str, int], kept: Mapping[str, Set[int]]) -> Iterator[tuple[str, range | list[int]]]:
+    """For each topic, in the order of `counts`, the numbers of its partitions that nobody kept, ascending."""
+    stuck = False
+    for topic, count in counts.items():
+        held = kept[topic]
+        if stuck or not held:
+            yield topic, range(count)
+            continue
+        left = set(range(count)).difference(held)
+        if len(left) + len(held) != count:
+            stuck = True
+            phantom = min(number for number in held if not 0 <= number < count)
+            left.update(range(max(0, phantom + 1), count))
+        yield topic, sorted(left)

@@ -80,9 +80,9 @@ class State:
             self.owner.append(NOBODY)
         return self._phantoms[partition]
 
-    def sort_key(self, place: int) -> tuple[int, int]:
-        """By topic, then number: the order of all partitions, phantoms in between."""
-        return self.topic_of[place], self.partitions[place][1]
+    def size(self, topic: int) -> int:
+        """How many partitions a topic has."""
+        return self.start[topic + 1] - self.start[topic]
 
     @property
     def has_phantoms(self) -> bool:
@@ -98,7 +98,7 @@ class State:
         wanted = self.wanted[member]
         if len(wanted) == len(self.topics):
             return self.total  # as Kafka counts, also when a topic is named twice and another one not at all
-        return sum(self.start[topic + 1] - self.start[topic] for topic in wanted)
+        return sum(self.size(topic) for topic in wanted)
 
     def count(self, member: int) -> int:
         """How many partitions a participating member holds; Kafka fails on one that was set aside."""

@@ -12,15 +12,19 @@ section 4.2. Kafka walks the table partition by partition; here a run of full ro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 
-from groupsim.members.assignors.common import partitions_of
+from groupsim.members.assignors.common import partitions_numbered, partitions_of
 from groupsim.members.assignors.errors import JavaFailure
 from groupsim.members.assignors.racks import GroupRacks
 from groupsim.members.assignors.sticky_claims import Owned
-from groupsim.members.assignors.sticky_left import unassigned
+from groupsim.members.assignors.sticky_left import left_over, numbers_by_topic
 from groupsim.protocol.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import TopicPartition
+
+_NUMBER = itemgetter(1)
 
 
 class UniformAssignment:
@@ -33,6 +37,7 @@ class UniformAssignment:
         total = sum(topic.partitions for topic in known.values())
         self._lo, self._want = divmod(total, len(owned.by_member))
         self._hi = self._lo + (self._want > 0)
+        self._place = {topic: place for place, topic in enumerate(java_sorted(known))}
         self._over = 0
         self._under: list[str] = []
         self._exact: list[str] = []
@@ -71,16 +76,10 @@ class UniformAssignment:
     def _by_number(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         # Two stable sorts by a single field are faster than one sort by a pair, and a lone topic needs only one.
         found = list(partitions)
-        if len(self._known) > 1:
-            place = self._topic_place()
-            found.sort(key=lambda partition: place[partition[0]])
-        found.sort(key=_number)
+        if len(self._place) > 1:
+            found.sort(key=lambda partition: self._place[partition[0]])
+        found.sort(key=_NUMBER)
         return found
-
-    def _topic_place(self) -> dict[str, int]:
-        if not hasattr(self, "_places"):
-            self._places = {topic: place for place, topic in enumerate(java_sorted(self._known))}
-        return self._places
 
     def _keep(self, member: str, owned: list[TopicPartition]) -> None:
         """Keep what fits the quota and put the member on its list."""
@@ -100,11 +99,16 @@ class UniformAssignment:
         self._given_up.update(dict.fromkeys(owned[keep:], member))
 
     def _unassigned(self) -> list[TopicPartition]:
-        every: list[TopicPartition] = []
-        for topic in self._topic_place():
-            every.extend(partitions_of(topic, self._known[topic].partitions))
-        place = self._topic_place()
-        return unassigned(every, self.assignment.values(), lambda tp: (place[tp.topic], tp.partition))
+        """What nobody kept, by topic, then number."""
+        counts = {topic: self._known[topic].partitions for topic in self._place}
+        kept = numbers_by_topic(chain.from_iterable(self.assignment.values()), counts)
+        left: list[TopicPartition] = []
+        for topic, numbers in left_over(counts, kept):
+            if len(numbers) == counts[topic]:
+                left.extend(partitions_of(topic, counts[topic]))
+            else:
+                left.extend(partitions_numbered(topic, numbers))
+        return left
 
     # --- filling -----------------------------------------------------------------------------------------------
 
@@ -192,7 +196,3 @@ class UniformAssignment:
             for partition in partitions[kept[member] :]:
                 if given_up.get(partition, member) != member or partition in contested:
                     self.transferring[partition] = member
-
-
-def _number(partition: TopicPartition) -> int:
-    return partition[1]

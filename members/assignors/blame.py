@@ -1,0 +1,64 @@
+"""Whose line was it? File and line of the user's own code, for errors that an assignor's author can act on."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from traceback import walk_tb
+
+from groupsim.members.assignors.errors import AssignorError, JavaFailure
+from groupsim.members.assignors.interface import Assignor
+
+_OURS = str(Path(__file__).resolve().parent)
+_LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"))
+
+
+@contextmanager
+def blame(assignor: Assignor) -> Iterator[None]:
+    """Turn whatever a user's assignor raises inside into an AssignorError that names its file and line.
+
+    A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect.
+    """
+    try:
+        yield
+    except (AssignorError, JavaFailure):
+        raise
+    except Exception as problem:
+        where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
+        raise AssignorError(assignor.name, f"raised {type(problem).__name__}: {problem}", where) from problem
+
+
+def user_frame(problem: BaseException, file: str | None = None) -> str | None:
+    """`file:line` of the innermost frame in `file`; without one, in anything but this package and Python's library."""
+    found = None
+    for frame, line in walk_tb(problem.__traceback__):
+        at = frame.f_code.co_filename
+        if at == file or (file is None and _is_users(at)):
+            found = f"{at}:{line}"
+    if isinstance(problem, SyntaxError) and problem.filename:
+        return f"{problem.filename}:{problem.lineno}"
+    return found
+
+
+def source_of(kind: type) -> str | None:
+    """`file:line` of a class's `assign`, or of the class itself; None when it has no source."""
+    assign = getattr(kind, "assign", None)
+    code = getattr(assign, "__code__", None)
+    if code is not None and _is_users(code.co_filename):
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    try:
+        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return _file(kind)
+
+
+def _file(kind: type) -> str | None:
+    return getattr(sys.modules.get(kind.__module__), "__file__", None)
+
+
+def _is_users(file: str) -> bool:
+    return not file.startswith(("<", _OURS, *_LIBRARIES))
