@@ -16,10 +16,14 @@ from groupsim.protocol.messages import Request, Response
 class Call(Protocol):
     """One request on its way through a broker: who sent it, and where the answer goes."""
 
-    request: Request
-    client_id: str
-    client_host: str
-    correlation: int
+    @property
+    def request(self) -> Request: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def client_host(self) -> str: ...
+    @property
+    def correlation(self) -> int: ...
 
     def answer(self, response: Response) -> None:
         """Send the response; called at most once. An answer to a connection that is gone is dropped there."""
@@ -29,9 +33,7 @@ class Call(Protocol):
 class Log(Protocol):
     """The broker's replicas of `__consumer_offsets`."""
 
-    def append(
-        self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]
-    ) -> None:
+    def append(self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]) -> None:
         """Append records; `done(None)` when the high watermark has passed them, `done(error)` when it failed.
 
         `done` is never called from within `append`, and calls for one partition come in the order of the appends.

@@ -1,0 +1,104 @@
+"""DescribeGroups, ListGroups and DeleteGroups.
+
+Describe and List see which groups are committed, but of a group what it is now: `PreparingRebalance` shows at once.
+Assignments are shown as stored: in a round still open, those of the generation before.
+
+Source: `ClassicGroup.describe`, `GroupMetadataManager.listGroups`; classic-protocol reference, 1.10 and 1.11.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.coordinator.group import GroupData
+from groupsim.coordinator.states import State
+from groupsim.coordinator.validation import Arrival
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    ListedGroup,
+    ListGroupsRequest,
+)
+
+if TYPE_CHECKING:
+    from groupsim.coordinator.kinds import Group
+    from groupsim.coordinator.partition import Partition
+
+_NOT_FOUND_VERSION = 6
+
+
+def describe(group: GroupData) -> DescribedGroup:
+    """A classic group's description; protocol and metadata only in Stable."""
+    stable = group.state is State.STABLE
+    members = tuple(
+        DescribedMember(
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            member.metadata(group.protocol) if stable else b"",
+            member.assignment,
+        )
+        for member in group.members.values()
+    )
+    return DescribedGroup(
+        group.group_id,
+        state=group.state.printed,
+        protocol_type=group.protocol_type or "",
+        protocol=(group.protocol or "") if stable else "",
+        members=members,
+    )
+
+
+def listed(group: GroupData) -> ListedGroup:
+    """A classic group's line in a list; a simple group has no protocol type."""
+    return ListedGroup(group.group_id, group.protocol_type or "", group.state.printed, "classic")
+
+
+def describe_one(partition: Partition, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
+    """One group of a DescribeGroups."""
+    group = partition.groups.get_committed(group_id)
+    if group is not None:
+        return group.describe()
+    if request.version >= _NOT_FOUND_VERSION and partition.turn.differences.describe_unknown_is_error:
+        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.", "Dead")
+    return DescribedGroup(group_id, state="Dead")
+
+
+def list_groups(partition: Partition, request: ListGroupsRequest) -> list[ListedGroup]:
+    """The partition's groups that pass the filters; a state or type nobody knows matches nothing."""
+    states = {state.strip().lower() for state in request.states}
+    types = {kind.strip().lower() for kind in request.types}
+    lines = [group.listed() for group in partition.groups.committed()]
+    return [
+        line
+        for line in lines
+        if (not states or line.state.lower() in states) and (not types or line.group_type in types)
+    ]
+
+
+def delete_groups(partition: Partition, arrival: Arrival, request: DeleteGroupsRequest) -> None:
+    """Delete those of the groups that are empty, with all their offsets; pending ids do not count."""
+    results = tuple((group_id, _delete_one(partition, group_id)) for group_id in request.groups)
+    partition.turn.reply_when_written(arrival.call, request, DeleteGroupsResponse(results))
+
+
+def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
+    group = partition.groups.get(group_id)
+    if group is None or group.is_dead:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if not group.is_empty:
+        return ErrorCode.NON_EMPTY_GROUP
+    remove_group(partition, group, "deleted by request")
+    return ErrorCode.NONE
+
+
+def remove_group(partition: Partition, group: Group, why: str) -> None:
+    """Append the tombstones of a group and its offsets."""
+    partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=why)
+    partition.append(partition.tombstones(group))

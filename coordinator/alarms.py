@@ -1,0 +1,83 @@
+"""From logical timers to the event loop: how the service learns that a timer is due.
+
+The truth is the core's table of deadlines (`timers`). A session's deadline moves at every heartbeat; moving its entry
+in the loop's heap every time would cost more than the heartbeat. So an alarm is left where it is when the deadline
+moves away, and looks again when it rings: if the deadline has moved, it is set anew, with the rank the timer drew when
+it was moved, so that the order within an instant is the same as if it had been moved at once. An alarm is set earlier
+only when a deadline comes nearer.
+
+`lazy=False` moves every alarm at once; a test runs both ways and compares the traces.
+
+Alarms ring on the loop rather than on the broker's host, and what they find due is delivered to the host: so a paused
+broker, whose deadlines cannot move, fires them at the end of the pause in the order in which they came due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from groupsim.coordinator.timers import Timer
+from groupsim.eventloop.interface import EventLoop, Handle, Host, Order
+
+
+@frozen
+class Alarm:
+    """A place in the loop's heap, and for which deadline and rank it was taken."""
+
+    handle: Handle
+    due_us: int
+    ticket: int
+
+
+class Alarms:
+    """The alarms of one partition's timers. `fire(timer)` is called when a timer is due."""
+
+    __slots__ = ("_fire", "_host", "_incarnation", "_loop", "lazy")
+
+    def __init__(self, loop: EventLoop, host: Host, fire: Callable[[Timer], None], *, lazy: bool = True) -> None:
+        self._loop = loop
+        self._host = host
+        self._fire = fire
+        self._incarnation = host.incarnation
+        self.lazy = lazy
+
+    def set(self, timer: Timer) -> None:
+        """The timer was started or moved."""
+        alarm = timer.alarm
+        if isinstance(alarm, Alarm):
+            if self.lazy and alarm.due_us <= timer.due_us:
+                return
+            self._loop.cancel(alarm.handle)
+        self._arm(timer)
+
+    def stop(self, timer: Timer) -> None:
+        """The timer was stopped."""
+        alarm, timer.alarm = timer.alarm, None
+        if isinstance(alarm, Alarm):
+            self._loop.cancel(alarm.handle)
+
+    def _arm(self, timer: Timer) -> None:
+        due_us, ticket = timer.due_us, timer.ticket
+        handle = self._loop.call_at(due_us, self._ring, timer, order=Order.TIMER, ticket=ticket)
+        timer.alarm = Alarm(handle, due_us, ticket)
+
+    def _ring(self, timer: Timer) -> None:
+        alarm, timer.alarm = timer.alarm, None
+        if not timer.running or self._host.incarnation != self._incarnation:
+            return
+        assert isinstance(alarm, Alarm)
+        if (alarm.due_us, alarm.ticket) == (timer.due_us, timer.ticket):
+            self._host.deliver(self._due, timer)
+        else:
+            self._arm(timer)
+
+    def _due(self, timer: Timer) -> None:
+        # A pause may lie between the ring and this: a heartbeat that came before it in the backlog saves the session.
+        if not timer.running:
+            return
+        if timer.due_us > self._loop.now_us:
+            self.set(timer)
+        else:
+            self._fire(timer)

@@ -1,0 +1,41 @@
+"""Fresh member ids: `<client id>-<uuid>`, for a static member `<instance id>-<uuid>`.
+
+The uuid is drawn from the event loop's streams, one per broker, group and prefix, so that ids are the same in every
+run of a seed, and another client's joining does not change them. The order of Java's hash maps, and with it who
+succeeds a leader, follows from these ids: that is why leaders look random.
+"""
+
+from __future__ import annotations
+
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.randomness import Stream
+
+_VERSION_4 = 0x4000 << 64
+_VARIANT = 0x8000 << 48
+_KEEP = (1 << 128) - 1 - (0xF000 << 64) - (0xC000 << 48)
+
+
+def uuid4_text(high: int, low: int) -> str:
+    """Two words of 64 bits as a random UUID in its usual form."""
+    number = ((high << 64 | low) & _KEEP) | _VERSION_4 | _VARIANT
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+class MemberIds:
+    """The ids one broker hands out."""
+
+    def __init__(self, loop: EventLoop, node: int, incarnation: int) -> None:
+        self._loop = loop
+        self._node = node
+        self._incarnation = incarnation
+        self._streams: dict[tuple[str, str], Stream] = {}
+
+    def fresh(self, group_id: str, prefix: str) -> str:
+        """The next id for this prefix in this group."""
+        stream = self._streams.get((group_id, prefix))
+        if stream is None:
+            entity = f"{self._node}/{group_id}/{prefix}"
+            stream = self._loop.stream("member-id", entity, self._incarnation)
+            self._streams[group_id, prefix] = stream
+        return f"{prefix}-{uuid4_text(stream.word(), stream.word())}"

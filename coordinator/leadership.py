@@ -1,0 +1,236 @@
+"""A broker's leadership of one partition of `__consumer_offsets`: a core, and its effects carried out.
+
+Everything the core says becomes something here: answers go to their calls, records to the log, timers to the loop,
+notes to the trace. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from groupsim.coordinator.alarms import Alarms
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.interfaces import Call, Log
+from groupsim.coordinator.records import GroupRecord, Record
+from groupsim.coordinator.shard import Shard
+from groupsim.coordinator.timers import Timer, TimerKind, session_timer
+from groupsim.coordinator.validation import Arrival
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop, Handle, Host
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import HeartbeatRequest, Request
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+_OUR_KINDS = (
+    Kind.GROUP_STATE,
+    Kind.MEMBER_PENDING,
+    Kind.MEMBER_ADDED,
+    Kind.MEMBER_UPDATED,
+    Kind.MEMBER_REPLACED,
+    Kind.MEMBER_REMOVED,
+    Kind.MEMBER_FENCED,
+    Kind.LEADER_ELECTED,
+    Kind.GROUP_LOADED,
+    Kind.GROUP_UNLOADED,
+    Kind.GROUP_DELETED,
+    Kind.OFFSET_EXPIRED,
+    Kind.WARNING,
+)
+_SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
+
+
+class Leadership:
+    """One partition led in one epoch; `active` once it is loaded."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        log: Log,
+        config: CoordinatorConfig,
+        partition: int,
+        epoch: int,
+        *,
+        lazy_timers: bool = True,
+    ) -> None:
+        self.partition = partition
+        self.epoch = epoch
+        self.active = False
+        self.load_handle: Handle | None = None
+        self._loop = loop
+        self._host = host
+        self._log = log
+        self._trace = loop.trace
+        noting = any(loop.trace.wants(kind) for kind in _OUR_KINDS)
+        self.shard = Shard(partition, config, loop.ticket, noting=noting)
+        self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
+
+    # --- inputs --------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the partition and take its groups over."""
+        self.active = True
+        self._carry_out(self.shard.load(self._log.read(self.partition), self._loop.now_us))
+
+    def unload(self) -> None:
+        """Give the groups up."""
+        if self.load_handle is not None:
+            self._host.cancel(self.load_handle)
+        self.active = False
+        self._carry_out(self.shard.unload(self._loop.now_us))
+
+    def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
+        """A steady heartbeat: True when it is done and the answer is NONE."""
+        done = self.shard.heartbeat(request, now_us)
+        if done and not self._alarms.lazy:
+            self._move_alarm(request)
+        return done
+
+    def handle(self, arrival: Arrival, request: Request) -> None:
+        """Any other request."""
+        self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
+        if not self._alarms.lazy:
+            self._move_alarm(request)
+
+    def topic_deleted(self, topic: str) -> None:
+        """A topic is gone."""
+        self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
+
+    def _move_alarm(self, request: Any) -> None:
+        """Not lazy: the session may have been moved quietly, so its alarm is moved now."""
+        member_id = getattr(request, "member_id", None)
+        if member_id:
+            timer = self.shard.turn.timers.get(session_timer(request.group_id, member_id))
+            if timer is not None:
+                self._alarms.set(timer)
+
+    def _fire(self, timer: Timer) -> None:
+        if self._trace.wants(Kind.TIMER_FIRED) and timer.kind not in _SILENT_TIMERS:
+            seq = self._emit_timer(Kind.TIMER_FIRED, timer, cause=timer.cause)
+            self._trace.begin(seq)
+        self._carry_out(self.shard.fire(timer, self._loop.now_us))
+
+    def _appended(self, effect: Append, error: ErrorCode | None) -> None:
+        if self.shard.closed:
+            return
+        if self._trace.wants(Kind.APPEND_DONE):
+            seq = self._trace.emit(
+                Kind.APPEND_DONE,
+                host=self._host.name,
+                topic=OFFSETS_TOPIC,
+                partition=self.partition,
+                error=None if error is None else error.name,
+                payload={"append": effect.append_id},
+            )
+            self._trace.begin(seq)
+        self._carry_out(self.shard.append_done(effect.append_id, effect.records, error, self._loop.now_us))
+
+    # --- effects -------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            _CARRIERS[type(effect)](self, effect)
+
+    def _reply(self, effect: Reply) -> None:
+        call: Call = effect.call  # type: ignore[assignment]
+        call.answer(effect.response)
+
+    def _park(self, effect: Park) -> None:
+        if self._trace.wants(Kind.REQUEST_PARKED):
+            self._emit_request(Kind.REQUEST_PARKED, effect, effect.condition)
+
+    def _drop(self, effect: Drop) -> None:
+        if self._trace.wants(Kind.REQUEST_DROPPED):
+            self._emit_request(Kind.REQUEST_DROPPED, effect, effect.why)
+
+    def _emit_request(self, kind: Kind, effect: Park | Drop, reason: str) -> None:
+        self._trace.emit(
+            kind,
+            host=self._host.name,
+            group=effect.group_id,
+            member=effect.member_id,
+            api=effect.api.title,
+            correlation=getattr(effect.call, "correlation", None),
+            reason=reason,
+        )
+
+    def _set_timer(self, effect: SetTimer) -> None:
+        timer = effect.timer
+        if self._trace.wants(Kind.TIMER_SET) and timer.kind not in _SILENT_TIMERS:
+            timer.cause = self._emit_timer(Kind.TIMER_SET, timer, due_us=effect.due_us)
+        if timer.running:
+            self._alarms.set(timer)
+
+    def _cancel_timer(self, effect: CancelTimer) -> None:
+        timer = effect.timer
+        if self._trace.wants(Kind.TIMER_CANCELLED) and timer.kind not in _SILENT_TIMERS:
+            self._emit_timer(Kind.TIMER_CANCELLED, timer)
+        if not timer.running:
+            self._alarms.stop(timer)
+
+    def _emit_timer(self, kind: Kind, timer: Timer, *, cause: int | None = None, due_us: int | None = None) -> int:
+        return self._trace.emit(
+            kind,
+            host=self._host.name,
+            group=timer.group_id or None,
+            member=timer.member_id or None,
+            reason=timer.name,
+            cause=cause,
+            payload=None if due_us is None else {"due_us": due_us},
+        )
+
+    def _append(self, effect: Append) -> None:
+        if self._trace.wants(Kind.RECORD_APPENDED):
+            for record in effect.records:
+                self._emit_record(record, effect.append_id)
+        self._log.append(self.partition, effect.records, partial(self._appended, effect))
+
+    def _emit_record(self, record: Record, append_id: int) -> None:
+        self._trace.emit(
+            Kind.RECORD_APPENDED,
+            host=self._host.name,
+            group=record.group_id,
+            topic=OFFSETS_TOPIC,
+            partition=self.partition,
+            payload={"append": append_id, **summary(record)},
+        )
+
+    def _note(self, effect: Note) -> None:
+        self._trace.emit(
+            effect.kind,
+            host=self._host.name,
+            group=effect.group_id,
+            member=effect.member_id,
+            generation=effect.generation,
+            from_=effect.from_,
+            to=effect.to,
+            reason=effect.reason,
+            topic=effect.topic,
+            partition=effect.partition,
+            payload=effect.payload,
+        )
+
+
+def summary(record: Record) -> dict[str, Any]:
+    """A record in a few words: type, key, and what of its value one wants to see (None: a tombstone)."""
+    if isinstance(record, GroupRecord):
+        value = record.value
+        brief = None if value is None else {"generation": value.generation, "members": len(value.members)}
+        return {"type": "group", "key": record.group_id, "value": brief}
+    offset = None if record.value is None else record.value.offset
+    return {"type": "offset", "key": f"{record.group_id}/{record.partition}", "value": offset}
+
+
+_CARRIERS: Mapping[type[Any], Callable[[Leadership, Any], None]] = {
+    Reply: Leadership._reply,
+    Park: Leadership._park,
+    Drop: Leadership._drop,
+    SetTimer: Leadership._set_timer,
+    CancelTimer: Leadership._cancel_timer,
+    Append: Leadership._append,
+    Note: Leadership._note,
+}

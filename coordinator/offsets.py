@@ -1,0 +1,159 @@
+"""OffsetCommit, OffsetFetch and OffsetDelete.
+
+Source: `OffsetMetadataManager`; classic-protocol reference, 1.7, 1.9 and 1.11.
+"""
+
+from __future__ import annotations
+
+from groupsim.coordinator import retention
+from groupsim.coordinator.classic import ClassicGroup
+from groupsim.coordinator.failures import failure
+from groupsim.coordinator.kinds import Group
+from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.records import OffsetRecord, OffsetValue
+from groupsim.coordinator.validation import Arrival
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    FetchedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    TopicPartition,
+)
+
+_GROUP_NOT_FOUND_VERSION = 9
+_RETENTION_VERSIONS = range(2, 5)
+
+# --- OffsetCommit ------------------------------------------------------------------------------------------------
+
+
+def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest) -> None:
+    """Handle an OffsetCommit; partitions of unknown topics were sorted out before."""
+    turn = partition.turn
+    group = partition.groups.get(request.group_id)
+    error = _unknown_group(request) if group is None else group.commit_error(turn, request)
+    if error is not None:
+        turn.reply(arrival.call, failure(request, error))
+        return
+    created = group is None
+    if group is None:
+        group = ClassicGroup(request.group_id, state_us=turn.now_us)
+        partition.groups.add(group)
+        retention.arm(partition)
+    elif not group.is_empty:
+        group.keep_session(turn, request.member_id)
+    _store(partition, arrival, request, created=created)
+
+
+def _unknown_group(request: OffsetCommitRequest) -> ErrorCode | None:
+    """A commit from outside makes a simple group; one from a member of a group that is not there is refused."""
+    if request.generation_id < 0:
+        return None
+    found_out = request.version >= _GROUP_NOT_FOUND_VERSION
+    return ErrorCode.GROUP_ID_NOT_FOUND if found_out else ErrorCode.ILLEGAL_GENERATION
+
+
+def _store(partition: Partition, arrival: Arrival, request: OffsetCommitRequest, *, created: bool) -> None:
+    turn = partition.turn
+    limit = turn.config.offset_metadata_max_bytes
+    results = tuple((entry.partition, _metadata_error(entry, limit)) for entry in request.offsets)
+    records = tuple(
+        OffsetRecord(request.group_id, entry.partition, _value(entry, request, turn.now_us))
+        for entry, (_, error) in zip(request.offsets, results, strict=True)
+        if error is ErrorCode.NONE
+    )
+    if records:
+        partition.append(records)
+        if created:
+            partition.groups.created_by(request.group_id, turn.purgatory.last_id)
+    turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
+
+
+def _metadata_error(entry: OffsetToCommit, limit: int) -> ErrorCode:
+    """Too long is counted as Java does, in UTF-16 units."""
+    text = entry.metadata
+    too_long = 2 * len(text) > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
+    return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else ErrorCode.NONE
+
+
+def _value(entry: OffsetToCommit, request: OffsetCommitRequest, now_us: int) -> OffsetValue:
+    expire_us = None
+    if request.version in _RETENTION_VERSIONS and request.retention_time_ms != -1:
+        expire_us = now_us + 1_000 * request.retention_time_ms
+    return OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us, expire_us)
+
+
+# --- OffsetFetch -------------------------------------------------------------------------------------------------
+
+
+def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -> None:
+    """Handle an OffsetFetch: stable ones see everything appended and answer once it is committed."""
+    turn = partition.turn
+    stable = request.require_stable
+    store, groups = partition.offsets, partition.groups
+    group = groups.get(request.group_id) if stable else groups.get_committed(request.group_id)
+    known = group is not None and not group.is_dead
+    table = (store.latest if stable else store.committed)(request.group_id) if known else {}
+    asked = sorted(table) if request.partitions is None else request.partitions
+    hold_back = stable and turn.differences.unstable_plain_commits
+    offsets = tuple(
+        FetchedOffset(tp, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        if hold_back and store.in_flight(request.group_id, tp)
+        else _fetched(tp, table.get(tp))
+        for tp in asked
+    )
+    response = OffsetFetchResponse(ErrorCode.NONE, offsets)
+    if stable and not hold_back:
+        turn.reply_when_written(arrival.call, request, response)
+    else:
+        turn.reply(arrival.call, response)
+
+
+def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOffset:
+    if value is None:
+        return FetchedOffset(partition)
+    return FetchedOffset(partition, value.offset, value.leader_epoch, value.metadata)
+
+
+# --- OffsetDelete ------------------------------------------------------------------------------------------------
+
+
+def delete_offsets(partition: Partition, arrival: Arrival, request: OffsetDeleteRequest) -> None:
+    """Handle an OffsetDelete: offsets of topics nobody in the group subscribes to."""
+    turn = partition.turn
+    group = partition.groups.get(request.group_id)
+    if group is None or group.is_dead:
+        turn.reply(arrival.call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
+        return
+    if not group.is_empty and not group.is_consumer:
+        turn.reply(arrival.call, OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP))
+        return
+    results = tuple((tp, _delete_error(group, tp)) for tp in request.partitions)
+    stored = partition.offsets.latest(request.group_id)
+    records = tuple(
+        OffsetRecord(request.group_id, tp, None) for tp, error in results if error is ErrorCode.NONE and tp in stored
+    )
+    if records:
+        partition.append(records)
+    turn.reply_when_written(arrival.call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
+
+
+def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:
+    subscribed = not group.is_empty and group.is_subscribed(partition.topic)
+    return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
+
+
+def topic_deleted(partition: Partition, topic: str) -> None:
+    """A topic is gone: so are the offsets committed to it, whatever the state of their groups."""
+    records = tuple(
+        OffsetRecord(group_id, tp, None)
+        for group_id in partition.offsets.groups()
+        for tp in sorted(partition.offsets.latest(group_id))
+        if tp.topic == topic
+    )
+    if records:
+        partition.append(records)

@@ -1,0 +1,153 @@
+"""A static member comes back under a new member id (KIP-345, KIP-814; table J3).
+
+The instance keeps its seat, its assignment and, if it led, the leadership; the old id is fenced. In Stable, as long as
+the vote would not change, nothing else happens: the new id is written to the log and the member is answered with the
+current generation. In CompletingRebalance the leader may be assigning to the old id, so a new round is due.
+
+Sources: `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin`, `ClassicGroup.replaceStaticMember`;
+classic-protocol reference, 1.3 (J3), 2.2.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+from groupsim.coordinator.effects import CallToken
+from groupsim.coordinator.failures import append_error
+from groupsim.coordinator.group import GroupData
+from groupsim.coordinator.member import Member
+from groupsim.coordinator.purgatory import JOIN_CONDITION, STATIC_CONDITION
+from groupsim.coordinator.rebalance import (
+    answer_join,
+    answer_sync,
+    joined,
+    maybe_complete,
+    prepare_or_complete,
+)
+from groupsim.coordinator.states import Cause, IllegalState, Reason, State
+from groupsim.coordinator.turn import Turn
+from groupsim.coordinator.validation import Arrival
+from groupsim.coordinator.voting import select_protocol
+from groupsim.coordinator.writing import current_assignments, group_record
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncGroupResponse
+
+_SKIP_VERSION = 9
+
+
+def replace_static_member(
+    turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str
+) -> None:
+    """The instance of `old_id` joins without a member id: it is given a new one."""
+    if group.state in (State.EMPTY, State.DEAD):
+        raise IllegalState(f"group {group.group_id} is {group.state.printed} but has the member {old_id}")
+    leader_before = group.leader
+    member = swap_id(turn, group, group.lookup[old_id], arrival.fresh_id)
+    turn.set_session(group, member)  # the old timeout: the request's is taken below
+    before = Before(member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
+    _take_request(group, member, request, arrival.call)
+    quiet = group.state is State.STABLE and select_protocol(group) == (group.protocol or "")
+    _note_replaced(turn, group, member, old_id, rebalance=not quiet)
+    turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
+    if quiet:
+        then = ReplacementStored(group, member, old_id, leader_before, before, request.version)
+        turn.append((group_record(group, current_assignments(group), turn.now_us),), then)
+    elif group.state is State.PREPARING_REBALANCE:
+        maybe_complete(turn, group)
+    else:
+        prepare_or_complete(turn, group, _reason(group, member, request))
+
+
+def swap_id(turn: Turn, group: GroupData, old: Member, new_id: str) -> Member:
+    """Put the instance under a new id; what was parked under the old one is answered FENCED_INSTANCE_ID.
+
+    The timer of the old id goes on and fires without effect, and an old id in the pending-sync set stays there (both
+    as in Kafka; the latter brings a rebalance of a healthy group when the sync timer fires).
+    """
+    answer_join(turn, group, old, JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id))
+    answer_sync(turn, old, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+    new = evolve(old, member_id=new_id, is_new=False, session=None)
+    group.swap(old, new)
+    return new
+
+
+def _take_request(group: GroupData, member: Member, request: JoinGroupRequest, call: CallToken) -> None:
+    group.change_protocols(member, request.protocols)
+    member.rebalance_timeout_ms = request.rebalance_timeout_ms
+    member.session_timeout_ms = request.session_timeout_ms
+    group.park_join(member, call)
+
+
+def _note_replaced(turn: Turn, group: GroupData, member: Member, old_id: str, *, rebalance: bool) -> None:
+    if turn.noting:
+        payload = {
+            "old": old_id,
+            "instance_id": member.instance_id,
+            "rebalance": rebalance,
+            "state": group.state.printed,
+        }
+        turn.note(Kind.MEMBER_REPLACED, group, member.member_id, payload=payload)
+
+
+def _reason(group: GroupData, member: Member, request: JoinGroupRequest) -> Reason:
+    said = request.reason or "not provided"
+    who = f"static member {member.member_id} with instance id {member.instance_id}"
+    if group.state is State.STABLE:
+        text = f"Group's selectedProtocol will change because {who} joined with change of protocol"
+        cause = Cause.STATIC_PROTOCOL
+    else:
+        text = f"Updating metadata for {who}"
+        cause = Cause.STATIC_META
+    return Reason(cause, f"{text}; client reason: {said}", member.member_id, said)
+
+
+@frozen
+class Before:
+    """What the member offered and asked for before the request, to be restored should the write fail."""
+
+    protocols: tuple[JoinProtocol, ...]
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+
+
+@frozen(eq=False)
+class ReplacementStored:
+    """The record with the new id is written, or could not be."""
+
+    group: GroupData
+    member: Member
+    old_id: str
+    leader_before: str | None
+    before: Before
+    version: int
+
+    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+        if error is None:
+            answer_join(turn, self.group, self.member, self._answer())
+        else:
+            self._undo(turn, append_error(error))
+
+    def _answer(self) -> JoinGroupResponse:
+        """From version 9 a returning leader is told that it leads and need not assign; before, that it does not."""
+        group, member = self.group, self.member
+        answer = joined(group, member)
+        if self.version >= _SKIP_VERSION:
+            return evolve(answer, skip_assignment=member.member_id == group.leader)
+        return evolve(answer, members=(), leader=self.leader_before or "")
+
+    def _undo(self, turn: Turn, error: ErrorCode) -> None:
+        group, member = self.group, self.member
+        answer = JoinGroupResponse(
+            error, group.generation, group.protocol_type, group.protocol, self.leader_before or ""
+        )
+        answer_join(turn, group, member, answer)
+        if group.lookup.get(member.member_id) is not member or group.state is State.DEAD:
+            return  # gone meanwhile: there is nothing to restore
+        group.change_protocols(member, self.before.protocols)
+        member.rebalance_timeout_ms = self.before.rebalance_timeout_ms
+        member.session_timeout_ms = self.before.session_timeout_ms
+        old = swap_id(turn, group, member, self.old_id)
+        turn.set_session(group, old)
+        text = f"Failed to persist metadata for group {group.group_id}: reverting to old member id {self.old_id}"
+        turn.note(Kind.WARNING, group, self.old_id, reason=text)

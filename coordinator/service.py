@@ -1,0 +1,320 @@
+"""The group coordinator of one broker: every group API, for the partitions of `__consumer_offsets` the broker leads.
+
+A request passes three doors. The checks that need no group come first (`_join` … : an empty group id, a session
+timeout out of bounds, an unknown topic). Then the group's partition is found, and whether this broker leads it
+(NOT_COORDINATOR) and has loaded it (COORDINATOR_LOAD_IN_PROGRESS, but NONE for a Heartbeat). Then the partition's core
+handles it (`shard`), and its effects are carried out (`leadership`).
+
+A heartbeat of a quiet group takes a short way: one look-up, the deadline moved, one answer that is always the same
+object.
+
+Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2, 3.1 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.failures import failure
+from groupsim.coordinator.heartbeat import ALIVE
+from groupsim.coordinator.ids import MemberIds
+from groupsim.coordinator.interfaces import Call, Log, Metadata
+from groupsim.coordinator.leadership import Leadership
+from groupsim.coordinator.merging import GroupsGathered, GroupsPart, WithUnknownTopics
+from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.validation import Arrival
+from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicPartition,
+)
+
+_PROTOCOL_REQUIRED_VERSION = 5
+
+
+class GroupCoordinator:
+    """One broker's coordinator. `handle` takes group requests; `elect` and `resign` follow the partition leaders."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        node: int,
+        config: CoordinatorConfig,
+        log: Log,
+        metadata: Metadata,
+        *,
+        lazy_timers: bool = True,
+    ) -> None:
+        self.node = node
+        self.config = config
+        self._loop = loop
+        self._host = host
+        self._log = log
+        self._metadata = metadata
+        self._lazy_timers = lazy_timers
+        self._ids = MemberIds(loop, node, host.incarnation)
+        self._led: dict[int, Leadership] = {}
+        self._epochs: dict[int, int] = {}
+        self._by_group: dict[str, Leadership | None] = {}
+        self._stopped = False
+        self._handlers = {
+            HeartbeatRequest: self._heartbeat,
+            JoinGroupRequest: self._join,
+            SyncGroupRequest: self._sync,
+            LeaveGroupRequest: self._of_group,
+            OffsetCommitRequest: self._commit,
+            OffsetFetchRequest: self._fetch,
+            OffsetDeleteRequest: self._delete_offsets,
+            DescribeGroupsRequest: self._describe,
+            ListGroupsRequest: self._list,
+            DeleteGroupsRequest: self._delete_groups,
+        }
+
+    def handle(self, call: Call) -> None:
+        """Handle a group request; its answer comes now or later through `call.answer`.
+
+        Raises KeyError for a request that is none of the coordinator's.
+        """
+        if self._stopped:
+            call.answer(failure(call.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        else:
+            self._handlers[type(call.request)](call)
+
+    # --- leadership ----------------------------------------------------------------------------------------------
+
+    def elect(self, partition: int, epoch: int, *, load_us: int = 0) -> None:
+        """The broker now leads the partition: load it, which takes `load_us`. An epoch that is not newer is ignored."""
+        if epoch <= self._epochs.get(partition, -1):
+            return
+        self._give_up(partition, epoch)
+        led = Leadership(
+            self._loop, self._host, self._log, self.config, partition, epoch, lazy_timers=self._lazy_timers
+        )
+        self._led[partition] = led
+        if load_us > 0:
+            led.load_handle = self._host.call_at(self._loop.now_us + load_us, self._loaded, led)
+        else:
+            self._loaded(led)
+
+    def resign(self, partition: int, epoch: int) -> None:
+        """Another broker leads the partition from `epoch` on: give it up. An epoch that is not newer is ignored."""
+        if epoch > self._epochs.get(partition, -1):
+            self._give_up(partition, epoch)
+
+    def stop(self) -> None:
+        """Shut down in good order: give everything up; from now on COORDINATOR_NOT_AVAILABLE."""
+        for partition in list(self._led):
+            self._give_up(partition, self._epochs[partition])
+        self._stopped = True
+
+    def topic_deleted(self, name: str) -> None:
+        """A topic is gone, and with it the offsets committed to it."""
+        for led in self._led.values():
+            if led.active:
+                led.topic_deleted(name)
+
+    @property
+    def led(self) -> tuple[int, ...]:
+        """The partitions this broker leads, loaded or not."""
+        return tuple(self._led)
+
+    def _loaded(self, led: Leadership) -> None:
+        led.load_handle = None
+        led.load()
+
+    def _give_up(self, partition: int, epoch: int) -> None:
+        self._epochs[partition] = epoch
+        self._by_group.clear()
+        led = self._led.pop(partition, None)
+        if led is not None:
+            led.unload()
+
+    # --- routing -------------------------------------------------------------------------------------------------
+
+    def _leadership(self, group_id: str) -> Leadership | None:
+        """Who leads the group's partition here; None when nobody does."""
+        try:
+            return self._by_group[group_id]
+        except KeyError:
+            partition = partition_for(group_id, self.config.offsets_topic_num_partitions)
+            led = self._by_group[group_id] = self._led.get(partition)
+            return led
+
+    def _unavailable(self, led: Leadership | None) -> ErrorCode | None:
+        if led is None:
+            return ErrorCode.NOT_COORDINATOR
+        return None if led.active else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    def _route(self, call: Call, group_id: str, fresh_id: str = "") -> None:
+        led = self._leadership(group_id)
+        error = self._unavailable(led)
+        if error is None and led is not None:
+            arrival = Arrival(call, call.client_id, call.client_host, fresh_id)
+            led.handle(arrival, call.request)
+        else:
+            assert error is not None
+            call.answer(failure(call.request, error))
+
+    def _of_group(self, call: Call) -> None:
+        """A request that must name a group and needs no other check."""
+        group_id = call.request.group_id  # type: ignore[union-attr]
+        if group_id:
+            self._route(call, group_id)
+        else:
+            call.answer(failure(call.request, ErrorCode.INVALID_GROUP_ID))
+
+    # --- membership ----------------------------------------------------------------------------------------------
+
+    def _heartbeat(self, call: Call) -> None:
+        request: HeartbeatRequest = call.request  # type: ignore[assignment]
+        group_id = request.group_id
+        led = self._by_group.get(group_id)
+        if led is None:
+            led = self._leadership(group_id)
+        if led is not None and led.heartbeat(request, self._loop.now_us):
+            call.answer(ALIVE)
+        elif led is not None and not led.active and group_id:
+            call.answer(ALIVE)  # while the partition loads, nobody loses a session
+        else:
+            self._of_group(call)
+
+    def _join(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, JoinGroupRequest)
+        timeout_ms = request.session_timeout_ms
+        if not request.group_id:
+            call.answer(JoinGroupResponse(ErrorCode.INVALID_GROUP_ID))
+        elif not self.config.min_session_timeout_ms <= timeout_ms <= self.config.max_session_timeout_ms:
+            call.answer(JoinGroupResponse(ErrorCode.INVALID_SESSION_TIMEOUT, member_id=request.member_id))
+        else:
+            self._route(call, request.group_id, "" if request.member_id else self._fresh_id(call, request))
+
+    def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
+        return self._ids.fresh(request.group_id, request.group_instance_id or call.client_id)
+
+    def _sync(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, SyncGroupRequest)
+        named = request.protocol_type is not None and request.protocol_name is not None
+        if request.version >= _PROTOCOL_REQUIRED_VERSION and not named:
+            call.answer(SyncGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return
+        led = self._leadership(request.group_id)
+        loading = led is not None and not led.active
+        if loading and request.group_id and self.config.differences.sync_while_loading_rebalances:
+            call.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+        else:
+            self._of_group(call)
+
+    # --- offsets -------------------------------------------------------------------------------------------------
+
+    def _commit(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, OffsetCommitRequest)
+        refused = self._refused([entry.partition for entry in request.offsets])
+        if not refused:
+            self._route(call, request.group_id)
+            return
+        asked = tuple(entry.partition for entry in request.offsets)
+        known = tuple(entry for entry in request.offsets if entry.partition not in refused)
+        self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+
+    def _fetch(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, OffsetFetchRequest)
+        self._route(call, request.group_id)
+
+    def _delete_offsets(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, OffsetDeleteRequest)
+        refused = self._refused(request.partitions)
+        if not refused or not request.group_id:
+            self._of_group(call)
+            return
+        known = tuple(tp for tp in request.partitions if tp not in refused)
+        self._route_rest(WithUnknownTopics(call, evolve(request, partitions=known), request.partitions, refused))
+
+    def _refused(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+        """Those of a topic, or a partition, the broker does not know."""
+        counts: dict[str, int] = {}
+        refused = {}
+        for tp in partitions:
+            if tp.topic not in counts:
+                counts[tp.topic] = self._metadata.partition_count(tp.topic) or 0
+            if not 0 <= tp.partition < counts[tp.topic]:
+                refused[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return refused
+
+    def _route_rest(self, call: WithUnknownTopics) -> None:
+        """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
+        if len(call.refused) == len(call.asked):
+            call.answer(failure(call.request, ErrorCode.NONE))
+        else:
+            self._route(call, call.request.group_id)
+
+    # --- administration ------------------------------------------------------------------------------------------
+
+    def snapshot(self, group_id: str) -> GroupSnapshot | None:
+        """The group as a value; None when this broker does not coordinate it, or there is no such group."""
+        led = self._leadership(group_id)
+        return None if led is None or not led.active else led.shard.snapshot(group_id)
+
+    def _describe(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, DescribeGroupsRequest)
+        call.answer(DescribeGroupsResponse(tuple(self._described(group, request) for group in request.groups)))
+
+    def _described(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
+        led = self._leadership(group_id)
+        error = self._unavailable(led)
+        if error is not None or led is None:
+            return DescribedGroup(group_id, error or ErrorCode.NOT_COORDINATOR)
+        return led.shard.describe(group_id, request)
+
+    def _list(self, call: Call) -> None:
+        """The groups of every partition led here; one that is still loading spoils the whole answer."""
+        request = call.request
+        assert isinstance(request, ListGroupsRequest)
+        if not all(led.active for led in self._led.values()):
+            call.answer(ListGroupsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+            return
+        groups: list[ListedGroup] = []
+        for led in self._led.values():
+            groups += led.shard.list_groups(request)
+        call.answer(ListGroupsResponse(ErrorCode.NONE, tuple(groups)))
+
+    def _delete_groups(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, DeleteGroupsRequest)
+        by_partition: dict[int, dict[str, None]] = {}
+        for group_id in request.groups:
+            partition = partition_for(group_id, self.config.offsets_topic_num_partitions)
+            by_partition.setdefault(partition, {})[group_id] = None
+        gathered = GroupsGathered(call, request.groups, len(by_partition))
+        if not by_partition:
+            call.answer(DeleteGroupsResponse())
+        for groups in by_partition.values():
+            part = evolve(request, groups=tuple(groups))
+            self._route(GroupsPart(gathered, part), part.groups[0])

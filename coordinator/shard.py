@@ -1,0 +1,276 @@
+"""One partition of `__consumer_offsets` as its coordinator runs it: one input at a time, effects out.
+
+    handle       a request, with who sent it and a fresh member id should one be needed
+    heartbeat    a steady heartbeat by the short way: no effects
+    fire         a timer that is due
+    append_done  how an append ended, in the order of the appends
+    load         the records of the partition: from then on the shard is active
+    unload       the broker has given the partition up
+    topic_deleted
+
+Every input comes with `now_us`, which never goes back, and every one but `heartbeat` returns the effects to be carried
+out, in order (`effects`). The shard does no input or output, knows no clock and draws nothing at random; ranks of
+timers come from `draw_ticket`.
+
+Source: `GroupCoordinatorShard`, `CoordinatorRuntime`; classic-protocol reference, 3.2 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.coordinator import admin, offsets, retention
+from groupsim.coordinator.classic import ClassicGroup
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.effects import CallToken, Effect
+from groupsim.coordinator.failures import append_error, failure, leave_failure
+from groupsim.coordinator.loading import restore
+from groupsim.coordinator.offset_store import OffsetStore
+from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.purgatory import ANSWERED, Purgatory
+from groupsim.coordinator.records import GroupRecord, OffsetRecord, Record
+from groupsim.coordinator.registry import Registry
+from groupsim.coordinator.snapshot import GroupSnapshot, Parked, held
+from groupsim.coordinator.states import IllegalState
+from groupsim.coordinator.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.turn import Turn
+from groupsim.coordinator.validation import Arrival
+from groupsim.coordinator.writing import new_group_record
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    ListedGroup,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    Request,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+
+class Shard:
+    """The groups of one partition, from load to unload."""
+
+    def __init__(
+        self,
+        partition: int,
+        config: CoordinatorConfig,
+        draw_ticket: Callable[[], int],
+        *,
+        noting: bool = True,
+    ) -> None:
+        self.turn = Turn(config, Timers(draw_ticket), Purgatory(partition), noting)
+        self.groups = Registry()
+        self.partition = Partition(partition, self.turn, self.groups, OffsetStore())
+        self.closed = False
+
+    # --- requests ------------------------------------------------------------------------------------------------
+
+    def handle(self, arrival: Arrival, request: Request, now_us: int) -> list[Effect]:
+        """Handle a request of this partition's groups; DescribeGroups and ListGroups have methods of their own."""
+        self.turn.now_us = now_us
+        try:
+            _HANDLERS[type(request)](self, arrival, request)
+        except IllegalState:
+            self.turn.reply(arrival.call, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        return self.turn.take()
+
+    def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
+        """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""
+        turn = self.turn
+        if not turn.purgatory.idle:
+            return False
+        group = self.groups.get(request.group_id)
+        if group is None:
+            return False
+        turn.now_us = now_us
+        return group.quick_heartbeat(turn, request)
+
+    def describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
+        """One group of a DescribeGroups."""
+        return admin.describe_one(self.partition, group_id, request)
+
+    def list_groups(self, request: ListGroupsRequest) -> list[ListedGroup]:
+        """The groups here that pass the request's filters."""
+        return admin.list_groups(self.partition, request)
+
+    def snapshot(self, group_id: str) -> GroupSnapshot | None:
+        """The group as a value; None when there is none of that id."""
+        group = self.groups.get(group_id)
+        return None if group is None else group.snapshot(self.turn)
+
+    def held(self) -> tuple[Parked, ...]:
+        """Answers of this partition that wait for an append."""
+        return held(self.turn)
+
+    def _join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
+        group = self.groups.get(request.group_id)
+        if group is not None:
+            group.join(self.turn, arrival, request)
+        elif request.member_id:
+            answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
+            self.turn.reply(arrival.call, answer)
+        else:
+            self._join_new_group(arrival, request)
+
+    def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
+        """The first request makes the group, and its first record, even when the join itself is refused."""
+        turn = self.turn
+        group = ClassicGroup(request.group_id, state_us=turn.now_us)
+        self.groups.add(group)
+        group.join(turn, arrival, request)
+        self.partition.append((new_group_record(group, turn.now_us),), GroupCreated(group, arrival.call))
+        self.groups.created_by(group.group_id, turn.purgatory.last_id)
+        retention.arm(self.partition)
+
+    def _sync(self, arrival: Arrival, request: SyncGroupRequest) -> None:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            self.turn.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            group.sync(self.turn, arrival, request)
+
+    def _heartbeat(self, arrival: Arrival, request: HeartbeatRequest) -> None:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            self.turn.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            group.heartbeat(self.turn, arrival, request)
+
+    def _leave(self, arrival: Arrival, request: LeaveGroupRequest) -> None:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            self.turn.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            group.leave(self.turn, arrival, request)
+
+    def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
+        offsets.commit(self.partition, arrival, request)
+
+    def _fetch(self, arrival: Arrival, request: OffsetFetchRequest) -> None:
+        offsets.fetch(self.partition, arrival, request)
+
+    def _delete_offsets(self, arrival: Arrival, request: OffsetDeleteRequest) -> None:
+        offsets.delete_offsets(self.partition, arrival, request)
+
+    def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
+        admin.delete_groups(self.partition, arrival, request)
+
+    # --- timers and appends --------------------------------------------------------------------------------------
+
+    @property
+    def next_timer(self) -> Timer | None:
+        """The timer that is due first."""
+        return self.turn.timers.next()
+
+    def fire(self, timer: Timer, now_us: int) -> list[Effect]:
+        """The timer is due: it stops, and does what it is for."""
+        turn = self.turn
+        turn.now_us = now_us
+        turn.timers.stop(timer.name)
+        if timer.kind is TimerKind.WRITE_TIMEOUT:
+            turn.purgatory.expire(turn)
+        elif timer.kind is TimerKind.EXPIRY:
+            retention.look(self.partition)
+        else:
+            group = self.groups.get(timer.group_id)
+            if group is not None:
+                group.timer_fired(turn, timer)
+        return turn.take()
+
+    def append_done(
+        self, append_id: int, records: tuple[Record, ...], error: ErrorCode | None, now_us: int
+    ) -> list[Effect]:
+        """The oldest append under way is committed (error None) or failed; its effect is kept or taken back."""
+        turn = self.turn
+        turn.now_us = now_us
+        vanished = self.partition.settle(append_id, records, error)
+        turn.purgatory.finish(turn, append_id, error)
+        for group in vanished:
+            group.vanished(turn)
+        return turn.take()
+
+    # --- life ----------------------------------------------------------------------------------------------------
+
+    def load(self, records: Iterable[Record], now_us: int) -> list[Effect]:
+        """Take the partition over: `records` are all of it, oldest first."""
+        turn = self.turn
+        turn.now_us = self.partition.loaded_us = now_us
+        latest: dict[str, GroupRecord] = {}
+        for record in records:
+            if isinstance(record, OffsetRecord):
+                self.partition.offsets.load(record)
+            else:
+                latest[record.group_id] = record
+        for group_id, last in latest.items():
+            if last.value is not None:
+                group = ClassicGroup(group_id)
+                restore(group, last.value)
+                self.groups.add(group)
+        for group_id in self.partition.offsets.groups():
+            if self.groups.get(group_id) is None:
+                self.groups.add(ClassicGroup(group_id, state_us=now_us))
+        for loaded in self.groups:
+            loaded.loaded(turn)
+        retention.arm(self.partition)
+        return turn.take()
+
+    def unload(self, now_us: int) -> list[Effect]:
+        """Give the partition up: timers stop, what waits is answered NOT_COORDINATOR, the groups are dead."""
+        turn = self.turn
+        turn.now_us = now_us
+        for timer in list(turn.timers):
+            turn.stop_timer(timer.name)
+        turn.purgatory.fail_all(turn, ErrorCode.NOT_COORDINATOR)
+        for group in self.groups:
+            group.unloaded(turn)
+        for timer in list(turn.timers):
+            turn.stop_timer(timer.name)
+        self.closed = True
+        return turn.take()
+
+    def topic_deleted(self, topic: str, now_us: int) -> list[Effect]:
+        """A topic is gone: its committed offsets go too."""
+        self.turn.now_us = now_us
+        offsets.topic_deleted(self.partition, topic)
+        return self.turn.take()
+
+
+@frozen(eq=False)
+class GroupCreated:
+    """A new group's first record is written, or could not be: then the join that made it is told, if it waits still."""
+
+    group: ClassicGroup
+    call: CallToken
+
+    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+        if error is None:
+            return
+        for member in self.group.lookup.values():
+            if member.join_call is self.call:
+                member.join_call = ANSWERED
+                turn.reply(self.call, JoinGroupResponse(append_error(error)))
+
+
+_HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
+    JoinGroupRequest: Shard._join,
+    SyncGroupRequest: Shard._sync,
+    HeartbeatRequest: Shard._heartbeat,
+    LeaveGroupRequest: Shard._leave,
+    OffsetCommitRequest: Shard._commit,
+    OffsetFetchRequest: Shard._fetch,
+    OffsetDeleteRequest: Shard._delete_offsets,
+    DeleteGroupsRequest: Shard._delete_groups,
+}

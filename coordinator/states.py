@@ -1,0 +1,163 @@
+"""The five states of a classic group, and every way from one to another, as data.
+
+A group is a conversation in rounds. In each round every member says what it can do and wants (JoinGroup), one of them,
+the leader, is told what all the others said, works out who gets what, and hands the result back (SyncGroup); the
+coordinator keeps the result and deals it out. The state says where in the round the conversation is:
+
+    Empty               nobody is a member; committed offsets may remain
+    PreparingRebalance  the round is open: JoinGroups come in and are *parked*, that is, kept without an answer
+    CompletingRebalance everybody has the answer to JoinGroup; the coordinator waits for the leader's SyncGroup and
+                        parks the SyncGroups of the others. `State.AWAITING_SYNC` here; `PRINTED` holds Kafka's name
+    Stable              the leader's result is on the log; members work and send heartbeats
+    Dead                this broker no longer coordinates the group
+
+What becomes of a JoinGroup of a member the coordinator knows:
+
+    state when it comes   its metadata                     answer                                   effect
+    PreparingRebalance    any                              parked until the round closes            counted as joined
+    CompletingRebalance   as before (the answer was lost)  at once: this generation, same members   none
+    CompletingRebalance   changed                          parked                                   a new round
+    Stable                leader's, changed or not         parked                                   a new round
+    Stable                follower's, as before            at once: this generation                 none
+    Stable                follower's, changed              parked                                   a new round
+
+So a JoinGroup in CompletingRebalance is either a repetition, and gets its answer again, or news. News starts a new
+round: the assignment the leader is working on is worthless, every parked SyncGroup is answered REBALANCE_IN_PROGRESS
+(its sender will join again), and the newcomer is the first of the next round. The generation does not move yet: it
+goes up by one in exactly one place, when a round closes (PreparingRebalance → CompletingRebalance or Empty). That is
+why heartbeats of the old generation stay valid, answered REBALANCE_IN_PROGRESS, until then.
+
+`TRANSITIONS` holds, for each state, the causes that can end it and the state that follows. Nothing changes state but
+`GroupData.transition`, and that only along this table. `canRebalance` is a property of the state: a cause that comes
+up in PreparingRebalance changes no state (the round is open already), it can only help to close it.
+
+Sources: `ClassicGroupState`, `ClassicGroup.transitionTo`, `GroupMetadataManager`; classic-protocol reference, 1.1 and
+2.4; the codes of causes are those of the log-formats reference, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, StrEnum, auto
+
+from attrs import frozen
+
+
+class State(Enum):
+    """Where a classic group is in its conversation."""
+
+    DEAD = auto()
+    EMPTY = auto()
+    PREPARING_REBALANCE = auto()
+    AWAITING_SYNC = auto()
+    STABLE = auto()
+
+    __hash__ = object.__hash__  # members are singletons; the tables below are asked on every request
+
+    @property
+    def printed(self) -> str:
+        """The name Kafka's tools print."""
+        return PRINTED[self]
+
+
+PRINTED: Mapping[State, str] = {
+    State.DEAD: "Dead",
+    State.EMPTY: "Empty",
+    State.PREPARING_REBALANCE: "PreparingRebalance",
+    State.AWAITING_SYNC: "CompletingRebalance",
+    State.STABLE: "Stable",
+}
+
+
+class Cause(StrEnum):
+    """What ends a state. The first ten stand, as words, in the broker's `Preparing to rebalance group` line."""
+
+    ADD_MEMBER = "ADD_MEMBER"  # a new member was added
+    LEADER_REJOIN = "LEADER_REJOIN"  # the leader sent JoinGroup, whatever it says
+    UPDATE_META = "UPDATE_META"  # a member's JoinGroup offers other protocols or metadata
+    STATIC_META = "STATIC_META"  # a static member came back while the leader was assigning
+    STATIC_PROTOCOL = "STATIC_PROTOCOL"  # a static member came back and the vote now goes to another protocol
+    LEAVE_GROUP = "LEAVE_GROUP"  # LeaveGroup removed at least one member or pending id
+    HEARTBEAT_EXPIRED = "HEARTBEAT_EXPIRED"  # a member's session ran out
+    SYNC_EXPIRED = "SYNC_EXPIRED"  # members never sent SyncGroup after their JoinGroup was answered
+    STORE_ERROR = "STORE_ERROR"  # the leader's assignment could not be written
+    OVER_CAPACITY = "OVER_CAPACITY"  # loaded with more members than group.max.size
+    ALL_JOINED = "ALL_JOINED"  # the round closed with members
+    ALL_GONE = "ALL_GONE"  # the round closed without members
+    ASSIGNMENT_STORED = "ASSIGNMENT_STORED"  # the leader's assignment is on the log
+    UNLOADED = "UNLOADED"  # the broker gave the partition up
+
+
+_ROUND_OPENS = State.PREPARING_REBALANCE
+
+TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
+    State.EMPTY: {
+        Cause.ADD_MEMBER: _ROUND_OPENS,
+        Cause.UNLOADED: State.DEAD,
+    },
+    State.PREPARING_REBALANCE: {
+        Cause.ALL_JOINED: State.AWAITING_SYNC,
+        Cause.ALL_GONE: State.EMPTY,
+        Cause.UNLOADED: State.DEAD,
+    },
+    State.AWAITING_SYNC: {
+        Cause.ASSIGNMENT_STORED: State.STABLE,
+        Cause.ADD_MEMBER: _ROUND_OPENS,
+        Cause.UPDATE_META: _ROUND_OPENS,
+        Cause.STATIC_META: _ROUND_OPENS,
+        Cause.LEAVE_GROUP: _ROUND_OPENS,
+        Cause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
+        Cause.SYNC_EXPIRED: _ROUND_OPENS,
+        Cause.STORE_ERROR: _ROUND_OPENS,
+        Cause.UNLOADED: State.DEAD,
+    },
+    State.STABLE: {
+        Cause.ADD_MEMBER: _ROUND_OPENS,
+        Cause.LEADER_REJOIN: _ROUND_OPENS,
+        Cause.UPDATE_META: _ROUND_OPENS,
+        Cause.STATIC_PROTOCOL: _ROUND_OPENS,
+        Cause.LEAVE_GROUP: _ROUND_OPENS,
+        Cause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
+        Cause.SYNC_EXPIRED: _ROUND_OPENS,
+        Cause.OVER_CAPACITY: _ROUND_OPENS,
+        Cause.UNLOADED: State.DEAD,
+    },
+    State.DEAD: {
+        Cause.UNLOADED: State.DEAD,
+    },
+}
+
+CAN_REBALANCE: frozenset[State] = frozenset(
+    state for state, ways in TRANSITIONS.items() if _ROUND_OPENS in ways.values()
+)
+
+
+class IllegalState(Exception):
+    """The broker met something it holds impossible; the client is answered UNKNOWN_SERVER_ERROR."""
+
+
+@frozen
+class Reason:
+    """Why a state changed: the cause, Kafka's sentence for it, whose doing it was and what its client said."""
+
+    cause: Cause
+    text: str
+    member_id: str | None = None
+    client_reason: str | None = None
+
+
+def can_rebalance(state: State) -> bool:
+    """Whether a new round can be opened from here (`ClassicGroup.canRebalance`)."""
+    return state in CAN_REBALANCE
+
+
+def next_state(state: State, cause: Cause) -> State:
+    """The state that follows `state` after `cause`.
+
+    Raises IllegalState when the table has no such way, as `ClassicGroup.transitionTo` does.
+    """
+    following = TRANSITIONS[state].get(cause)
+    if following is None:
+        known = ", ".join(TRANSITIONS[state])
+        raise IllegalState(f"{cause} cannot end the state {state.printed}; what can: {known}")
+    return following

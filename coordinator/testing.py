@@ -1,0 +1,346 @@
+"""One partition's core on a bench: requests by hand, time by hand, a log that commits when told to.
+
+    bench = Bench()
+    first = bench.join("a")                      # parked
+    bench.advance_ms(3_000)                      # the initial rebalance delay
+    assert first.response.generation_id == 1
+
+`Bench` is all that stands between a test and the sans-IO core: it fires what is due in the right order when time
+advances, keeps the records that were committed, and collects answers and notes. Nothing here is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from attrs import define, evolve, field
+
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.records import Record
+from groupsim.coordinator.shard import Shard
+from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.validation import Arrival
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    Request,
+    Response,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicPartition,
+)
+
+GROUP = "g"
+RANGE = (JoinProtocol("range", b""),)
+HANDSHAKE_FREE = 3
+"""The newest JoinGroup version without the member id handshake."""
+
+
+@define(eq=False)
+class Sent:
+    """One request on the bench and what became of it. `responses` holds every answer: more than one is a bug."""
+
+    request: Request
+    client_id: str = "client"
+    client_host: str = "/127.0.0.1"
+    correlation: int = 0
+    responses: list[Response] = field(factory=list)
+    parked: str | None = None
+    dropped: str | None = None
+
+    @property
+    def response(self) -> Response:
+        """The answer; AssertionError when there is none yet, or more than one."""
+        assert len(self.responses) == 1, f"{len(self.responses)} answers to {self.request}"
+        return self.responses[0]
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.responses)
+
+    @property
+    def error(self) -> ErrorCode:
+        """The answer's top-level error."""
+        error = self.response.error  # type: ignore[union-attr]
+        assert isinstance(error, ErrorCode)
+        return error
+
+    @property
+    def joined(self) -> JoinGroupResponse:
+        """The answer, as JoinGroup's."""
+        assert isinstance(self.response, JoinGroupResponse)
+        return self.response
+
+    @property
+    def synced(self) -> SyncGroupResponse:
+        """The answer, as SyncGroup's."""
+        assert isinstance(self.response, SyncGroupResponse)
+        return self.response
+
+
+class Bench:
+    """A loaded partition. `auto_commit=False` keeps appends in flight until `commit` or `fail_append`."""
+
+    def __init__(
+        self,
+        config: CoordinatorConfig | None = None,
+        *,
+        auto_commit: bool = True,
+        records: Iterable[Record] = (),
+        now_us: int = 0,
+        partition: int = 0,
+    ) -> None:
+        self.config = config or CoordinatorConfig()
+        self.auto_commit = auto_commit
+        self.now_us = now_us
+        self.log: list[Record] = list(records)
+        self.sent: list[Sent] = []
+        self.notes: list[Note] = []
+        self.timer_events: list[SetTimer | CancelTimer] = []
+        self.in_flight: list[Append] = []
+        self._ids = count(1)
+        self.shard = Shard(partition, self.config, count(1).__next__)
+        self.carry_out(self.shard.load(self.log, now_us))
+
+    # --- requests ------------------------------------------------------------------------------------------------
+
+    def send(
+        self, request: Request, *, client_id: str = "client", host: str = "/127.0.0.1", fresh_id: str | None = None
+    ) -> Sent:
+        """Send any group request. Without `fresh_id` ids are `<client or instance id>-1`, `-2` …"""
+        sent = Sent(request, client_id, host, len(self.sent) + 1)
+        self.sent.append(sent)
+        if fresh_id is None and isinstance(request, JoinGroupRequest) and not request.member_id:
+            fresh_id = f"{request.group_instance_id or client_id}-{next(self._ids)}"
+        self.carry_out(self.shard.handle(Arrival(sent, client_id, host, fresh_id or ""), request, self.now_us))
+        return sent
+
+    def join(
+        self,
+        client_id: str = "client",
+        *,
+        member_id: str = "",
+        instance: str | None = None,
+        protocols: tuple[JoinProtocol, ...] = RANGE,
+        session_ms: int = 45_000,
+        rebalance_ms: int = 300_000,
+        version: int = HANDSHAKE_FREE,
+        protocol_type: str = "consumer",
+        reason: str | None = None,
+        group: str = GROUP,
+        fresh_id: str | None = None,
+    ) -> Sent:
+        """Send a JoinGroup, by default one that needs no handshake (static members get version 5 at least)."""
+        if instance is not None:
+            version = max(version, 5)
+        request = JoinGroupRequest(
+            group, session_ms, rebalance_ms, member_id, instance, protocol_type, protocols, reason, version
+        )
+        return self.send(request, client_id=client_id, fresh_id=fresh_id)
+
+    def rejoin(self, earlier: Sent, **changes: Any) -> Sent:
+        """Send an earlier JoinGroup again with the member id its answer gave."""
+        request = earlier.request
+        assert isinstance(request, JoinGroupRequest)
+        return self.send(
+            evolve(request, **{"member_id": earlier.joined.member_id, **changes}), client_id=earlier.client_id
+        )
+
+    def sync(
+        self,
+        member_id: str,
+        generation: int,
+        assignments: dict[str, bytes] | None = None,
+        *,
+        instance: str | None = None,
+        group: str = GROUP,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+    ) -> Sent:
+        """Send a SyncGroup; with `assignments` as the leader does."""
+        given = tuple(SyncAssignment(member, data) for member, data in (assignments or {}).items())
+        return self.send(SyncGroupRequest(group, generation, member_id, instance, protocol_type, protocol_name, given))
+
+    def heartbeat(self, member_id: str, generation: int, *, instance: str | None = None, group: str = GROUP) -> Sent:
+        """Send a Heartbeat, by the short way when it goes, as the service does."""
+        request = HeartbeatRequest(group, generation, member_id, instance)
+        if self.shard.heartbeat(request, self.now_us):
+            sent = Sent(request, correlation=len(self.sent) + 1, responses=[HeartbeatResponse()])
+            self.sent.append(sent)
+            return sent
+        return self.send(request)
+
+    def leave(self, *member_ids: str, group: str = GROUP, reason: str | None = None) -> Sent:
+        """Send one LeaveGroup for these members."""
+        return self.send(LeaveGroupRequest(group, tuple(LeavingMember(m, reason=reason) for m in member_ids)))
+
+    def remove_instances(self, *instances: str, group: str = GROUP) -> Sent:
+        """Send one LeaveGroup that removes static members by instance id, as an administrator does."""
+        return self.send(LeaveGroupRequest(group, tuple(LeavingMember("", instance) for instance in instances)))
+
+    def commit_offset(
+        self,
+        offset: int,
+        *,
+        member_id: str = "",
+        generation: int = -1,
+        topic: str = "t",
+        partition: int = 0,
+        group: str = GROUP,
+        metadata: str = "",
+        version: int = 9,
+        retention_ms: int = -1,
+        instance: str | None = None,
+    ) -> Sent:
+        """Send an OffsetCommit of one partition; by default from outside the group."""
+        entry = OffsetToCommit(TopicPartition(topic, partition), offset, metadata=metadata)
+        return self.send(OffsetCommitRequest(group, (entry,), generation, member_id, instance, retention_ms, version))
+
+    def fetch_offsets(self, *partitions: TopicPartition, stable: bool = True, group: str = GROUP) -> Sent:
+        """Send an OffsetFetch for these partitions, or for all."""
+        return self.send(OffsetFetchRequest(group, partitions or None, stable))
+
+    # --- time and log --------------------------------------------------------------------------------------------
+
+    def advance_ms(self, duration_ms: int) -> None:
+        """Let time pass; what falls due meanwhile fires in order."""
+        self.advance_to(self.now_us + 1_000 * duration_ms)
+
+    def advance_to(self, until_us: int) -> None:
+        """Let time pass until this instant, included."""
+        while (timer := self.shard.next_timer) is not None and timer.due_us <= until_us:
+            self.now_us = max(self.now_us, timer.due_us)
+            self.carry_out(self.shard.fire(timer, self.now_us))
+        self.now_us = until_us
+
+    def commit(self, appends: int | None = None) -> None:
+        """Commit the oldest appends under way, all of them by default."""
+        for _ in range(len(self.in_flight) if appends is None else appends):
+            self._finish(None)
+
+    def fail_append(self, error: ErrorCode = ErrorCode.NOT_ENOUGH_REPLICAS) -> None:
+        """Fail the oldest append under way."""
+        self._finish(error)
+
+    def _finish(self, error: ErrorCode | None) -> None:
+        append = self.in_flight.pop(0)
+        if error is None:
+            self.log += append.records
+        self.carry_out(self.shard.append_done(append.append_id, append.records, error, self.now_us))
+
+    def fail_over(self, *, committed_only: bool = True) -> Bench:
+        """This coordinator resigns; another loads the log (with `committed_only=False` also what is in flight)."""
+        records = [*self.log]
+        if not committed_only:
+            records += [record for append in self.in_flight for record in append.records]
+        self.carry_out(self.shard.unload(self.now_us))
+        return Bench(self.config, auto_commit=self.auto_commit, records=records, now_us=self.now_us)
+
+    def carry_out(self, effects: list[Effect]) -> None:
+        """Note answers, timers and appends; with `auto_commit` an append is committed once all effects are noted."""
+        for effect in effects:
+            if isinstance(effect, Reply):
+                _sent(effect.call).responses.append(effect.response)
+            elif isinstance(effect, Park):
+                _sent(effect.call).parked = effect.condition
+            elif isinstance(effect, Drop):
+                _sent(effect.call).dropped = effect.why
+            elif isinstance(effect, Append):
+                self.in_flight.append(effect)
+            elif isinstance(effect, Note):
+                self.notes.append(effect)
+            else:
+                self.timer_events.append(effect)
+        if self.auto_commit and self.in_flight:
+            self._finish(None)
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def snapshot(self, group: str = GROUP) -> GroupSnapshot:
+        """The group as a value; AssertionError when there is none."""
+        found = self.shard.snapshot(group)
+        assert found is not None, f"no group {group}"
+        return found
+
+    @property
+    def state(self) -> str:
+        """The state of the group `g`, as Kafka prints it."""
+        return self.snapshot().state
+
+    def timers(self) -> dict[str, int]:
+        """Every running timer and its deadline in milliseconds from now."""
+        return {timer.name: (timer.due_us - self.now_us) // 1_000 for timer in self.shard.turn.timers}
+
+    def states(self, group: str = GROUP) -> list[tuple[str | None, str | None, str | None]]:
+        """Every change of state so far: from, to, cause code."""
+        changes = [note for note in self.notes if note.kind is Kind.GROUP_STATE and note.group_id == group]
+        return [(note.from_, note.to, (note.payload or {}).get("cause_code")) for note in changes]
+
+    # --- shortcuts -----------------------------------------------------------------------------------------------
+
+    def stable(self, *client_ids: str, **join: Any) -> list[str]:
+        """Form a stable group of these clients (no handshake); returns their member ids, leader first."""
+        sent = [self.join(client_id, **join) for client_id in client_ids]
+        self.finish_round()
+        assert all(one.error is ErrorCode.NONE for one in sent), [one.response for one in sent]
+        self.assign()
+        members = [one.joined.member_id for one in sent]
+        leader = self.snapshot().leader
+        return sorted(members, key=lambda member: member != leader)
+
+    def finish_round(self) -> None:
+        """Let time pass until the open round is closed (at most 20 looks at its timer)."""
+        for _ in range(20):
+            if self.state != "PreparingRebalance":
+                return
+            timer = self.shard.turn.timers.get(f"join-{GROUP}")
+            assert timer is not None, "an open round has its timer"
+            self.advance_to(timer.due_us)
+        raise AssertionError("the round does not close")
+
+    def assign(self) -> list[Sent]:
+        """Everybody sends SyncGroup, the leader last, with each member's id as its assignment."""
+        group = self.snapshot()
+        plan = {member.member_id: member.member_id.encode() for member in group.members}
+        order = sorted(plan, key=lambda member_id: member_id == group.leader)
+        return [self.sync(m, group.generation, plan if m == group.leader else None) for m in order]
+
+
+def offsets_of(sent: Sent) -> dict[TopicPartition, int]:
+    """Partition and offset of the answer to an OffsetFetch."""
+    assert isinstance(sent.response, OffsetFetchResponse)
+    return {fetched.partition: fetched.offset for fetched in sent.response.offsets}
+
+
+def left(sent: Sent) -> list[ErrorCode]:
+    """The errors, member by member, of the answer to a LeaveGroup."""
+    assert isinstance(sent.response, LeaveGroupResponse)
+    return [member.error for member in sent.response.members]
+
+
+def committed(sent: Sent) -> list[ErrorCode]:
+    """The errors, partition by partition, of the answer to an OffsetCommit."""
+    assert isinstance(sent.response, OffsetCommitResponse)
+    return [error for _, error in sent.response.partitions]
+
+
+def _sent(call: object) -> Sent:
+    assert isinstance(call, Sent)
+    return call

@@ -1,0 +1,136 @@
+"""The named timers of one partition: deadlines as data.
+
+A parked request has no deadline of its own; deadlines belong to timers, and each has a name:
+
+    join-<group>                closes the round of JoinGroups (or, in an initial rebalance, looks whether to wait on)
+    sync-<group>                removes members that never sent SyncGroup
+    heartbeat-<group>-<member>  a member's session, or a pending member id's time to come back
+    write-timeout-<partition>   the oldest answer that waits for an append
+    expire-group-metadata-<partition>  looks for offsets and groups past their retention
+
+Setting a name again moves the timer. `due_us` is the deadline, `ticket` the rank among what falls on the same instant,
+drawn when the timer was set. A timer that is not running has `due_us` NEVER.
+
+The table is the truth. Whoever drives the core fires what is due, in the order of (due_us, ticket); how it learns of
+it is its own affair. A session moves at every heartbeat, so the timer object is handed out and moved in place, and
+the driver is not told: its alarm, when it rings, looks whether the deadline has moved.
+
+Source: `CoordinatorTimerImpl`, `GroupMetadataManager`; classic-protocol reference, 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+
+NEVER = -1
+
+
+class TimerKind(Enum):
+    """What is to be done when a timer fires."""
+
+    SESSION = auto()
+    INITIAL_JOIN = auto()
+    JOIN = auto()
+    SYNC = auto()
+    WRITE_TIMEOUT = auto()
+    EXPIRY = auto()
+
+    __hash__ = object.__hash__
+
+
+class Timer:
+    """One named timer. `args` are what Kafka's closure would hold; `alarm` and `cause` are the driver's own notes."""
+
+    __slots__ = ("alarm", "args", "cause", "due_us", "group_id", "kind", "member_id", "name", "ticket")
+
+    def __init__(self, name: str, kind: TimerKind, group_id: str, member_id: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.group_id = group_id
+        self.member_id = member_id
+        self.due_us = NEVER
+        self.ticket = 0
+        self.args: tuple[int, ...] = ()
+        self.alarm: object = None
+        self.cause = 0
+
+    @property
+    def running(self) -> bool:
+        return self.due_us != NEVER
+
+    def __repr__(self) -> str:
+        return f"Timer({self.name!r}, due_us={self.due_us})"
+
+
+class Timers:
+    """The running timers of one partition, by name. `draw_ticket` gives the next rank."""
+
+    __slots__ = ("_running", "draw_ticket")
+
+    def __init__(self, draw_ticket: Callable[[], int]) -> None:
+        self.draw_ticket = draw_ticket
+        self._running: dict[str, Timer] = {}
+
+    def __iter__(self) -> Iterator[Timer]:
+        return iter(self._running.values())
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def get(self, name: str) -> Timer | None:
+        """The running timer of that name."""
+        return self._running.get(name)
+
+    def set(
+        self,
+        name: str,
+        kind: TimerKind,
+        due_us: int,
+        group_id: str = "",
+        member_id: str = "",
+        args: tuple[int, ...] = (),
+    ) -> Timer:
+        """Start the timer, or move it, whatever kind it was before under this name."""
+        timer = self._running.get(name)
+        if timer is None:
+            timer = self._running[name] = Timer(name, kind, group_id, member_id)
+        timer.kind = kind
+        timer.args = args
+        timer.due_us = due_us
+        timer.ticket = self.draw_ticket()
+        return timer
+
+    def stop(self, name: str) -> Timer | None:
+        """Stop the timer and return it; None when none runs under that name."""
+        timer = self._running.pop(name, None)
+        if timer is not None:
+            timer.due_us = NEVER
+        return timer
+
+    def next(self) -> Timer | None:
+        """The one that is due first."""
+        return min(self._running.values(), key=lambda timer: (timer.due_us, timer.ticket), default=None)
+
+    def of_group(self, group_id: str) -> list[Timer]:
+        """Every running timer of one group, soonest first."""
+        own = [t for t in self._running.values() if t.group_id == group_id and t.kind in _GROUP_KINDS]
+        return sorted(own, key=lambda timer: (timer.due_us, timer.ticket))
+
+
+_GROUP_KINDS = frozenset({TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC})
+
+
+def join_timer(group_id: str) -> str:
+    """The name of the timer that closes a round."""
+    return f"join-{group_id}"
+
+
+def sync_timer(group_id: str) -> str:
+    """The name of the timer that ends the wait for SyncGroups."""
+    return f"sync-{group_id}"
+
+
+def session_timer(group_id: str, member_id: str) -> str:
+    """The name of a member's session timer."""
+    return f"heartbeat-{group_id}-{member_id}"

@@ -1,0 +1,160 @@
+"""One turn of the core: the time, the settings, and the effects that one input brings about.
+
+A partition of `__consumer_offsets` handles one input at a time, so there is one turn per partition, used again and
+again. The functions of the core get it as their first argument, change the group, and say here what should follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.effects import CallToken, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.group import GroupData
+from groupsim.coordinator.member import Member
+from groupsim.coordinator.purgatory import ANSWERED, Purgatory, Then
+from groupsim.coordinator.records import Record
+from groupsim.coordinator.states import Reason
+from groupsim.coordinator.timers import Timer, TimerKind, Timers, session_timer
+from groupsim.coordinator.versions import Differences
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.messages import Api, Request, Response
+
+
+class Turn:
+    """What the functions of the core may use. `noting` says whether anybody wants notes for the trace."""
+
+    __slots__ = ("config", "differences", "effects", "noting", "now_us", "purgatory", "timers")
+
+    def __init__(self, config: CoordinatorConfig, timers: Timers, purgatory: Purgatory, noting: bool = True) -> None:
+        self.config = config
+        self.differences: Differences = config.differences
+        self.timers = timers
+        self.purgatory = purgatory
+        self.noting = noting
+        self.now_us = 0
+        self.effects: list[Effect] = []
+
+    def take(self) -> list[Effect]:
+        """The effects so far; the next ones begin a new list."""
+        effects, self.effects = self.effects, []
+        return effects
+
+    # --- requests ------------------------------------------------------------------------------------------------
+
+    def reply(self, call: CallToken, response: Response) -> None:
+        """Answer now."""
+        if call is not ANSWERED:
+            self.effects.append(Reply(call, response))
+
+    def reply_when_written(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer once everything appended so far in this partition is committed: at once when all is."""
+        if self.purgatory.idle:
+            self.reply(call, response)
+        else:
+            self.purgatory.hold(self, call, request, response)
+
+    def append(self, records: tuple[Record, ...], then: Then | None = None) -> None:
+        """Append records; `then` is told how it ended."""
+        self.effects.append(self.purgatory.append(self, records, then))
+
+    def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
+        """Say that a request stays without an answer; the member keeps it."""
+        self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
+
+    def drop(self, call: CallToken | None, api: Api, group: GroupData, member_id: str, why: str) -> None:
+        """Say that a parked request will never be answered."""
+        if call is not None and call is not ANSWERED:
+            self.effects.append(Drop(call, api, group.group_id, member_id, why))
+
+    # --- timers --------------------------------------------------------------------------------------------------
+
+    def set_timer(
+        self, name: str, kind: TimerKind, delay_us: int, group_id: str, member_id: str = "", args: tuple[int, ...] = ()
+    ) -> Timer:
+        """Start or move a timer."""
+        timer = self.timers.set(name, kind, self.now_us + delay_us, group_id, member_id, args)
+        self.effects.append(SetTimer(name, timer.due_us, timer))
+        return timer
+
+    def stop_timer(self, name: str) -> None:
+        """Stop a timer, if it runs."""
+        timer = self.timers.stop(name)
+        if timer is not None:
+            self.effects.append(CancelTimer(name, timer))
+
+    def set_session(self, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
+        """Give the member its session timeout, or `timeout_ms`, from now on, and say so."""
+        delay_us = 1_000 * (member.session_timeout_ms if timeout_ms is None else timeout_ms)
+        name = session_timer(group.group_id, member.member_id) if member.session is None else member.session.name
+        member.session = self.set_timer(name, TimerKind.SESSION, delay_us, group.group_id, member.member_id)
+
+    def refresh_session(self, group: GroupData, member: Member) -> None:
+        """Move the session's deadline quietly, as every heartbeat does. Aloud if it ran out, or if it comes nearer."""
+        timer = member.session
+        due_us = self.now_us + 1_000 * member.session_timeout_ms
+        if timer is None or not 0 <= timer.due_us <= due_us:
+            self.set_session(group, member)
+        else:
+            timer.due_us = due_us
+            timer.ticket = self.timers.draw_ticket()
+
+    def end_session(self, group: GroupData, member_id: str) -> None:
+        """Stop the session timer of a member or pending id."""
+        self.stop_timer(session_timer(group.group_id, member_id))
+
+    # --- state and trace -----------------------------------------------------------------------------------------
+
+    def change_state(self, group: GroupData, reason: Reason, **details: Any) -> None:
+        """The one way a group's state changes: along the table, and on the record."""
+        old = group.state
+        group.transition(reason, self.now_us)
+        if not self.noting:
+            return
+        payload: dict[str, Any] = {"cause_code": reason.cause.value, **details}
+        if reason.client_reason is not None:
+            payload["client_reason"] = reason.client_reason
+        self.note(
+            Kind.GROUP_STATE,
+            group,
+            reason.member_id,
+            from_=old.printed,
+            to=group.state.printed,
+            reason=reason.text,
+            payload=payload,
+        )
+
+    def note(
+        self,
+        kind: Kind,
+        group: GroupData,
+        member_id: str | None = None,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        reason: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Something for the trace; the group's generation goes with it."""
+        if self.noting:
+            self.effects.append(
+                Note(kind, group.group_id, member_id, group.generation, from_, to, reason, topic, partition, payload)
+            )
+
+    def mention(
+        self,
+        kind: Kind,
+        group_id: str,
+        *,
+        reason: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The same for a group of any kind, known by its id alone."""
+        if self.noting:
+            note = Note(kind, group_id, reason=reason, topic=topic, partition=partition, payload=payload)
+            self.effects.append(note)

@@ -1,0 +1,166 @@
+"""What coordinators of other ages do otherwise: named differences, as data.
+
+The model is the Java coordinator of Kafka 4.x (`BASELINE`). An incident of 2019 ran on the Scala coordinator of its
+day, so `broker.version` picks the values below. Each difference is a name with a list of (since version, value);
+nothing in the core asks for a version, only for a difference by name.
+
+Sources: classic-protocol reference, the rows marked **[old]** and section 5; KIP-134 (initial delay, 0.11), KIP-394
+(member id required, 2.2), KIP-345 (static members, 2.3), KIP-389 (group.max.size, 2.2), KIP-211 (retention counts
+from when the group became empty, 2.1), KIP-186 (retention of seven days, 2.0), KAFKA-12890 (pending-sync timer,
+2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KIP-447 (unstable commits, 2.5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from attrs import frozen
+
+from groupsim.protocol.messages import Api
+
+Version: TypeAlias = tuple[int, ...]
+T = TypeVar("T")
+
+BASELINE = "4.1"
+OLDEST: Version = (0, 9)
+_VERSION = re.compile(r"\d+(\.\d+){0,3}$")
+
+
+def parse_version(text: str) -> Version:
+    """`"2.8.1"` as (2, 8, 1). Raises ValueError, naming the remedy, for anything that is no version since 0.9."""
+    if not _VERSION.match(text):
+        raise ValueError(f"broker.version {text!r} is not a Kafka version; write for example 0.11, 2.8.1 or {BASELINE}")
+    version = tuple(int(part) for part in text.split("."))
+    if version < OLDEST:
+        raise ValueError(f"broker.version {text!r} has no group coordinator; the oldest is 0.9")
+    return version
+
+
+def since(version: Version, steps: Sequence[tuple[str, T]]) -> T:
+    """The value of the last step that is not newer than `version`; steps are sorted, the first is always old enough."""
+    value = steps[0][1]
+    for begin, candidate in steps:
+        if parse_version(begin) <= version:
+            value = candidate
+    return value
+
+
+@frozen
+class Differences:
+    """What one version of the coordinator does; the defaults are the baseline's."""
+
+    initial_delay: bool = True
+    """The first round of an empty group waits `group.initial.rebalance.delay.ms` (KIP-134)."""
+
+    initial_ends_early: bool = True
+    """An expiry can close an initial round before its delay is over; the Scala coordinator never did."""
+
+    member_id_required: bool = True
+    """JoinGroup v4+ without member id is first given one and asked to come back (KIP-394)."""
+
+    static_members: bool = True
+    """`group.instance.id` is looked at (KIP-345)."""
+
+    group_max_size: bool = True
+    """`group.max.size` is enforced (KIP-389)."""
+
+    pending_sync_timer: bool = True
+    """Members that never send SyncGroup are removed (KAFKA-12890)."""
+
+    pending_leave_rebalances: bool = True
+    """A LeaveGroup of nothing but pending ids starts a rebalance; the Scala coordinator only tried to close one."""
+
+    heartbeat_while_assigning: bool = True
+    """Heartbeats in CompletingRebalance are answered NONE and keep the session; before, REBALANCE_IN_PROGRESS."""
+
+    sync_keeps_session: bool = False
+    """SyncGroup in Stable moves the session's deadline."""
+
+    sync_while_loading_rebalances: bool = False
+    """SyncGroup during a load is answered REBALANCE_IN_PROGRESS instead of COORDINATOR_LOAD_IN_PROGRESS."""
+
+    unstable_plain_commits: bool = False
+    """OffsetFetch with require_stable answers UNSTABLE_OFFSET_COMMIT for commits that are not replicated yet."""
+
+    retention_from_empty: bool = True
+    """Offsets of a group count their retention from when it became empty (KIP-211); before, from the commit."""
+
+    describe_unknown_is_error: bool = True
+    """DescribeGroups v6+ answers GROUP_ID_NOT_FOUND for an unknown group (KIP-1043)."""
+
+    max_session_timeout_ms: int = 1_800_000
+    """Default of `group.max.session.timeout.ms`."""
+
+    retention_minutes: int = 10_080
+    """Default of `offsets.retention.minutes`."""
+
+
+HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
+    "initial_delay": (("0.9", False), ("0.11", True)),
+    "initial_ends_early": (("0.9", False), ("4.0", True)),
+    "member_id_required": (("0.9", False), ("2.2", True)),
+    "static_members": (("0.9", False), ("2.3", True)),
+    "group_max_size": (("0.9", False), ("2.2", True)),
+    "pending_sync_timer": (("0.9", False), ("2.8.1", True)),
+    "pending_leave_rebalances": (("0.9", False), ("4.0", True)),
+    "heartbeat_while_assigning": (("0.9", False), ("2.7", True)),
+    "sync_keeps_session": (("0.9", True), ("4.0", False)),
+    "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),
+    "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
+    "retention_from_empty": (("0.9", False), ("2.1", True)),
+    "describe_unknown_is_error": (("0.9", False), ("4.0", True)),
+    "max_session_timeout_ms": (("0.9", 30_000), ("0.10.1", 300_000), ("2.3", 1_800_000)),
+    "retention_minutes": (("0.9", 1_440), ("2.0", 10_080)),
+}
+
+
+def differences(broker_version: str = BASELINE) -> Differences:
+    """What a coordinator of that version does. Raises ValueError for what is no version."""
+    version = parse_version(broker_version)
+    values = {name: since(version, steps) for name, steps in HISTORY.items()}
+    return Differences(**values)  # type: ignore[arg-type]
+
+
+NOT_OFFERED = -1
+
+MAX_VERSIONS: Mapping[Api, Sequence[tuple[str, int]]] = {
+    Api.METADATA: (
+        *(("0.9", 0), ("0.10", 1), ("0.10.1", 2), ("0.11", 4), ("1.0", 5), ("2.0", 6), ("2.1", 7), ("2.3", 8)),
+        *(("2.4", 9), ("2.8", 11), ("3.1", 12), ("4.0", 13)),
+    ),
+    Api.FIND_COORDINATOR: (
+        ("0.9", 0),
+        ("0.11", 1),
+        ("2.0", 2),
+        ("2.4", 3),
+        ("3.0", 4),
+        ("3.8", 5),
+        ("3.9", 6),
+    ),
+    Api.JOIN_GROUP: (
+        *(("0.9", 0), ("0.10.1", 1), ("0.11", 2), ("2.0", 3), ("2.2", 4), ("2.3", 5), ("2.4", 6), ("2.5", 7)),
+        ("3.2", 9),
+    ),
+    Api.SYNC_GROUP: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 4), ("2.5", 5)),
+    Api.HEARTBEAT: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 4)),
+    Api.LEAVE_GROUP: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.4", 4), ("3.2", 5)),
+    Api.OFFSET_COMMIT: (
+        *(("0.9", 2), ("0.11", 3), ("2.0", 4), ("2.1", 6), ("2.3", 7), ("2.4", 8), ("3.6", 9), ("4.1", 10)),
+    ),
+    Api.OFFSET_FETCH: (
+        *(("0.9", 1), ("0.10.2", 2), ("0.11", 3), ("2.0", 4), ("2.1", 5), ("2.4", 6), ("2.5", 7), ("3.0", 8)),
+        *(("3.6", 9), ("4.1", 10)),
+    ),
+    Api.DESCRIBE_GROUPS: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 5), ("4.0", 6)),
+    Api.LIST_GROUPS: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.4", 3), ("2.6", 4), ("3.8", 5)),
+    Api.DELETE_GROUPS: (("0.9", NOT_OFFERED), ("1.1", 0), ("2.0", 1), ("2.4", 2), ("4.4", 3)),
+    Api.OFFSET_DELETE: (("0.9", NOT_OFFERED), ("2.4", 0)),
+}
+"""The newest version of each request that a broker offers, by the broker's own version."""
+
+
+def max_version(api: Api, broker_version: str = BASELINE) -> int:
+    """The newest version of `api` a broker of that version offers; NOT_OFFERED (-1) when it has no such API."""
+    return since(parse_version(broker_version), MAX_VERSIONS[api])

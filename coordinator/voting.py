@@ -1,0 +1,60 @@
+"""Which protocol (assignor) a round uses, and which topics its members subscribe to.
+
+Candidates are the names that every member offers. Each member votes for the first candidate in its own list; most
+votes win. A tie goes to the name that comes first in Java's `HashMap` order, which has nothing to do with who voted
+first: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`.
+
+Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTopics`; classic-protocol reference, 2.3.
+"""
+
+from __future__ import annotations
+
+from groupsim.coordinator.group import GroupData
+from groupsim.coordinator.states import IllegalState, State
+from groupsim.protocol.consumer_protocol import decode_topics_v0_prefix
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.messages import JoinProtocol
+
+
+def candidates(group: GroupData) -> dict[str, None]:
+    """The protocol names that every member offers."""
+    everyone = len(group.members)
+    return {name: None for name, count in group.supported.items() if count == everyone}
+
+
+def select_protocol(group: GroupData) -> str:
+    """The winner of the vote. Raises IllegalState for a group without members."""
+    if not group.members:
+        raise IllegalState(f"group {group.group_id} has no members to choose a protocol")
+    names = candidates(group)
+    votes: JavaHashMap[str, int] = JavaHashMap()
+    for member in group.members.values():
+        choice = member.vote(names)
+        votes[choice] = votes.get(choice, 0) + 1
+    return max(votes, key=votes.__getitem__)
+
+
+def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol, ...]) -> bool:
+    """Whether a member with these protocols may join; the requester's own old entry counts among the members."""
+    if group.state is State.EMPTY:
+        return bool(protocol_type and protocols)
+    if group.protocol_type is None or group.protocol_type != protocol_type:
+        return False
+    everyone = len(group.members)
+    return any(group.supported.get(protocol.name) == everyone for protocol in protocols)
+
+
+def subscribed_topics(group: GroupData) -> frozenset[str] | None:
+    """The topics anybody subscribes to, read as version 0 of the consumer protocol; None when that cannot be known."""
+    if not group.is_consumer:
+        return None
+    if not group.members:
+        return frozenset()
+    if group.protocol is None:
+        return None
+    distinct = {member.metadata(group.protocol): None for member in group.members.values()}
+    try:
+        return frozenset(topic for metadata in distinct for topic in decode_topics_v0_prefix(metadata))
+    except ProtocolError:
+        return None

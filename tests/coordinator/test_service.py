@@ -1,0 +1,322 @@
+"""The coordinator of one broker on the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.fakes import HandCall, MemoryLog, Topics
+from groupsim.coordinator.service import GroupCoordinator
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeavingMember,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetToCommit,
+    Request,
+    SyncAssignment,
+    SyncGroupRequest,
+    TopicPartition,
+)
+
+PROTOCOLS = (JoinProtocol("range", b""),)
+
+
+class Broker:
+    """A coordinator with its fakes, and a way to send requests."""
+
+    def __init__(self, loop: VirtualLoop, config: CoordinatorConfig, *, lazy: bool = True) -> None:
+        self.loop = loop
+        self.log = MemoryLog(loop)
+        self.host = loop.host("broker-1")
+        self.coordinator = GroupCoordinator(loop, self.host, 1, config, self.log, Topics({"t": 3}), lazy_timers=lazy)
+
+    def lead_all(self, epoch: int = 0, *, load_us: int = 0) -> None:
+        for partition in range(self.coordinator.config.offsets_topic_num_partitions):
+            self.coordinator.elect(partition, epoch, load_us=load_us)
+
+    def send(self, request: Request, client_id: str = "client") -> HandCall:
+        call = HandCall(request, client_id)
+        self.coordinator.handle(call)
+        return call
+
+    def join(self, client_id: str, member_id: str = "", version: int = 3) -> HandCall:
+        request = JoinGroupRequest("g", 10_000, 60_000, member_id, protocols=PROTOCOLS, version=version)
+        return self.send(request, client_id)
+
+    async def wait_ms(self, duration_ms: int) -> None:
+        await self.loop.sleep(1_000 * duration_ms)
+
+
+def run(
+    story: Callable[[Broker], Awaitable[None]],
+    *,
+    config: CoordinatorConfig | None = None,
+    lazy: bool = True,
+    lead: bool = True,
+) -> list[TraceEvent]:
+    """Run the story on a broker that leads everything; returns the trace."""
+    events: list[TraceEvent] = []
+    trace = Trace()
+    trace.subscribe(events.append)
+    loop = VirtualLoop(seed=7, trace=trace)
+
+    async def main(running: VirtualLoop) -> None:
+        broker = Broker(running, config or CoordinatorConfig(), lazy=lazy)
+        if lead:
+            broker.lead_all()
+        await story(broker)
+
+    loop.run(main)
+    return events
+
+
+async def form(broker: Broker, *clients: str) -> list[str]:
+    """Form a stable group; returns the member ids, leader first."""
+    calls = [broker.join(client) for client in clients]
+    await broker.wait_ms(6_100)
+    answers = [call.response for call in calls]
+    assert all(isinstance(answer, JoinGroupResponse) for answer in answers)
+    ids = [answer.member_id for answer in answers]
+    leader = answers[0].leader
+    for member in sorted(ids, key=lambda one: one == leader):
+        plan = tuple(SyncAssignment(one, one.encode()) for one in ids) if member == leader else ()
+        broker.send(SyncGroupRequest("g", answers[0].generation_id, member, None, "consumer", "range", plan))
+    await broker.wait_ms(10)
+    return sorted(ids, key=lambda one: one != leader)
+
+
+async def heartbeats(broker: Broker, members: list[str], generation: int, times: int, every_ms: int = 3_000) -> None:
+    """Let these members heartbeat a few times."""
+    for _ in range(times):
+        await broker.wait_ms(every_ms)
+        for member in members:
+            broker.send(HeartbeatRequest("g", generation, member))
+
+
+def test_group_forms_and_becomes_stable() -> None:
+    """Two members join, sync, and the snapshot shows a stable group with their assignments."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a", "b")
+        group = broker.coordinator.snapshot("g")
+        assert group is not None
+        assert group.state == "Stable"
+        assert {m.member_id: m.assignment for m in group.members} == {one: one.encode() for one in ids}
+
+    kinds = [event.kind for event in run(story)]
+    assert kinds.count(Kind.GROUP_STATE) == 3
+
+
+def test_silent_member_is_expelled_by_its_session_timer() -> None:
+    """A member that stops heartbeating is removed at its session timeout, and the removal is caused by that timer."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a", "b")
+        await heartbeats(broker, ids[:1], 1, 4)
+        group = broker.coordinator.snapshot("g")
+        assert group is not None
+        assert [m.member_id for m in group.members] == ids[:1]
+
+    events = run(story)
+    removed = next(event for event in events if event.kind is Kind.MEMBER_REMOVED)
+    fired = next(event for event in events if event.seq == removed.cause)
+    assert removed.reason == "session-expired"
+    assert fired.kind is Kind.TIMER_FIRED
+    assert fired.reason == f"heartbeat-g-{removed.member}"
+
+
+@pytest.mark.parametrize("pause_ms", [0, 9_000])
+def test_lazy_and_eager_timers_give_the_same_trace(pause_ms: int) -> None:
+    """Whether session alarms are moved at each heartbeat or looked at when they ring changes nothing in the trace."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a", "b", "c", "d")
+        await heartbeats(broker, ids, 1, 5)
+        await heartbeats(broker, ids[1:], 1, 2)
+        if pause_ms:
+            broker.host.pause()
+            await broker.wait_ms(pause_ms)
+            broker.host.resume()
+        await heartbeats(broker, ids[2:], 1, 6)
+        rejoined = [broker.join(one, member_id=one) for one in ids[2:]]
+        await broker.wait_ms(90_000)
+        assert all(call.responses for call in rejoined)
+
+    assert run(story, lazy=True) == run(story, lazy=False)
+
+
+def test_quiet_heartbeat_is_answered_with_one_and_the_same_object() -> None:
+    """A steady heartbeat allocates no answer of its own."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a")
+        first = broker.send(HeartbeatRequest("g", 1, ids[0])).response
+        assert broker.send(HeartbeatRequest("g", 1, ids[0])).response is first
+
+    run(story)
+
+
+def test_broker_that_does_not_lead_the_partition_says_so() -> None:
+    """Without leadership every request is answered NOT_COORDINATOR, and a resignation ends leadership."""
+
+    async def story(broker: Broker) -> None:
+        assert broker.join("a").response == JoinGroupResponse(ErrorCode.NOT_COORDINATOR)
+        broker.lead_all(epoch=3)
+        parked = broker.join("a")
+        for partition in broker.coordinator.led:
+            broker.coordinator.resign(partition, 3)
+        assert not parked.responses
+        for partition in broker.coordinator.led:
+            broker.coordinator.resign(partition, 4)
+        assert parked.response.error is ErrorCode.NOT_COORDINATOR
+        assert broker.send(HeartbeatRequest("g", 1, "x")).response.error is ErrorCode.NOT_COORDINATOR
+
+    run(story, lead=False)
+
+
+@pytest.mark.parametrize(
+    ("version", "sync_error"), [("4.1", "COORDINATOR_LOAD_IN_PROGRESS"), ("2.8.1", "REBALANCE_IN_PROGRESS")]
+)
+def test_answers_while_the_partition_loads(version: str, sync_error: str) -> None:
+    """While loading a heartbeat is answered NONE, everything else that the load goes on; SyncGroup by version."""
+
+    async def story(broker: Broker) -> None:
+        broker.lead_all(load_us=5_000_000)
+        tp = TopicPartition("t", 0)
+        sync = SyncGroupRequest("g", 1, "m", None, "consumer", "range")
+        loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert broker.send(HeartbeatRequest("g", 1, "m")).response.error is ErrorCode.NONE
+        assert broker.send(sync).response.error.name == sync_error
+        assert broker.join("a").response.error is loading
+        assert broker.send(LeaveGroupRequest("g", (LeavingMember("m"),))).response.error is loading
+        assert broker.send(OffsetCommitRequest("g", (OffsetToCommit(tp, 1),))).response.error is loading
+        assert broker.send(OffsetFetchRequest("g", (tp,))).response.error is loading
+        assert broker.send(DescribeGroupsRequest(("g",))).response.groups[0].error is loading
+        assert broker.send(ListGroupsRequest()).response.error is loading
+        assert broker.send(DeleteGroupsRequest(("g",))).response.results == (("g", loading),)
+        await broker.wait_ms(5_001)
+        assert broker.send(HeartbeatRequest("g", 1, "m")).response.error is ErrorCode.UNKNOWN_MEMBER_ID
+
+    run(story, config=CoordinatorConfig(version), lead=False)
+
+
+def test_group_moves_to_another_broker_without_a_rebalance() -> None:
+    """After a clean fail-over the same generation's heartbeats are good at the new coordinator."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a", "b")
+        other = GroupCoordinator(
+            broker.loop, broker.loop.host("broker-2"), 2, broker.coordinator.config, broker.log, Topics()
+        )
+        for partition in broker.coordinator.led:
+            broker.coordinator.resign(partition, 1)
+            other.elect(partition, 1)
+        call = HandCall(HeartbeatRequest("g", 1, ids[0]))
+        other.handle(call)
+        assert call.response.error is ErrorCode.NONE
+        before, after = broker.coordinator.snapshot("g"), other.snapshot("g")
+        assert before is None
+        assert after is not None
+        assert after.state == "Stable"
+
+    run(story)
+
+
+def test_commit_for_unknown_topics_only_is_answered_without_the_coordinator() -> None:
+    """A commit to unknown topics fails per partition and a stale member goes unnoticed; known ones are still stored."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+        known, unknown = TopicPartition("t", 0), TopicPartition("nope", 0)
+        stale = broker.send(OffsetCommitRequest("g", (OffsetToCommit(unknown, 1),), 99, "stranger"))
+        assert stale.response.partitions == ((unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),)
+        mixed = broker.send(
+            OffsetCommitRequest("g", (OffsetToCommit(unknown, 1), OffsetToCommit(known, 1)), 99, "stranger")
+        )
+        assert mixed.response.partitions == (
+            (unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            (known, ErrorCode.UNKNOWN_MEMBER_ID),
+        )
+
+    run(story)
+
+
+def test_delete_groups_of_several_partitions_is_one_answer_in_order() -> None:
+    """DeleteGroups asks several partitions and answers once, in the order of the request."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+        broker.send(OffsetCommitRequest("simple", (OffsetToCommit(TopicPartition("t", 0), 1),)))
+        await broker.wait_ms(10)
+        call = broker.send(DeleteGroupsRequest(("none", "simple", "g")))
+        await broker.wait_ms(10)
+        assert call.response.results == (
+            ("none", ErrorCode.GROUP_ID_NOT_FOUND),
+            ("simple", ErrorCode.NONE),
+            ("g", ErrorCode.NON_EMPTY_GROUP),
+        )
+
+    run(story)
+
+
+def test_requests_that_name_no_group_or_a_bad_timeout_are_refused() -> None:
+    """The checks before the group is looked at: group id, session timeout bounds, SyncGroup v5 without protocol."""
+
+    async def story(broker: Broker) -> None:
+        invalid = ErrorCode.INVALID_GROUP_ID
+        assert broker.send(HeartbeatRequest("", 1, "m")).response.error is invalid
+        assert broker.send(JoinGroupRequest("", 10_000, protocols=PROTOCOLS)).response.error is invalid
+        assert broker.send(LeaveGroupRequest("")).response.error is invalid
+        short = broker.send(JoinGroupRequest("g", 5_999, 60_000, "me", protocols=PROTOCOLS)).response
+        assert short == JoinGroupResponse(ErrorCode.INVALID_SESSION_TIMEOUT, member_id="me")
+        assert broker.send(SyncGroupRequest("g", 1, "m")).response.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+    run(story)
+
+
+def test_fresh_member_ids_are_the_same_in_every_run_of_a_seed() -> None:
+    """Ids are `<client id>-<uuid>` and follow from the seed alone."""
+    seen: list[str] = []
+
+    async def story(broker: Broker) -> None:
+        seen.append(broker.join("a", version=9).response.member_id)
+
+    run(story)
+    run(story)
+    assert seen[0] == seen[1]
+    prefix, uuid = seen[0].split("-", 1)
+    assert prefix == "a"
+    assert len(uuid) == 36
+    assert uuid[14] == "4"
+
+
+def test_slow_log_delays_the_answers_to_heartbeats() -> None:
+    """While an append is under way a heartbeat prolongs the session at once but is answered when it is committed."""
+
+    async def story(broker: Broker) -> None:
+        ids = await form(broker, "a")
+        broker.log.latency_us = 2_000_000
+        tp = TopicPartition("t", 0)
+        commit = broker.send(OffsetCommitRequest("g", (OffsetToCommit(tp, 5),), 1, ids[0]))
+        call = broker.send(HeartbeatRequest("g", 1, ids[0]))
+        await broker.wait_ms(1_999)
+        assert not call.responses
+        assert not commit.responses
+        await broker.wait_ms(2)
+        assert call.response.error is ErrorCode.NONE
+
+    run(story)
