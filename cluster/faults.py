@@ -55,7 +55,11 @@ class Match:
     purpose: str | None = None
     api: Api | None = None
     nth: int = field(default=1, validator=validators.ge(1))
-    times: int | None = field(default=1, validator=validators.optional(validators.ge(1)))
+    times: int | None = 1
+
+    def __attrs_post_init__(self) -> None:
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"a fault that strikes {self.times} times: give 1 or more, or None for every time")
 
     def __str__(self) -> str:
         who = (self.role and f"the {self.role}") or self.host or "every host"

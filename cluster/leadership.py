@@ -89,4 +89,4 @@ class Leadership:
             return
         del self._next[partition]
         epoch = self._topics.set_offsets_leader(partition, node)
-        self._coordinators[node].elect(partition, epoch)
+        self._coordinators[node].elect(partition, epoch, load_us=self._config.load_us)

@@ -1,0 +1,78 @@
+"""Error responses of every API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.cluster.answers import error_of, error_response, generation_of, group_of, member_of
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeavingMember,
+    ListGroupsRequest,
+    MetadataRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+    TopicPartition,
+)
+
+TP = TopicPartition("t", 0)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        FindCoordinatorRequest("g"),
+        JoinGroupRequest("g", 1),
+        SyncGroupRequest("g", 1, "m"),
+        HeartbeatRequest("g", 1, "m"),
+        LeaveGroupRequest("g"),
+        OffsetCommitRequest("g", (OffsetToCommit(TP, 1),)),
+        OffsetFetchRequest("g", (TP,)),
+        OffsetDeleteRequest("g", (TP,)),
+        ListGroupsRequest(),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_error_response_is_of_the_request_s_api_and_carries_the_error(request_: Any) -> None:
+    """Whatever was asked, the answer is that API's and says the error."""
+    response = error_response(request_, ErrorCode.NOT_COORDINATOR)
+    assert response.API is request_.API
+    assert error_of(response) is ErrorCode.NOT_COORDINATOR
+
+
+def test_answers_item_by_item_repeat_the_error_for_each() -> None:
+    """DescribeGroups, DeleteGroups and Metadata carry one error per item asked for."""
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert [g.error for g in error_response(DescribeGroupsRequest(("a", "b")), error).groups] == [error] * 2
+    assert error_response(DeleteGroupsRequest(("a", "b")), error).results == (("a", error), ("b", error))
+    assert [t.error for t in error_response(MetadataRequest(("t",)), error).topics] == [error]
+
+
+def test_join_that_failed_by_an_exception_names_no_member() -> None:
+    """Classic-protocol reference, 1.2: the member id of such an answer is empty, not the request's."""
+    response = error_response(JoinGroupRequest("g", 1, member_id="m"), ErrorCode.NOT_COORDINATOR)
+    assert isinstance(response, JoinGroupResponse)
+    assert response.member_id == ""
+
+
+def test_columns_of_requests() -> None:
+    """Group, member and generation are read off any request that has them."""
+    assert group_of(FindCoordinatorRequest("g")) == "g"
+    assert group_of(MetadataRequest()) is None
+    assert member_of(JoinGroupRequest("g", 1)) is None
+    assert member_of(LeaveGroupRequest("g", (LeavingMember("m"),))) == "m"
+    assert member_of(LeaveGroupRequest("g", (LeavingMember("m"), LeavingMember("n")))) is None
+    assert generation_of(HeartbeatRequest("g", 4, "m")) == 4
+    assert generation_of(OffsetCommitRequest("g", ())) is None

@@ -1,0 +1,233 @@
+"""Fetching: one planned event, whatever it waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.cluster.data import Data
+from groupsim.cluster.faults import Isolate, Latency, Match
+from groupsim.cluster.traffic import as_rate
+from groupsim.members.interfaces import Fetched, FetchFailed
+from groupsim.protocol.messages import TopicPartition
+
+T0, T1, T2 = (TopicPartition("t", p) for p in range(3))
+
+
+class Reader:
+    """A topic of three partitions and what a client gets of it."""
+
+    def __init__(self, rig: Any, rate: float = 0, partitions: int = 3) -> None:
+        self.rig = rig
+        rig.topics.create("t", partitions)
+        self.data = Data(rig.network, rig.topics)
+        self.data.open("t", [1] * partitions, as_rate(rate))
+        self.got: list[tuple[int, Any]] = []
+
+    def fetch(self, positions: dict[TopicPartition, int], most: int = 500, wait_us: int | None = None) -> Any:
+        return self.data.fetch(
+            "member-1", positions, most, wait_us, lambda got: self.got.append((self.rig.loop.now_us, got))
+        )
+
+
+def test_records_that_are_there_come_after_one_round_trip(play: Any) -> None:
+    """A fetch finds what there was when it reached the broker."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=300)
+        await rig.loop.sleep(1_000_000)
+        reader.fetch({T0: 0, T1: 40})
+        await rig.loop.sleep(10_000)
+        assert reader.got == [(1_002_000, (Fetched(T0, 0, 100), Fetched(T1, 40, 60)))]
+
+    play(story)
+
+
+def test_fetch_waits_for_the_first_record(play: Any) -> None:
+    """One record a second on three partitions: partition 2's first is due after 3 s, and comes a latency later."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=1)
+        reader.fetch({T2: 0})
+        await rig.loop.sleep(10_000_000)
+        assert reader.got == [(3_001_000, (Fetched(T2, 0, 1),))]
+
+    play(story)
+
+
+def test_fetch_gives_up_when_its_time_is_over(play: Any) -> None:
+    """With a limit the broker answers with nothing when it has passed."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        reader.fetch({T0: 0}, wait_us=500_000)
+        await rig.loop.sleep(10_000_000)
+        assert reader.got == [(502_000, ())]
+
+    play(story)
+
+
+def test_endless_fetch_costs_no_event(play: Any) -> None:
+    """A fetch for records that never come schedules nothing at all."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        planned = len(rig.loop._heap)
+        reader.fetch({T0: 0})
+        assert len(rig.loop._heap) == planned
+
+    play(story)
+
+
+def test_waiting_fetch_learns_of_a_burst_and_a_new_rate(play: Any) -> None:
+    """Traffic that begins while a fetch waits ends its wait."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        reader.fetch({T0: 0})
+        await rig.loop.sleep(5_000_000)
+        reader.data.burst("t", 30)
+        await rig.loop.sleep(1_000_000)
+        reader.fetch({T0: 10})
+        await rig.loop.sleep(1_000_000)
+        reader.data.set_rate("t", as_rate(3))
+        await rig.loop.sleep(5_000_000)
+        assert [(at, got[0].base) for at, got in reader.got] == [(5_001_000, 0), (7_334_334, 10)]
+
+    play(story)
+
+
+def test_slower_traffic_postpones_a_planned_answer(play: Any) -> None:
+    """A plan made for one rate is not carried out at another."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=1, partitions=1)
+        reader.fetch({T0: 0})
+        await rig.loop.sleep(500_000)
+        reader.data.set_rate("t", 0)
+        await rig.loop.sleep(5_000_000)
+        assert reader.got == []
+
+    play(story)
+
+
+def test_records_are_shared_out_in_turn(play: Any) -> None:
+    """A full fetch ends with one partition, the next begins with the one after it."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        reader.data.burst("t", 300)
+        positions = {T0: 0, T1: 0, T2: 0}
+        seen = []
+        for _ in range(4):
+            reader.fetch(positions, most=60)
+            await rig.loop.sleep(10_000)
+            for part in reader.got[-1][1]:
+                positions[part.partition] = part.base + part.count
+            seen.append([(part.partition.partition, part.count) for part in reader.got[-1][1]])
+        assert seen == [[(0, 60)], [(1, 60)], [(2, 60)], [(0, 40), (1, 20)]]
+
+    play(story)
+
+
+def test_fetch_given_up_says_nothing(play: Any) -> None:
+    """The function a fetch returns takes it back for good."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=300)
+        await rig.loop.sleep(1_000_000)
+        reader.fetch({T0: 0})()
+        reader.data.burst("t", 30)
+        await rig.loop.sleep(1_000_000)
+        assert reader.got == []
+
+    play(story)
+
+
+def test_isolated_host_fetches_nothing_until_it_is_back(play: Any) -> None:
+    """A fetch of a host that is cut off waits, and goes on when the fault ends."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=300)
+        await rig.loop.sleep(1_000_000)
+        rig.network.inject(Isolate(Match(host="member-1"), for_us=5_000_000))
+        reader.fetch({T0: 0})
+        await rig.loop.sleep(4_000_000)
+        assert reader.got == []
+        await rig.loop.sleep(4_000_000)
+        assert reader.got == [(6_001_000, (Fetched(T0, 0, 500),))]
+
+    play(story)
+
+
+def test_slow_link_slows_fetches(play: Any) -> None:
+    """Latency added to a host is added both ways."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=300)
+        await rig.loop.sleep(1_000_000)
+        rig.network.inject(Latency(Match(host="member-1"), add_us=10_000))
+        reader.fetch({T0: 0})
+        await rig.loop.sleep(1_000_000)
+        assert [at for at, _ in reader.got] == [1_022_000]
+
+    play(story)
+
+
+def test_paused_host_gets_its_records_when_it_goes_on(play: Any) -> None:
+    """Records for a process that stands still wait for it."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=300)
+        await rig.loop.sleep(1_000_000)
+        reader.fetch({T0: 0})
+        rig.loop.host("member-1").pause()
+        await rig.loop.sleep(1_000_000)
+        assert reader.got == []
+        rig.loop.host("member-1").resume()
+        await rig.loop.sleep(1)
+        assert [got[0].count for _, got in reader.got] == [100]
+
+    play(story)
+
+
+def test_partitions_without_a_leader_are_left_out(play: Any) -> None:
+    """A partition whose only replica is down gives nothing; when no other is asked for, the fetch fails."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        reader.data.burst("t", 30)
+        rig.topics.set_live(1, False)
+        reader.fetch({T0: 0, T1: 0})
+        reader.fetch({T1: 0})
+        await rig.loop.sleep(10_000)
+        (_, some), (_, failed) = reader.got
+        assert some == (Fetched(T0, 0, 10),)
+        assert isinstance(failed, FetchFailed)
+
+    play(story)
+
+
+def test_offsets_are_log_start_and_end(play: Any) -> None:
+    """ListOffsets tells start and end as they are when the answer comes; 0 for a partition that does not exist."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig)
+        reader.data.burst("t", 30)
+        got: list[Any] = []
+        reader.data.offsets("member-1", (T0, TopicPartition("none", 0)), got.append)
+        await rig.loop.sleep(10_000)
+        assert got == [{T0: (0, 10), TopicPartition("none", 0): (0, 0)}]
+
+    play(story)
+
+
+def test_unknown_topic_is_named(play: Any) -> None:
+    """Changing the rate of a topic that does not exist says which there are."""
+
+    async def story(rig: Any) -> None:
+        with pytest.raises(ValueError, match="no topic 'u'; there are: t"):
+            Reader(rig).data.set_rate("u", 1)
+
+    play(story)

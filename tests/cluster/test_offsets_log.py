@@ -1,0 +1,132 @@
+"""The light stand-in for the replicated offsets log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.cluster.offsets_log import OffsetsLog
+from groupsim.coordinator.records import GroupRecord
+from groupsim.eventloop.distributions import uniform
+from groupsim.protocol.errors import ErrorCode
+
+A, B, C = (GroupRecord(name, None) for name in "abc")
+
+
+def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[OffsetsLog, Any, list[Any]]:
+    """A log of four partitions, a way to append to it, and what was told of the appends."""
+    log = OffsetsLog(rig.loop, 4, uniform(low, high))
+    done: list[Any] = []
+
+    def append(record: Any, partition: int = 0, host: str = "broker-0") -> None:
+        log.append(
+            rig.loop.host(host),
+            partition,
+            [record],
+            lambda error: done.append((rig.loop.now_us, record.group_id, error)),
+        )
+
+    return log, append, done
+
+
+def test_appends_commit_after_a_latency(play: Any) -> None:
+    """`done` is called when the followers have it, never from within the append; the leader's log has it at once."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        append(A)
+        assert (done, log.read(0)) == ([], (A,))
+        await rig.loop.sleep(10_000)
+        assert done == [(2_000, "a", None)]
+
+    play(story)
+
+
+def test_appends_of_a_partition_commit_in_order(play: Any) -> None:
+    """However the latencies fall, the order within a partition is that of the appends."""
+
+    async def story(rig: Any) -> None:
+        _, append, done = make(rig, 1, 50_000)
+        for number in range(50):
+            append(GroupRecord(f"{number:02}", None))
+        await rig.loop.sleep(1_000_000)
+        assert [name for _, name, _ in done] == [f"{number:02}" for number in range(50)]
+
+    play(story)
+
+
+def test_partitions_do_not_wait_for_each_other(play: Any) -> None:
+    """A held partition holds up nobody else's."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        log.hold(0)
+        append(A, 0)
+        append(B, 1)
+        await rig.loop.sleep(10_000)
+        assert [name for _, name, _ in done] == ["b"]
+
+    play(story)
+
+
+def test_failed_append_leaves_nothing(play: Any) -> None:
+    """The next append fails with the error and its records are gone; the one after it is well."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        log.fail_next(0, ErrorCode.NOT_ENOUGH_REPLICAS)
+        append(A)
+        append(B)
+        await rig.loop.sleep(10_000)
+        assert [(name, error) for _, name, error in done] == [("a", ErrorCode.NOT_ENOUGH_REPLICAS), ("b", None)]
+        assert log.read(0) == (B,)
+
+    play(story)
+
+
+def test_slow_replica_delays_commits_in_order(play: Any) -> None:
+    """While followers stand still nothing commits, what was under way neither; then all of it, in order."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        append(A)
+        await rig.loop.sleep(1_000)
+        log.hold(0, for_us=100_000)
+        append(B)
+        await rig.loop.sleep(50_000)
+        append(C)
+        assert done == []
+        await rig.loop.sleep(100_000)
+        assert [(at, name) for at, name, _ in done] == [(101_000, "a"), (101_000, "b"), (101_000, "c")]
+
+    play(story)
+
+
+def test_leader_that_is_gone_hears_nothing(play: Any) -> None:
+    """Appends of a leader that was given up tell nobody, and their records stay for the next one."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        append(A)
+        log.abandon(0, rig.loop.host("broker-0"))
+        append(B, host="broker-1")
+        await rig.loop.sleep(10_000)
+        assert [name for _, name, _ in done] == ["b"]
+        assert log.read(0) == (A, B)
+
+    play(story)
+
+
+def test_paused_leader_hears_of_its_commits_when_it_goes_on(play: Any) -> None:
+    """A leader in a long pause learns late that its append was committed."""
+
+    async def story(rig: Any) -> None:
+        _, append, done = make(rig)
+        append(A)
+        rig.loop.host("broker-0").pause()
+        await rig.loop.sleep(1_000_000)
+        assert done == []
+        rig.loop.host("broker-0").resume()
+        await rig.loop.sleep(1)
+        assert [name for _, name, _ in done] == ["a"]
+
+    play(story)
