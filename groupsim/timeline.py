@@ -23,7 +23,7 @@ MANY_STANDSTILLS = 8
 MANY_NOTES = 12
 NARROW = 40
 
-AROUND_CAUSE = 49  # what the other columns of a generation take
+AROUND_CAUSE = 58  # what the other columns of a generation take
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
@@ -93,7 +93,7 @@ def _cause_width(told: Sequence[Generation], width: int) -> int:
 
 
 def _columns(number: str, began: str, cause: str, wide: int, ready: str, members: str, moved: str, still: str) -> str:
-    return f"{number:>5} {began:>8}  {cause[:wide]:<{wide}}{ready:>10}{members:>8}{moved:>6}{still:>12}"
+    return f"{number:>5} {began:>8}  {cause[:wide]:<{wide}}{ready:>10}{members:>9}{moved:>9}{still:>13}"
 
 
 def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:

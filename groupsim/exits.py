@@ -1,0 +1,94 @@
+"""How a command ends: exit codes, and errors as sentences instead of tracebacks.
+
+0  well      1  an expectation failed      2  bad input      3  the run failed      130  ctrl-C
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback as tracebacks
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from groupsim.eventloop.errors import EventLoopError
+from groupsim.members.failures import PluginError
+from groupsim.members.settings import SettingError
+from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
+
+WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Trouble(Exception):
+    """An end with a message: what was wrong, and the remedy below it."""
+
+    def __init__(self, message: str, remedy: str = "", code: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.code = code
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose errors end in a sentence on stderr and an exit code; `--traceback` shows the rest."""
+
+    @functools.wraps(command)
+    def guard(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            _end(error, bool(kwargs.get("traceback")))
+
+    return guard
+
+
+def _end(error: Exception, traceback: bool) -> NoReturn:
+    message, remedy, code = explain(error)
+    complain(message, remedy)
+    if traceback and not isinstance(error, ScenarioError):
+        print("".join(tracebacks.format_exception(error.__cause__ or error)), file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def explain(error: Exception) -> tuple[str, str, int]:
+    """Message, remedy and exit code of an error."""
+    if isinstance(error, Trouble):
+        return error.message, error.remedy, error.code
+    if isinstance(error, ScenarioError):
+        return show_problems(error.problems), "", BAD_INPUT
+    if isinstance(error, SettingError):
+        return f"{error.key} = {error.value!r}: {error.problem}", error.remedy, BAD_INPUT
+    if isinstance(error, PluginError | EventLoopError):
+        return str(error), "", RUN_FAILED
+    if isinstance(error, OSError):
+        return f"{error.filename or 'a file'}: {error.strerror or error}", "", BAD_INPUT
+    where = tracebacks.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+    return text, "this is a defect of groupsim; `--traceback` shows where it happened", RUN_FAILED
+
+
+def show_problems(problems: tuple[Problem, ...]) -> str:
+    """All problems, one below the other, with a count when there are several."""
+    lines = [str(problem) for problem in problems]
+    errors = sum(problem.level == ERROR for problem in problems)
+    return "\n".join(lines + ([f"{errors} errors"] if errors > 1 else []))
+
+
+def complain(message: str, remedy: str = "") -> None:
+    """Say on stderr what was wrong."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("groupsim: ", "bold red"), message))
+    if remedy:
+        console.print(Text("    " + remedy, "yellow"))

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from groupsim import Cause, ErrorCode, Simulation, TopicPartition
+from groupsim.cluster.faults import Isolate, Match
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    OffsetCommitRequest,
+    OffsetToCommit,
+)
+
+
+async def test_a_group_forms_and_owns_every_partition(sim: Simulation) -> None:
+    """Two members and four partitions: a stable group in which everybody owns two."""
+    sim.topic("orders", 4)
+    members = [sim.member("c1"), sim.member("c2")]
+    group = await sim.stable("g1", members=2)
+    await sim.run_for("1s")
+    assert group.generation == 1
+    assert sorted(len(member.assignment) for member in members) == [2, 2]
+
+
+async def test_a_commit_of_an_old_generation_is_refused(sim: Simulation) -> None:
+    """A request made by hand meets the same coordinator as the members do."""
+    sim.topic("orders", 1)
+    member = sim.member("c1")
+    await sim.stable("g1", members=1)
+    offsets = (OffsetToCommit(TopicPartition("orders", 0), 5),)
+    answer = await sim.request(OffsetCommitRequest("g1", offsets, generation_id=0, member_id=member.member_id))
+    assert answer.error is ErrorCode.ILLEGAL_GENERATION
+
+
+async def test_a_parked_join_is_not_answered_and_shows_in_the_purgatory(sim: Simulation) -> None:
+    """A JoinGroup that waits for others has no outcome yet; the group's snapshot says what it waits for."""
+    sim.topic("orders", 1)
+    sim.member("c1", properties={"heartbeat.interval.ms": 3000})
+    await sim.stable("g1", members=1)
+    protocols = (JoinProtocol("range", b""), JoinProtocol("cooperative-sticky", b""))
+    first = await sim.request(JoinGroupRequest("g1", 10_000, 60_000, protocols=protocols))
+    assert isinstance(first, JoinGroupResponse)
+    assert first.error is ErrorCode.MEMBER_ID_REQUIRED
+    sent = sim.send(JoinGroupRequest("g1", 10_000, 60_000, member_id=first.member_id, protocols=protocols))
+    await sim.run_for("10ms")
+    group = sim.group("g1")
+    assert not sent.answered
+    assert group is not None
+    assert [parked.member_id for parked in group.parked] == [first.member_id]
+    await sim.until(lambda: sent.answered, within="5s")
+
+
+@pytest.mark.sim(brokers=1, broker={"group.initial.rebalance.delay.ms": 0})
+async def test_an_isolated_member_is_told_by_its_story(sim: Simulation) -> None:
+    """A fault of the network ends the session; the story names the fault as the cause."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    sim.member("c2")
+    await sim.stable("g1", members=2)
+    sim.inject(Isolate(Match(host="c2"), for_us=90_000_000))
+    await sim.until(lambda: (g := sim.group("g1")) and g.state == "Stable" and len(g.members) == 1, within="70s")
+    last = sim.story().groups[0].generations[-1]
+    assert last.cause is Cause.SESSION_NETWORK
+    assert last.culprit is not None
+    assert last.culprit.host == "c2"
+
+
+@pytest.mark.sim(seed=7, broker={"group.initial.rebalance.delay.ms": 0})
+async def test_the_marker_says_how_the_cluster_is_made(sim: Simulation) -> None:
+    """Seed and broker settings come from the marker."""
+    sim.topic("orders", 1)
+    sim.member("c1")
+    await sim.stable("g1", within="1s")
+    assert sim.seed == 7
+
+
+async def test_what_does_not_come_true_is_an_assertion(sim: Simulation) -> None:
+    """`until` says how long it waited and in which state the groups are."""
+    sim.topic("orders", 1)
+    sim.member("c1")
+    with pytest.raises(AssertionError, match=r"did not come true within 10s .*g1 Stable"):
+        await sim.until(lambda: False, within="10s")
+
+
+async def test_heartbeats_by_hand_find_a_stranger_out(sim: Simulation) -> None:
+    """A heartbeat of an unknown member is refused."""
+    sim.topic("orders", 1)
+    sim.member("c1")
+    await sim.stable("g1")
+    assert await sim.request(HeartbeatRequest("g1", 1, "nobody")) == HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def test_a_simulation_runs_without_pytest() -> None:
+    """The same object drives a script: `run` returns what the story returns."""
+
+    async def story(sim: Simulation, partitions: int) -> int:
+        sim.topic("orders", partitions)
+        sim.member("c1")
+        return (await sim.stable("g1")).generation
+
+    assert Simulation(seed=3).run(story, 2) == 1
