@@ -27,7 +27,7 @@ class Host:
         self.incarnation = 0
         self._loop = loop
         self._life = Life(name)
-        self._stories: list[Story] = []
+        self._stories: dict[Story, None] = {}  # in the order they were started
 
     @property
     def paused(self) -> bool:
@@ -76,10 +76,8 @@ class Host:
 
     def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
         """Start a story; its first step waits for its turn among the tasks of this instant."""
-        self._stories = [old for old in self._stories if not old.done]
-        task = Story(self._loop, story, args, name, self._life)
+        task = Story(self._loop, story, args, name, self._life, self._stories)
         if self.alive:
-            self._stories.append(task)
             task.start()
         else:
             task.done = True
@@ -118,8 +116,7 @@ class Host:
             return
         life.held = life.dead = True
         life.backlog.clear()
-        stories, self._stories = self._stories, []
-        for story in stories:
+        for story in list(self._stories):
             story.cancel()
 
     def start(self) -> None:

@@ -53,13 +53,14 @@ class Waiter:
 
     def wake(self, value: Any = None) -> None:
         """Queue the release of this task at this instant, behind whatever is due before it."""
-        if self.entry is None and self.raise_cancel is None:
+        if self.entry is None and self.raise_cancel is None and self in self.loop._waiting:
             self.value = value
             self.entry = self.loop._release_soon(self, Order.TASK, self.life)
 
     def go(self) -> None:
         """Hand the task to trio; only a driver calls this."""
         del self.loop._waiting[self]
+        self.entry = None  # or the two would keep each other alive until the garbage collector comes
         trio.lowlevel.reschedule(self.task)
 
     def _abort(self, raise_cancel: Callable[[], Any]) -> trio.lowlevel.Abort:
@@ -82,10 +83,16 @@ class Waiter:
 class Story:
     """A running story, and the `Task` that rooms hold of it."""
 
-    __slots__ = ("_args", "_function", "_loop", "_scope", "_start", "done", "life", "name")
+    __slots__ = ("_args", "_function", "_loop", "_scope", "_siblings", "_start", "done", "life", "name")
 
     def __init__(
-        self, loop: Loop, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...], name: str, life: Life
+        self,
+        loop: Loop,
+        function: Callable[..., Awaitable[Any]],
+        args: tuple[Any, ...],
+        name: str,
+        life: Life,
+        siblings: dict[Story, None] | None = None,
     ) -> None:
         self.name = name
         self.life = life
@@ -94,11 +101,12 @@ class Story:
         self._function = function
         self._args = args
         self._scope = trio.CancelScope()
+        self._siblings = {} if siblings is None else siblings  # those of the same host that are not done
         self._start: Entry | None = None
 
     def start(self) -> None:
         """Queue its first step."""
-        self._loop._stories[self] = None
+        self._loop._stories[self] = self._siblings[self] = None
         self._start = self._loop._release_soon(self, Order.TASK, self.life)
 
     def go(self) -> None:
@@ -122,6 +130,7 @@ class Story:
     def _finish(self) -> None:
         self.done = True
         self._loop._stories.pop(self, None)
+        self._siblings.pop(self, None)
 
     def cancel(self) -> None:
         """End it where it waits; a story that has not begun never begins."""

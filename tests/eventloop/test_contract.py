@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+
 from groupsim.eventloop import (
     EventLoop,
     Level,
