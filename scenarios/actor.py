@@ -1,0 +1,166 @@
+"""A process of the scenario: a consumer with its plan, and what happens to it from outside.
+
+The actor adds what stands around a consumer in life: the container that starts it late, the supervisor that restarts it
+when it fails, the garbage collector that stops it now and then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.randomness import Stream
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.consumer import Consumer
+from groupsim.scenarios.model import MemberSpec
+from groupsim.scenarios.naming import MemberPlan
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.values import Names
+
+
+@frozen
+class NextCalls(Distribution):
+    """Another duration for the next `calls` draws, then what it was."""
+
+    us: int
+    before: Distribution | None
+    calls: list[int] = field(eq=False)
+
+    def draw(self, stream: Stream) -> int:
+        """The other duration while calls are left."""
+        if self.calls[0] > 0:
+            self.calls[0] -= 1
+            return self.us
+        return self.before.draw(stream) if self.before is not None else 0
+
+
+def behaviour_of(spec: MemberSpec) -> Behaviour:
+    """What the application does, from what the scenario says; what it does not say is as `Behaviour` has it."""
+    said: dict[str, Any] = {name: getattr(spec, name) for name in _SAME if getattr(spec, name) is not None}
+    if spec.error_pause is not None:
+        said["error_pause_us"] = spec.error_pause
+    if spec.rejoin_every is not None:
+        said["enforce_rebalance_every"] = spec.rejoin_every
+    if spec.stuck is not None:
+        said["stuck"] = frozenset(spec.stuck)
+    return Behaviour(**said)
+
+
+_SAME = (
+    "processing",
+    "per_batch",
+    "poll_gap",
+    "on_assigned",
+    "on_revoked",
+    "on_lost",
+    "assignor_time",
+    "commit",
+    "on_error",
+    "on_commit_failure",
+)
+
+
+class Actor:
+    """One process, over all its lives."""
+
+    def __init__(self, loop: EventLoop, plan: MemberPlan, consumer: Consumer) -> None:
+        self.loop = loop
+        self.plan = plan
+        self.consumer = consumer
+        self._lives = 0
+        self._pauses = loop.stream("pauses", plan.name)
+
+    @property
+    def name(self) -> str:
+        """The process's name, which is its host's."""
+        return self.plan.name
+
+    @property
+    def group(self) -> str:
+        """The group it belongs to."""
+        return self.plan.group
+
+    @property
+    def running(self) -> bool:
+        """Whether a process runs now."""
+        return self.consumer.running
+
+    def start(self) -> None:
+        """Begin a process, unless one runs."""
+        if self.consumer.running:
+            return
+        self._lives += 1
+        self.consumer.start()
+        spec = self.plan.spec
+        if spec.pauses is not None:
+            self._plan_pause()
+        if spec.restart_after is not None:
+            self._story(self._supervise, "supervisor")
+
+    def stop(self, leave: bool | None = None) -> None:
+        """Close cleanly; the process ends when its handler has finished."""
+        self.consumer.begin_close(leave)
+
+    def crash(self) -> None:
+        """Kill the process."""
+        self.consumer.crash()
+
+    def pause(self, us: int) -> None:
+        """Let the whole process stand still."""
+        self.consumer.pause(us)
+
+    async def ended(self) -> None:
+        """Wait until no process runs."""
+        await self.consumer.ended()
+
+    def subscribe(self, topics: Names | None, pattern: str | None) -> None:
+        """Change the subscription; with neither, unsubscribe."""
+        if pattern is not None:
+            self.consumer.subscribe(pattern=pattern)
+        elif topics is not None:
+            self.consumer.subscribe(topics)
+        else:
+            self.consumer.unsubscribe()
+
+    def block_poll(self, us: int) -> None:
+        """Keep the application from polling for a while, once it has handled what it holds."""
+        gap = self.consumer.behaviour.poll_gap
+        self.consumer.change_behaviour(poll_gap=NextCalls("block-poll", us, gap, [1]))
+
+    def block_callback(self, callback: str, us: int, calls: int) -> None:
+        """Let the next callbacks of a kind take long."""
+        name = f"on_{callback}"
+        before = getattr(self.consumer.behaviour, name)
+        self.consumer.change_behaviour(**{name: NextCalls("block-callback", us, before, [calls])})
+
+    def rejoin(self, reason: str) -> None:
+        """Have the application ask for a rebalance."""
+        self.consumer.enforce_rebalance(reason)
+
+    def _story(self, story: Any, what: str) -> None:
+        self.loop.host("scenario").start_soon(story, self._lives, name=f"{what} of {self.name}")
+
+    async def _supervise(self, life: int) -> None:
+        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
+        await self.consumer.ended()
+        if self.consumer.state == "FAILED" and self._lives == life and self.plan.spec.restart_after is not None:
+            await self.loop.sleep(self.plan.spec.restart_after)
+            self.start()
+
+    def _plan_pause(self) -> None:
+        pauses = self.plan.spec.pauses
+        if pauses is not None:
+            after = max(pauses.every.draw(self._pauses), 1)
+            self.loop.call_at(self.loop.now_us + after, self._pause_now, self._lives)
+
+    def _pause_now(self, life: int) -> None:
+        pauses = self.plan.spec.pauses
+        if pauses is None or life != self._lives or not self.consumer.running:
+            return
+        length = pauses.length.draw(self._pauses)
+        self.consumer.pause(length)
+        self.loop.call_at(self.loop.now_us + length, lambda _: self._plan_pause())

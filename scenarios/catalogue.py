@@ -1,0 +1,67 @@
+"""The library of scenarios that comes with groupsim, by name.
+
+`demo` is another name for the scenario a newcomer should see first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from attrs import frozen
+
+from groupsim.scenarios.document import read_document
+from groupsim.scenarios.problems import one_problem, suggest
+
+ALIASES = {"demo": "bounced-member-holds-rebalance-open"}
+
+
+@frozen
+class Entry:
+    """One scenario of the library."""
+
+    name: str
+    path: Path
+    title: str
+    shows: str
+    source: str | None
+
+
+def library() -> Path:
+    """The folder of the library."""
+    return Path(str(files("groupsim.scenarios.library")))
+
+
+def names() -> tuple[str, ...]:
+    """The names of the library's scenarios, sorted."""
+    return tuple(sorted(path.stem for path in library().glob("*.yaml")))
+
+
+def list_scenarios() -> tuple[Entry, ...]:
+    """Every scenario with its title, its sentence and its source."""
+    return tuple(_entries())
+
+
+def _entries() -> Iterator[Entry]:
+    for name in names():
+        path = library() / f"{name}.yaml"
+        data = read_document(path).data
+        yield Entry(
+            name, path, str(data.get("title", "")), " ".join(str(data.get("shows", "")).split()), data.get("source")
+        )
+
+
+def find(name: str) -> Path:
+    """The file a name or path means: a file that exists, or a scenario of the library.
+
+    Raises ScenarioError with the nearest name when there is neither.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists() or "/" in name:
+        return path
+    wanted = ALIASES.get(name, name)
+    if wanted in names():
+        return library() / f"{wanted}.yaml"
+    known = (*names(), *ALIASES)
+    raise one_problem(name, "no file and no scenario of the library has this name", suggest(name, known, "the library"))

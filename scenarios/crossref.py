@@ -1,0 +1,184 @@
+"""Names that point elsewhere in the file: groups, members, topics, partitions, brokers.
+
+Fields say by their type what they name (`TheGroup`, `Members`, `TopicName` …), so one walk over the steps and
+expectations finds every name that points nowhere, whatever the action or check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args, get_origin
+
+from attrs import frozen, has
+
+from groupsim.scenarios.document import Path_
+from groupsim.scenarios.keys import fields_of
+from groupsim.scenarios.mistakes import Wrong
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.naming import partition_limits, plans
+from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.targets import (
+    Broker,
+    GroupName,
+    Members,
+    OneMember,
+    PartitionName,
+    RequestTarget,
+    TheGroup,
+    TopicName,
+    group_named,
+    is_pattern,
+    is_role,
+    matches,
+    split_partition,
+)
+
+Found = Iterator[tuple[Path_, Wrong]]
+
+
+@frozen
+class Known:
+    """Every name the scenario defines."""
+
+    groups: tuple[str, ...]
+    members: tuple[str, ...]
+    partitions: Mapping[str, int]
+    brokers: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Known:
+        """The names of a scenario, those that steps create included."""
+        names = [plan.name for plan in plans(scenario)]
+        for group, spec in scenario.groups.items():
+            names += _made_later(scenario, group, list(spec.members))
+        return cls(tuple(scenario.groups), tuple(names), partition_limits(scenario), scenario.cluster.brokers)
+
+
+def _made_later(scenario: Scenario, group: str, keys: list[str]) -> list[str]:
+    """Patterns of the names that scaling and rollouts give to new members."""
+    makers = {"scale", "rolling-restart"}
+    made = any(
+        step.deed.NAME in makers and getattr(step.deed, "group", None) in (None, group) for step in scenario.timeline
+    )
+    return [(key.replace("{n}", "*") if "{n}" in key else f"{key}-*") for key in keys] if made else []
+
+
+def wrong_names(scenario: Scenario) -> Found:
+    """Every name in the timeline and the expectations that points nowhere."""
+    known = Known.of(scenario)
+    for index, step in enumerate(scenario.timeline):
+        for path, wrong in _walk(step.deed, known):
+            yield ("timeline", index, *path), wrong
+    for index, expectation in enumerate(scenario.expect):
+        for path, wrong in _walk(expectation.check, known):
+            yield ("expect", index, expectation.check.NAME, *path), wrong
+
+
+def _walk(item: Any, known: Known) -> Found:
+    for name, field in fields_of(type(item)).items():
+        value, wanted = getattr(item, field.name), _bare(field.type)
+        if value is None:
+            if wanted is TheGroup and len(known.groups) > 1:
+                remedy = f"there are several: {', '.join(known.groups)}"
+                yield (), Wrong("which group? add `group`", remedy)
+            continue
+        if get_origin(wanted) is not None:
+            yield from _inside(value, wanted, known, name)
+        elif has(type(value)) and wanted not in _RULES:
+            yield from (((name, *path), wrong) for path, wrong in _walk(value, known))
+        elif wanted in _RULES:
+            yield from (((name,), wrong) for wrong in _RULES[wanted](value, known))
+
+
+def _inside(value: Any, wanted: Any, known: Known, name: str) -> Found:
+    """Names in keys and values of a mapping."""
+    if not isinstance(value, Mapping):
+        return
+    outer, inner = get_args(wanted)
+    inner = get_args(inner)[0] if get_origin(inner) is tuple else inner
+    for one, below in value.items():
+        for wrong in _RULES.get(outer, _nothing)(one, known):
+            yield (name, one), wrong
+        for each in below if isinstance(below, tuple) else (below,):
+            for wrong in _RULES.get(inner, _nothing)(each, known):
+                yield (name, one), wrong
+
+
+def _bare(wanted: Any) -> Any:
+    """`X` of `X | None`."""
+    choices = [choice for choice in get_args(wanted) if choice is not type(None)]
+    return (
+        choices[0]
+        if choices and get_origin(wanted) not in (tuple, Mapping) and type(None) in get_args(wanted)
+        else wanted
+    )
+
+
+def _nothing(_: Any, __: Known) -> Iterator[Wrong]:
+    return iter(())
+
+
+def _group(name: str, known: Known) -> Iterator[Wrong]:
+    if name not in known.groups:
+        yield Wrong(f"there is no group `{name}`", suggest(name, known.groups, "groups here"))
+
+
+def _members(names: tuple[str, ...], known: Known) -> Iterator[Wrong]:
+    for name in names:
+        yield from _member(name, known)
+
+
+def _member(name: str, known: Known) -> Iterator[Wrong]:
+    group = group_named(name)
+    if group is not None:
+        yield from _group(group, known)
+    elif is_role(name):
+        if len(known.groups) > 1:
+            yield Wrong(f"`{name}` of which group?", f"write `{name} of {known.groups[0]}`")
+    elif name not in known.members and not any(matches(name, one) or matches(one, name) for one in known.members):
+        what = "pattern fits no member" if is_pattern(name) else "member has this name"
+        yield Wrong(f"no {what}: `{name}`", suggest(name, known.members, "members here"))
+
+
+def _one_member(name: str, known: Known) -> Iterator[Wrong]:
+    if name != "nobody":
+        yield from _member(name, known)
+
+
+def _topic(name: str, known: Known) -> Iterator[Wrong]:
+    if name not in known.partitions:
+        yield Wrong(f"there is no topic `{name}`", suggest(name, known.partitions, "topics here"))
+
+
+def _partition(name: str, known: Known) -> Iterator[Wrong]:
+    topic, number = split_partition(name) or (name, 0)
+    if topic not in known.partitions:
+        yield from _topic(topic, known)
+    elif number >= known.partitions[topic]:
+        yield Wrong(f"`{topic}` has no partition {number}", f"its partitions are 0 to {known.partitions[topic] - 1}")
+
+
+def _broker(name: str, known: Known) -> Iterator[Wrong]:
+    group = group_named(name)
+    if group is not None:
+        yield from _group(group, known)
+    elif name == "coordinator" and len(known.groups) > 1:
+        yield Wrong("`coordinator` of which group?", f"write `coordinator of {known.groups[0]}`")
+    elif name.isdecimal() and int(name) >= known.brokers:
+        yield Wrong(f"there is no broker {name}", f"brokers are 0 to {known.brokers - 1}")
+
+
+def _request(target: RequestTarget, known: Known) -> Iterator[Wrong]:
+    yield from _member(target.member, known)
+
+
+_RULES: dict[Any, Callable[[Any, Known], Iterator[Wrong]]] = {
+    TheGroup: _group,
+    GroupName: _group,
+    Members: _members,
+    OneMember: _one_member,
+    TopicName: _topic,
+    PartitionName: _partition,
+    Broker: _broker,
+    RequestTarget: _request,
+}

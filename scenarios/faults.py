@@ -1,0 +1,204 @@
+"""What can go wrong on the network and in the brokers.
+
+Bytes are not lost one by one: connections are (design, section 5). A fault that lasts says how long (`for`), is shown
+in the trace from its begin to its end, and leaves everything as it was. The network's own vocabulary (`cluster.faults`)
+does the work; here are the names of the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from attrs import frozen
+
+from groupsim.cluster import faults as net
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+from groupsim.scenarios.keys import key
+from groupsim.scenarios.steps import Deed, fault
+from groupsim.scenarios.targets import Broker, Members, RequestTarget, TheGroup
+from groupsim.scenarios.values import Count, Duration, ErrorName, Positive
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.stage import Stage
+
+_MEMBER = "Whose connections: names, patterns, `leader`, `member 2`, or `all`."
+_BROKER = "Only those to this broker: a number, or `coordinator`."
+_GROUP = "Which group; may be left out when there is one."
+_REQUEST = "To what: `next JoinGroup of c2`, `the third Heartbeat of leader`, `every SyncGroup of all`."
+
+_APIS = {api.title: api for api in Api}
+
+
+@frozen(kw_only=True)
+class _OnLinks(Deed):
+    """A fault of connections: who is concerned is settled when it begins."""
+
+    member: Members = key(_MEMBER)
+    broker: Broker | None = key(_BROKER, None)
+
+    def perform(self, stage: Stage) -> None:
+        """Begin, for each process."""
+        peer = stage.broker_host(self.broker) if self.broker is not None else None
+        for host in stage.hosts(self.member):
+            stage.inject(self.of(net.Match(host=host, peer=peer)))
+
+    def of(self, match: net.Match) -> net.Fault:
+        """The network's fault."""
+        raise TypeError(f"{type(self).__name__} is no fault of links")
+
+
+@fault("latency")
+@frozen(kw_only=True)
+class Latency(_OnLinks):
+    """Make the messages of some processes slower for a while."""
+
+    add: Duration = key("Added to the latency of each message.", 0)
+    percent: Count = key("The latency itself, in percent of what it was.", 100)
+    for_: Duration | None = key("How long; without it, for good.", None)
+
+    def of(self, match: net.Match) -> net.Fault:
+        """Slower segments."""
+        return net.Latency(match, self.add, self.percent, self.for_)
+
+
+@fault("break")
+@frozen(kw_only=True)
+class Break(_OnLinks):
+    """Break connections: what is in flight is lost, and its sender does not know how much of it arrived."""
+
+    def of(self, match: net.Match) -> net.Fault:
+        """Connections that break now."""
+        return net.Break(match)
+
+
+@fault("stall")
+@frozen(kw_only=True)
+class Stall(_OnLinks):
+    """Hold messages back without breaking the connection; they arrive when it ends."""
+
+    for_: Duration = key("How long.")
+    direction: Literal["both", "out", "in"] = key("Which way, seen from the process.", "both")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """Segments that wait."""
+        return net.Stall(match, net.Direction(self.direction), self.for_)
+
+
+@fault("isolate")
+@frozen(kw_only=True)
+class Isolate(_OnLinks):
+    """Cut processes off for a while: nothing passes, and new connections get no answer."""
+
+    for_: Duration = key("How long.")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """A host without network."""
+        return net.Isolate(match, self.for_)
+
+
+@fault("refuse")
+@frozen(kw_only=True)
+class Refuse(_OnLinks):
+    """Refuse new connections for a while."""
+
+    for_: Duration = key("How long.")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """Connections that are not accepted."""
+        return net.Refuse(match, self.for_)
+
+
+@frozen(kw_only=True)
+class _OnMessages(Deed):
+    """A fault that lies in wait for requests."""
+
+    to: RequestTarget = key(_REQUEST)
+    for_: Duration | None = key("How long to lie in wait; without it, until it has struck.", None)
+
+    def perform(self, stage: Stage) -> None:
+        """Lie in wait, for each process meant now."""
+        every = self.to.nth == 0
+        for host in stage.hosts(Members((self.to.member,))):
+            api, nth, times = _APIS[self.to.api], max(self.to.nth, 1), None if every else 1
+            stage.inject(self.of(net.Match(host=host, api=api, nth=nth, times=times)))
+
+    def of(self, match: net.Match) -> net.Fault:
+        """The network's fault."""
+        raise TypeError(f"{type(self).__name__} is no fault of messages")
+
+
+@fault("lose-response")
+@frozen(kw_only=True)
+class LoseResponse(_OnMessages):
+    """The answer to a request never arrives: the broker has done it, the client cannot know."""
+
+    after: Literal["break", "silence"] = key("What becomes of the connection.", "break")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """An answer that is lost."""
+        return net.LoseResponse(match, net.After(self.after), self.for_)
+
+
+@fault("delay-response")
+@frozen(kw_only=True)
+class DelayResponse(_OnMessages):
+    """The answer to a request, and all behind it on that connection, comes late."""
+
+    by: Duration = key("How late.")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """An answer that is late."""
+        return net.DelayResponse(match, self.by, self.for_)
+
+
+@fault("answer-error")
+@frozen(kw_only=True)
+class AnswerError(_OnMessages):
+    """The broker answers a request with an error and does nothing."""
+
+    is_: ErrorName = key("The error.")
+
+    def of(self, match: net.Match) -> net.Fault:
+        """An answer that is an error."""
+        return net.AnswerError(match, ErrorCode[self.is_], self.for_)
+
+
+@fault("fail-append")
+@frozen(kw_only=True)
+class FailAppend(Deed):
+    """Make the next appends to `__consumer_offsets` fail."""
+
+    group: TheGroup | None = key(_GROUP, None)
+    error: ErrorName = key("The error, as NOT_ENOUGH_REPLICAS.", ErrorName("NOT_ENOUGH_REPLICAS"))
+    appends: Positive = key("How many.", 1)
+
+    def perform(self, stage: Stage) -> None:
+        """Lie in wait."""
+        stage.fail_appends(self.group, ErrorCode[self.error], self.appends)
+
+
+@fault("freeze-broker")
+@frozen(kw_only=True)
+class FreezeBroker(Deed):
+    """Stop a whole broker for a while, as a long garbage collection or a stuck disk does."""
+
+    for_: Duration = key("How long.")
+    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        stage.freeze(self.broker, self.for_)
+
+
+@fault("hold-appends")
+@frozen(kw_only=True)
+class HoldAppends(Deed):
+    """Keep appends to a group's partition of `__consumer_offsets` from committing, as slow followers do."""
+
+    for_: Duration = key("How long.")
+    group: TheGroup | None = key(_GROUP, None)
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        stage.hold_appends(self.group, self.for_)

@@ -1,0 +1,159 @@
+"""A scenario as values: what a file says, and nothing else.
+
+The classes are the file format: a class is a mapping of the file, a field is a key, the text beside it is the key's
+description (see `keys.py`). The loader, the JSON Schema and the documentation are made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from attrs import field, frozen
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
+from groupsim.scenarios.keys import key
+from groupsim.scenarios.steps import Check, Deed
+from groupsim.scenarios.values import Count, Duration, Moment, Names, Positive, Properties, Rate, Version, read_rate
+
+
+@frozen
+class BrokerSettings:
+    """The brokers' version and settings, by Kafka's own names."""
+
+    version: Version | None = None
+    properties: Properties = field(factory=lambda: Properties({}))
+
+
+@frozen
+class ClusterSpec:
+    """The brokers and the network between them and the members."""
+
+    brokers: Positive = key("Number of brokers.", 3)
+    racks: tuple[str, ...] = key("Racks of the brokers, in turn.", ())
+    latency: Distribution | None = key("One-way latency of a message.", None)
+    processing: Distribution | None = key("Time a broker takes for a request.", None)
+    append_latency: Distribution | None = key("Time until an append to `__consumer_offsets` has committed.", None)
+    election: Duration | None = key("Gap between the end of a coordinator and the election of the next.", None)
+    loading: Duration | None = key("Time a new coordinator takes to load its groups.", None)
+    stale_metadata: Duration | None = key("How long brokers go on naming the old coordinator.", None)
+
+
+@frozen
+class RateStep:
+    """From `at` on, the topic grows at another rate."""
+
+    at: Moment = key("When the rate changes.")
+    rate: Rate = key("The new rate of the whole topic, such as 10/s or 3/min.")
+
+
+@frozen
+class TopicSpec:
+    """A topic and its traffic."""
+
+    partitions: Positive = key("Number of partitions.", 1, short=True)
+    rate: Rate = key("Records per second of the whole topic, such as 10/s.", factory=lambda: read_rate(0))
+    steps: tuple[RateStep, ...] = key("Later changes of the rate.", ())
+    replication: Positive = key("Replicas of each partition.", 1)
+    weights: tuple[Count, ...] | None = key("Shares of the traffic, one number for each partition.", None)
+
+
+@frozen
+class Pauses:
+    """Long stops of the whole process, as garbage collection makes them."""
+
+    every: Distribution = key("Time from the end of one pause to the next.")
+    length: Distribution = key("Length of a pause.")
+
+
+@frozen
+class MemberDefaults:
+    """What may be said of a whole group and, again, of one member."""
+
+    client: str | None = key("Client profile: java-3.9, librdkafka-2.x, brod …; `java` when nothing is said.", None)
+    properties: Properties = key(
+        "Settings by Kafka's own names, as a mapping or as the pasted text of a .properties file.", factory=dict
+    )
+    properties_file: str | None = key("A .properties file to read, relative to the scenario file.", None)
+    subscribe: Names | None = key("Topics subscribed to; without it, every topic of the scenario.", None)
+    subscribe_pattern: str | None = key("A pattern of topic names to subscribe to instead.", None)
+    assignor: Names | None = key("Assignors by name, Java class name or `module:Class`, the preferred first.", None)
+    client_id: str | None = key("client.id; `{name}` and `{n}` stand for the member's name and number.", None)
+    instance_id: str | None = key("group.instance.id (static membership); `{name}` and `{n}` are filled in.", None)
+    processing: Distribution | None = key("Time to process one record.", None)
+    poll_gap: Distribution | None = key("Time spent between two polls, whatever was returned.", None)
+    on_assigned: Distribution | None = key("Time the callback for assigned partitions takes.", None)
+    on_revoked: Distribution | None = key("Time the callback for revoked partitions takes.", None)
+    on_lost: Distribution | None = key("Time the callback for lost partitions takes.", None)
+    assignor_time: Distribution | None = key("Time the leader needs to compute an assignment.", None)
+    per_batch: Distribution | None = key("Time per batch of a partition, on top of its records.", None)
+    commit: CommitPolicy | None = key("When offsets are committed.", None)
+    on_error: OnError | None = key("What the application does with an exception out of poll.", None)
+    on_commit_failure: OnError | None = key("What the application does when a commit throws.", None)
+    error_pause: Duration | None = key("How long it waits before it polls again.", None)
+    stuck: tuple[Stuck, ...] | None = key("Deliberate defects of a broken client.", None)
+    rejoin_every: Distribution | None = key("The application asks for a rebalance this often.", None)
+    pauses: Pauses | None = key("Long stops of the whole process.", None)
+    restart_after: Duration | None = key("A supervisor starts a failed process again after this time.", None)
+
+
+@frozen
+class MemberSpec(MemberDefaults):
+    """One member, or several alike."""
+
+    count: Count = key("How many; more than one are called name-1, name-2 …", 1, short=True)
+    start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
+    stagger: Duration = key("Time between the starts of one and the next of several.", 0)
+    start_spread: Distribution | None = key("An extra delay of the start, drawn for each.", None)
+
+
+@frozen
+class GroupSpec(MemberDefaults):
+    """A consumer group; what is said here holds for each member that says nothing else."""
+
+    members: Mapping[str, MemberSpec] = key("Members by name; `{n}` in a name is the number.", factory=dict)
+
+
+@frozen(kw_only=True)
+class Step:
+    """One step of the timeline: an action or a fault, and when."""
+
+    at: Moment = key("When, since the start of the run.")
+    deed: Deed
+    every: Duration | None = key("Repeat at this interval.", None)
+    times: Positive | None = key("How often in all; without it, until the run ends.", None)
+    line: int = 0
+
+
+@frozen
+class Expectation:
+    """One thing that must hold."""
+
+    check: Check
+    because: str | None = key("Why: the setting or rule it follows from.", None)
+    line: int = 0
+
+
+@frozen(kw_only=True)
+class Scenario:
+    """A whole scenario."""
+
+    name: str = key("Short name; the file's name when left out.", "")
+    title: str = key("One line: what happens.", "")
+    shows: str = key("One sentence: what it shows.", "")
+    source: str | None = key("Where it comes from: a public thread (owner/repo#number), a KIP, a page.", None)
+    known: str | None = key("What the source says, and what was filled in.", None)
+    run_for: Duration = key("How long to run, in virtual time.")
+    plugin_errors: Literal["stop", "as-kafka"] = key(
+        "What happens when an assignor raises or returns nonsense: stop the run, or go on as the Java client would.",
+        "stop",
+    )
+    broker: BrokerSettings = key("Broker version and settings by Kafka's own names.", factory=BrokerSettings)
+    cluster: ClusterSpec = key("Brokers, racks, latency.", factory=ClusterSpec)
+    topics: Mapping[str, TopicSpec] = key("Topics by name.", factory=dict)
+    groups: Mapping[str, GroupSpec] = key("Consumer groups by name.", factory=dict)
+    timeline: tuple[Step, ...] = key("Actions and faults.", ())
+    expect: tuple[Expectation, ...] = key("What must hold, judged from the trace.", ())
+    file: str = ""
+    notes: tuple[Any, ...] = ()

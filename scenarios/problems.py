@@ -1,0 +1,75 @@
+"""What is wrong with a scenario file: one problem per place, several in one report.
+
+Every problem says where (file, line, column), what was found, and what to write instead. `ScenarioError` carries them
+all, so that one run of `groupsim validate` shows every mistake and not the first alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+ERROR = "error"
+WARNING = "warning"
+NOTE = "note"
+
+
+@frozen
+class Place:
+    """A position in a file; line and column count from 1, 0 means the file as a whole."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@frozen
+class Problem:
+    """One finding: `message` says what was found, `remedy` what to write instead."""
+
+    place: Place
+    message: str
+    remedy: str = ""
+    level: str = ERROR
+
+    def __str__(self) -> str:
+        remedy = f"\n    {self.remedy}" if self.remedy else ""
+        return f"{self.place}: {self.level}: {self.message}{remedy}"
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; `problems` in the order of the file."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda p: (p.place.file, p.place.line, p.place.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def one_problem(file: str | Path, message: str, remedy: str = "") -> ScenarioError:
+    """An error about a file as a whole."""
+    return ScenarioError([Problem(Place(str(file)), message, remedy)])
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name most like `word`, if any is near."""
+    by_folded = {name.casefold(): name for name in known}
+    found = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
+    """A remedy for a misspelt name: the nearest one, or the whole list when it is short."""
+    names = sorted(set(known))
+    near = nearest(word, names)
+    if near is not None:
+        return f"did you mean `{near}`?"
+    if not names:
+        return f"there is none {what}"
+    shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
+    return f"{what}: {shown}"

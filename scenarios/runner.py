@@ -1,0 +1,228 @@
+"""Running a scenario: one virtual loop, one cluster, the timeline, the trace, and at the end the judgement.
+
+`run_scenario` is synchronous and self-contained: the same scenario and seed give the same events, to the byte, in any
+process. What the trace cannot tell (a group's timers and purgatory at an instant) can be asked for as snapshots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from attrs import field, frozen
+
+from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.eventloop.errors import EventLoopError
+from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.sinks import MemorySink, Sink
+from groupsim.eventloop.trace import NORMAL, Level, Trace
+from groupsim.eventloop.units import show_us
+from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.members.failures import PluginError
+from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.model import Expectation, MemberDefaults, Scenario, Step
+from groupsim.scenarios.naming import created_topics, inherit
+from groupsim.scenarios.problems import Place
+from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.steps import Deed, Finding
+from groupsim.scenarios.words import deed_data, deed_words
+
+WELL, EXPECTATION_FAILED = 0, 1
+
+
+class StepError(EventLoopError):
+    """A step of the timeline could not be carried out: where it stands, when it was due, why."""
+
+
+@frozen
+class Judged:
+    """An expectation and what was found."""
+
+    expectation: Expectation
+    finding: Finding
+    file: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds."""
+        return self.finding.holds
+
+    @property
+    def place(self) -> Place:
+        """Where the expectation stands in the file."""
+        return Place(self.file, self.expectation.line, 0) if self.expectation.line else Place(self.file)
+
+    def __str__(self) -> str:
+        mark = "ok" if self.holds else "FAILED"
+        at = f" at {show_us(self.finding.t_us)}" if self.finding.t_us is not None else ""
+        seqs = f" (event {', '.join(map(str, self.finding.seqs))})" if self.finding.seqs else ""
+        why = f" [{self.expectation.because}]" if self.expectation.because else ""
+        return f"{mark}: {self.finding.expected}; found {self.finding.found}{at}{seqs}{why}"
+
+
+@frozen
+class Run:
+    """A finished run. `exit_code` is 0, or 1 when an expectation failed."""
+
+    events: list[TraceEvent] = field(repr=False)
+    checks: tuple[Judged, ...]
+    exit_code: int
+    seed: int
+    scenario: Scenario = field(repr=False)
+    snapshots: Mapping[int, Mapping[str, GroupSnapshot | None]] = field(factory=dict, repr=False)
+
+    @property
+    def failed(self) -> tuple[Judged, ...]:
+        """The expectations that do not hold."""
+        return tuple(one for one in self.checks if not one.holds)
+
+
+def run_scenario(
+    scenario: Scenario,
+    *,
+    seed: int = 0,
+    sinks: Sequence[Sink] = (),
+    trace_level: Level = NORMAL,
+    snapshots_at: Sequence[int] = (),
+) -> Run:
+    """Run a scenario to its end and judge it.
+
+    `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
+    half-written stays. `snapshots_at` are instants (µs) at which every group is looked at. Raises PluginError when a
+    user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
+    """
+    memory = MemorySink()
+    trace = Trace(trace_level)
+    for sink in (memory, *sinks):
+        trace.subscribe(sink)
+    loop = VirtualLoop(seed, trace)
+    snapshots: dict[int, dict[str, GroupSnapshot | None]] = {}
+
+    async def main(loop: EventLoop) -> None:
+        await _perform(loop, scenario, seed, snapshots_at, snapshots)
+
+    try:
+        loop.run(main)
+    except BaseException as error:
+        for sink in sinks:
+            sink.abort()
+        if isinstance(error, PluginError):
+            error.add_note(f"repeat it with: {repeat_command(scenario, seed)}")
+        raise
+    for sink in sinks:
+        sink.close()
+    checks = judge_run(scenario, memory.events)
+    code = WELL if all(one.holds for one in checks) else EXPECTATION_FAILED
+    return Run(memory.events, checks, code, seed, scenario, snapshots)
+
+
+def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged, ...]:
+    """Judge a scenario's expectations on a trace."""
+    if not scenario.expect:
+        return ()
+    evidence = Evidence(events)
+    return tuple(Judged(one, one.check.judge(evidence), scenario.file) for one in scenario.expect)
+
+
+def repeat_command(scenario: Scenario, seed: int) -> str:
+    """The command that runs the same again."""
+    return f"groupsim run {scenario.file or scenario.name} --seed {seed}"
+
+
+async def _perform(
+    loop: EventLoop,
+    scenario: Scenario,
+    seed: int,
+    snapshots_at: Sequence[int],
+    snapshots: dict[int, dict[str, GroupSnapshot | None]],
+) -> None:
+    trace = loop.trace
+    trace.emit(Kind.RUN_STARTED, payload=introduction(scenario, seed))
+    stage = Stage(loop, scenario)
+    stage.begin()
+    for step in scenario.timeline:
+        _schedule(stage, step, step.at, 1)
+    for at_us in snapshots_at:
+        loop.call_at(at_us, _looker(stage, at_us, snapshots))
+    await loop.sleep(scenario.run_for)
+    trace.cause = 0
+    beats = {actor.name: actor.consumer.heartbeats for actor in stage.actors_by_name.values()}
+    trace.emit(Kind.RUN_ENDED, payload={"heartbeats": beats})
+
+
+def _looker(stage: Stage, at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]]) -> Callable[[Any], None]:
+    def look(_: Any) -> None:
+        snapshots[at_us] = _look(stage)
+
+    return look
+
+
+def _look(stage: Stage) -> dict[str, GroupSnapshot | None]:
+    return {group: stage.cluster.snapshot(group) for group in stage.scenario.groups}
+
+
+def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:
+    """Plan a step, and with it its next repetition."""
+
+    def due(_: Any) -> None:
+        _do(stage, step)
+        if step.every is not None and (step.times is None or number < step.times):
+            _schedule(stage, step, at_us + step.every, number + 1)
+
+    if at_us <= stage.scenario.run_for:
+        stage.loop.call_at(at_us, due)
+
+
+def _do(stage: Stage, step: Step) -> None:
+    """Carry a step out; everything it brings about has its action for cause."""
+    trace, deed = stage.loop.trace, step.deed
+    if not deed.FAULT:
+        hosts = stage.hosts(getattr(deed, "member", ())) if _names_processes(deed) else []
+        host = hosts[0] if len(hosts) == 1 else None
+        group = getattr(deed, "group", None)
+        seq = trace.emit(Kind.ACTION, host=host, group=group, reason=deed_words(deed), payload=deed_data(deed))
+        trace.begin(seq)
+    try:
+        deed.perform(stage)
+    except (ValueError, LookupError) as error:
+        place = f"{stage.scenario.file}:{step.line}: " if step.line else ""
+        raise StepError(f"{place}step `{deed_words(deed)}` at {show_us(stage.loop.now_us)}: {error}") from error
+
+
+def _names_processes(deed: Deed) -> bool:
+    return isinstance(getattr(deed, "member", None), tuple)
+
+
+def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """What `run.started` says: everything an expectation needs to know that is not an event."""
+    return {
+        "scenario": scenario.name,
+        "title": scenario.title,
+        "seed": seed,
+        "schema": SCHEMA_VERSION,
+        "version": metadata.version("groupsim"),
+        "broker": scenario.broker.version,
+        "topics": {name: topic.partitions for name, topic in scenario.topics.items()},
+        "groups": {name: _subscribed(scenario, name) for name in scenario.groups},
+    }
+
+
+def _subscribed(scenario: Scenario, group: str) -> list[str]:
+    """Topics somebody of the group subscribes to by name, or by a pattern."""
+    spec = scenario.groups[group]
+    names: dict[str, None] = {}
+    for member in spec.members.values():
+        merged: MemberDefaults = inherit(spec, member)
+        if merged.subscribe_pattern is not None:
+            fits = re.compile(merged.subscribe_pattern)
+            names.update(dict.fromkeys(name for name in _all_topics(scenario) if fits.fullmatch(name)))
+        else:
+            names.update(dict.fromkeys(merged.subscribe or scenario.topics))
+    return list(names)
+
+
+def _all_topics(scenario: Scenario) -> list[str]:
+    return [*scenario.topics, *created_topics(scenario)]

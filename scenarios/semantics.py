@@ -1,0 +1,263 @@
+"""Whether a well-formed scenario makes sense: before anything runs, with the place of every mistake.
+
+Names that point nowhere are `crossref.py`; here are values that cannot be (a heartbeat as long as the session, a step
+after the end), clients and assignors nobody knows, and warnings about what will fail only at run time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.members.assignors.errors import AssignorError
+from groupsim.members.assignors.registry import resolve
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import ConsumerSettings, Note, SettingError, settings_from
+from groupsim.scenarios.crossref import wrong_names
+from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.keys import fields_of
+from groupsim.scenarios.mistakes import Wrong
+from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario, TopicSpec
+from groupsim.scenarios.naming import (
+    MemberPlan,
+    group_plans,
+    partition_limits,
+    plans,
+    properties_of,
+)
+from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem, suggest
+from groupsim.scenarios.values import END, Moment, quote, show_duration
+
+Found = Iterator[tuple[Path_, Wrong]]
+
+
+def judge(scenario: Scenario, document: Document) -> list[Problem]:
+    """Every error, warning and note about a scenario."""
+    errors = [*_whole(scenario), *_groups(scenario), *_times(scenario), *wrong_names(scenario)]
+    problems = [_at(document, path, wrong, ERROR) for path, wrong in errors]
+    if not errors:
+        problems += _settings(scenario, document)
+    return problems
+
+
+def _at(document: Document, path: Path_, wrong: Wrong, level: str) -> Problem:
+    whole = (*path, *wrong.below)
+    place = document.at_key(whole) if wrong.at_key else document.at_value(whole)
+    name = next((part for part in reversed(path) if isinstance(part, str)), None)
+    return Problem(place, (f"`{name}`: " if name else "") + wrong.message, wrong.remedy, level)
+
+
+def _whole(scenario: Scenario) -> Found:
+    if scenario.run_for == 0:
+        yield ("run-for",), Wrong("a run of no time shows nothing", "write for example `run-for: 60s`")
+    if not scenario.groups:
+        yield (), Wrong("there is no group", "add `groups:` with a group and its members")
+    if not any(spec.members for spec in scenario.groups.values()) and scenario.groups:
+        yield ("groups",), Wrong("no group has a member", "add `members:`, for example `c: {count: 3}`")
+    for name, topic in scenario.topics.items():
+        yield from _topic(("topics", name), topic, scenario.cluster.brokers)
+    try:
+        coordinator_config(scenario)
+    except ValueError as error:
+        message, _, remedy = str(error).partition("; ")
+        yield _broker_path(scenario, message), Wrong(message, remedy)
+
+
+def _topic(path: Path_, topic: TopicSpec, brokers: int) -> Found:
+    if topic.replication > brokers:
+        message = f"{topic.replication} replicas on {brokers} brokers"
+        yield (*path, "replication"), Wrong(message, f"choose 1 to {brokers}, or raise `brokers`")
+    if topic.weights is not None and (len(topic.weights) != topic.partitions or not any(topic.weights)):
+        message = f"{len(topic.weights)} weights for {topic.partitions} partitions"
+        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
+
+
+def coordinator_config(scenario: Scenario) -> CoordinatorConfig:
+    """The coordinator's settings. Raises ValueError for a key or value Kafka does not have."""
+    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
+    return CoordinatorConfig.from_properties({**scenario.broker.properties, **version})
+
+
+def _broker_path(scenario: Scenario, message: str) -> Path_:
+    named = next((name for name in scenario.broker.properties if name in message), None)
+    if named is None and scenario.broker.version is not None:
+        named = "version"
+    return ("broker", named) if named else ("broker",)
+
+
+def _groups(scenario: Scenario) -> Found:
+    seen: dict[str, str] = {}
+    for plan in plans(scenario):
+        if plan.name in seen:
+            path: Path_ = ("groups", plan.group, "members", plan.key)
+            remedy = "every process needs a name of its own"
+            yield path, Wrong(f"`{plan.name}` is a member of `{seen[plan.name]}` already", remedy, at_key=True)
+        seen[plan.name] = plan.group
+    limits = partition_limits(scenario)
+    for group, spec in scenario.groups.items():
+        yield from _said(("groups", group), spec, limits)
+        for member, own in spec.members.items():
+            yield from _said(("groups", group, "members", member), own, limits)
+
+
+def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
+    """Names and patterns that a group or member gives."""
+    if spec.client is not None and spec.client not in PROFILES:
+        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", suggest(spec.client, PROFILES, "profiles"))
+    for topic in spec.subscribe or ():
+        if topic not in limits:
+            yield (*path, "subscribe"), Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
+    if spec.subscribe and spec.subscribe_pattern:
+        yield (*path, "subscribe-pattern"), Wrong("topics and a pattern at once", "keep one of the two")
+    if spec.subscribe_pattern is not None:
+        yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
+    for name in spec.assignor or ():
+        yield from _assignor((*path, "assignor"), name)
+
+
+def _pattern(path: Path_, pattern: str) -> Found:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        yield path, Wrong(f"{quote(pattern)} is no pattern: {error}", "write a regular expression such as orders-.*")
+
+
+def _assignor(path: Path_, name: str) -> Found:
+    try:
+        resolve(name)
+    except AssignorError as error:
+        yield path, Wrong(f"assignor `{name}`: {error.problem}")
+
+
+def _times(scenario: Scenario) -> Found:
+    """Moments after the end of the run, in steps and expectations."""
+    for index, step in enumerate(scenario.timeline):
+        path: Path_ = ("timeline", index)
+        if step.at > scenario.run_for:
+            at, end = show_duration(step.at), show_duration(scenario.run_for)
+            yield (*path, "at"), Wrong(f"{at} is after the end of the run ({end})", "raise `run-for`, or move the step")
+        if step.times is not None and step.every is None:
+            yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the time between")
+        if step.every == 0:
+            yield (*path, "every"), Wrong("repeats without end at one instant", "write for example `every: 10s`")
+    for index, expectation in enumerate(scenario.expect):
+        yield from _late(expectation.check, ("expect", index, expectation.check.NAME), scenario.run_for)
+
+
+def _late(item: Any, path: Path_, end_us: int) -> Found:
+    for name, field in fields_of(type(item)).items():
+        value = getattr(item, field.name)
+        if field.type in (Moment, Moment | None) and value is not None and end_us < value < END:
+            message = f"{show_duration(value)} is after the end of the run ({show_duration(end_us)})"
+            yield (*path, name), Wrong(message, "raise `run-for`, or write `end`")
+        elif hasattr(type(value), "__attrs_attrs__"):
+            yield from _late(value, (*path, name), end_us)
+
+
+# --- the clients' settings ------------------------------------------------------------------------------------------
+
+
+def _settings(scenario: Scenario, document: Document) -> list[Problem]:
+    """What the members' settings come to: impossible values, keys nobody knows, sessions the broker will refuse."""
+    folder = Path(document.file).parent
+    broker = coordinator_config(scenario)
+    problems: dict[tuple[str, str], Problem] = {}
+    for group, spec in scenario.groups.items():
+        for plan in _one_of_each(group, spec):
+            for problem in _of_member(plan, document, folder, broker):
+                problems.setdefault((str(problem.place), problem.message), problem)
+    return list(problems.values())
+
+
+def _one_of_each(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
+    """One member of each specification: the others are alike."""
+    return (plan for plan in group_plans(group, spec) if plan.number == 1)
+
+
+def _of_member(plan: MemberPlan, document: Document, folder: Path, broker: CoordinatorConfig) -> Iterator[Problem]:
+    path: Path_ = ("groups", plan.group, "members", plan.key)
+    try:
+        properties = properties_of(plan, folder)
+    except (OSError, ValueError) as error:
+        where = _path_of(document, plan, "properties-file", last=())
+        words = getattr(error, "strerror", None) or str(error)
+        message = f"`{plan.spec.properties_file}` cannot be read: {words.lower()}"
+        yield Problem(document.at_value(where), message, "the path is relative to the scenario file")
+        return
+    try:
+        settings, notes = settings_from(plan.profile, properties)
+    except SettingError as error:
+        yield Problem(
+            _place(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy
+        )
+        return
+    for note in notes:
+        yield _note(document, plan, note)
+    if "partition.assignment.strategy" in properties:
+        yield from _assignors(document, plan, settings)
+    yield from _session(document, plan, settings, broker, path)
+
+
+def _note(document: Document, plan: MemberPlan, note: Note) -> Problem:
+    """A note as a problem: a misspelt key in the file's own mapping is an error, in pasted text a warning."""
+    place = _place(document, plan, note.key)
+    level = WARNING if note.level == "warning" else NOTE
+    message, _, remedy = note.message.partition("; ")
+    written = any(note.key in spec for spec in _written(document, plan))
+    misspelt = "did you mean" in remedy and written
+    return Problem(place, _with_key(note.key, message), remedy, ERROR if misspelt else level)
+
+
+def _written(document: Document, plan: MemberPlan) -> Iterator[Mapping[str, object]]:
+    """The mappings of settings in the file itself that concern a member."""
+    group = document.data["groups"][plan.group]
+    for section in (group, (group.get("members") or {}).get(plan.key)):
+        properties = section.get("properties") if isinstance(section, dict) else None
+        if isinstance(properties, dict):
+            yield properties
+
+
+def _with_key(key: str, message: str) -> str:
+    return message if key in message else f"`{key}`: {message}"
+
+
+def _assignors(document: Document, plan: MemberPlan, settings: ConsumerSettings) -> Iterator[Problem]:
+    for name in settings.assignors:
+        for _, wrong in _assignor((), name):
+            place = _place(document, plan, "partition.assignment.strategy")
+            yield Problem(place, wrong.message, wrong.remedy)
+
+
+def _session(
+    document: Document, plan: MemberPlan, settings: ConsumerSettings, broker: CoordinatorConfig, path: Path_
+) -> Iterator[Problem]:
+    low, high, session = broker.min_session_timeout_ms, broker.max_session_timeout_ms, settings.session_timeout_ms
+    if not low <= session <= high:
+        message = f"`session.timeout.ms` {session} is outside the broker's {low} to {high}"
+        remedy = "JoinGroup will be answered INVALID_SESSION_TIMEOUT"
+        yield Problem(_place(document, plan, "session.timeout.ms"), message, remedy, WARNING)
+
+
+def _place(document: Document, plan: MemberPlan, key: str) -> Place:
+    """Where a setting of a member was written: with the member, with the group, in pasted text, or nowhere."""
+    return document.at_key(_path_of(document, plan, "properties", last=(key,)))
+
+
+def _path_of(document: Document, plan: MemberPlan, section: str, last: Path_) -> Path_:
+    own: Path_ = ("groups", plan.group, "members", plan.key, section)
+    theirs: Path_ = ("groups", plan.group, section)
+    shortcuts = {
+        "partition.assignment.strategy": "assignor",
+        "group.instance.id": "instance-id",
+        "client.id": "client-id",
+    }
+    for path in (own, theirs):
+        if (*path, *last) in document.values:
+            return (*path, *last)
+        short = (*path[:-1], shortcuts[str(last[0])]) if last and last[0] in shortcuts else ()
+        if short in document.values and short:
+            return short
+    return next((path for path in (own, theirs) if path in document.values), own[:-1])

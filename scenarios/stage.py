@@ -1,0 +1,257 @@
+"""The running scenario: cluster, processes, and everything a step of the timeline may do to them.
+
+Actions and faults are data (`actions.py`, `faults.py`); they come here to be carried out, and a step that takes time
+goes on in a story of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.faults import Fault
+from groupsim.coordinator.placement import partition_for
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.units import show_us
+from groupsim.members.consumer import Consumer
+from groupsim.members.failures import PluginErrors
+from groupsim.members.settings import settings_from
+from groupsim.protocol.errors import ErrorCode
+from groupsim.scenarios.actions import RollingRestart, Scale
+from groupsim.scenarios.actor import Actor, behaviour_of
+from groupsim.scenarios.admin import Admin
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.naming import MemberPlan, plans, properties_of
+from groupsim.scenarios.rollout import Rollout, scale
+from groupsim.scenarios.semantics import coordinator_config
+from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches
+from groupsim.scenarios.values import Rate
+
+
+class Stage:
+    """One run's world."""
+
+    def __init__(self, loop: EventLoop, scenario: Scenario) -> None:
+        self.loop = loop
+        self.scenario = scenario
+        self.host = loop.host("scenario")
+        self.cluster = Cluster(loop, cluster_config(scenario))
+        self.actors_by_name: dict[str, Actor] = {}
+        self.admin = Admin(self)
+        for name, topic in scenario.topics.items():
+            rate = _per_second(topic.rate)
+            self.cluster.create_topic(
+                name, topic.partitions, rate=rate, replication=topic.replication, weights=topic.weights
+            )
+            for step in topic.steps:
+                self.loop.call_at(step.at, self._set_rate_later, (name, step.rate))
+        for plan in plans(scenario):
+            self.add(plan)
+
+    # --- processes -------------------------------------------------------------------------------------------------
+
+    def add(self, plan: MemberPlan) -> Actor:
+        """Make a process, not started yet."""
+        folder = Path(self.scenario.file).parent if self.scenario.file else Path()
+        settings, _ = settings_from(plan.profile, properties_of(plan, folder))
+        consumer = Consumer(
+            self.loop,
+            plan.name,
+            settings,
+            self.cluster.transport,
+            self.cluster.data,
+            behaviour_of(plan.spec),
+            plan.profile,
+            plugin_errors=PluginErrors(self.scenario.plugin_errors),
+        )
+        if plan.spec.subscribe_pattern is not None:
+            consumer.subscribe(pattern=plan.spec.subscribe_pattern)
+        else:
+            consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
+        actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer)
+        return actor
+
+    def begin(self) -> None:
+        """Start every process at its time."""
+        for actor in tuple(self.actors_by_name.values()):
+            spec = actor.plan.spec
+            if spec.start == "never":
+                continue
+            at = int(spec.start) + spec.stagger * (actor.plan.number - 1)
+            if spec.start_spread is not None:
+                at += spec.start_spread.draw(self.loop.stream("start", actor.name))
+            self.loop.call_at(at, _start, actor)
+
+    def actors(self, targets: Iterable[str]) -> list[Actor]:
+        """The processes meant, each once, in the order of the file."""
+        wanted: dict[str, None] = {}
+        for target in targets:
+            wanted.update(dict.fromkeys(self._names(target)))
+        return [actor for name, actor in self.actors_by_name.items() if name in wanted]
+
+    def hosts(self, targets: Iterable[str]) -> list[str]:
+        """The hosts of the processes meant."""
+        return [actor.name for actor in self.actors(targets)]
+
+    def of_group(self, group: str) -> list[Actor]:
+        """The processes of a group, in the order of the file."""
+        return [actor for actor in self.actors_by_name.values() if actor.group == group]
+
+    def _names(self, target: str) -> list[str]:
+        if target in self.actors_by_name:
+            return [target]
+        group = self.group_id(group_named(target))
+        if ROLE.fullmatch(target):
+            host = self.cluster.network.roles.role("leader", group)
+            return [host] if host is not None else []
+        number = NUMBERED.fullmatch(target)
+        if number:
+            return [actor.name for actor in self.of_group(group)][int(number["number"]) - 1 :][:1]
+        return [name for name in self.actors_by_name if matches(target, name)]
+
+    def restart(self, actor: Actor, how: str, leave: bool | None, downtime: Distribution | None) -> None:
+        """End a process, wait, start it again."""
+
+        async def story() -> None:
+            if how == "crash":
+                actor.crash()
+            else:
+                actor.stop(leave)
+            await actor.ended()
+            if downtime is not None:
+                await self.loop.sleep(downtime.draw(self.loop.stream("downtime", actor.name)))
+            actor.start()
+
+        self.story(story, f"restart of {actor.name}")
+
+    def change_for(self, actor: Actor, for_us: int | None, **changes: Any) -> None:
+        """Change a behaviour, for a while or for good."""
+        before = {name: getattr(actor.consumer.behaviour, name) for name in changes}
+        actor.consumer.change_behaviour(**changes)
+        if for_us is not None:
+            self.loop.call_at(self.loop.now_us + for_us, lambda _: actor.consumer.change_behaviour(**before))
+
+    def roll(self, deed: RollingRestart) -> None:
+        """Begin a rollout."""
+        rollout = Rollout(self, deed, self.group_id(deed.group))
+        self.story(rollout.run, f"rollout of {rollout.group}")
+
+    def scale(self, deed: Scale) -> None:
+        """Begin to scale a group."""
+        self.story(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
+
+    def story(self, story: Any, name: str) -> None:
+        """Run an async function beside everything else; what it does has the present event as its cause."""
+        self.host.start_soon(story, name=name)
+
+    # --- groups, brokers, topics -----------------------------------------------------------------------------------
+
+    def group_id(self, name: str | None) -> str:
+        """The group named, or the only one."""
+        return name if name is not None else next(iter(self.scenario.groups))
+
+    def broker_node(self, target: Broker | str) -> int:
+        """The broker meant, by number. Raises LookupError while the group has no coordinator."""
+        if target.isdecimal():
+            return int(target)
+        node, _ = self.cluster.coordinator_of(self.group_id(group_named(target)))
+        return node
+
+    def broker_host(self, target: Broker | str) -> str:
+        """The host of the broker meant."""
+        return self.cluster.brokers[self.broker_node(target)].host.name
+
+    def offsets_partition(self, group: str | None) -> int:
+        """The partition of `__consumer_offsets` that a group belongs to."""
+        return partition_for(self.group_id(group), self.cluster.config.offsets_partitions)
+
+    def move_coordinator(self, group: str | None, to: Broker | None) -> None:
+        """Move a group's coordinator, to the next broker unless one is named."""
+        partition = self.offsets_partition(group)
+        here, _ = self.cluster.coordinator_of(self.group_id(group))
+        node = self.broker_node(to) if to is not None else (here + 1) % len(self.cluster.brokers)
+        self.cluster.move_coordinator(partition, node)
+
+    def create_topic(self, name: str, partitions: int, rate: Rate | None) -> None:
+        """Create a topic."""
+        self.cluster.create_topic(name, partitions, rate=_per_second(rate) if rate else 0)
+
+    def set_rate(self, topic: str, rate: Rate) -> None:
+        """Let a topic grow at another rate."""
+        self.cluster.set_rate(topic, _per_second(rate))
+
+    def _set_rate_later(self, change: tuple[str, Rate]) -> None:
+        self.set_rate(*change)
+
+    # --- faults ----------------------------------------------------------------------------------------------------
+
+    def inject(self, fault: Fault) -> None:
+        """Begin a fault of the network; it says so in the trace itself."""
+        self.cluster.network.inject(fault)
+
+    def fail_appends(self, group: str | None, error: ErrorCode, times: int) -> None:
+        """Let the next appends of a group's partition fail."""
+        self._tell_fault(f"the next {times} appends of {self.group_id(group)} fail with {error.name}")
+        self.cluster.offsets_log.fail_next(self.offsets_partition(group), error, times)
+
+    def hold_appends(self, group: str | None, for_us: int) -> None:
+        """Let nothing of a group's partition commit for a while."""
+        span = self._tell_fault(f"appends of {self.group_id(group)} do not commit for {show_us(for_us)}", lasting=True)
+        self.cluster.offsets_log.hold(self.offsets_partition(group), for_us)
+        self._end_fault(span, for_us)
+
+    def freeze(self, target: Broker, for_us: int) -> None:
+        """Let a whole broker stand still."""
+        host = self.cluster.brokers[self.broker_node(target)].host
+        span = self._tell_fault(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
+        host.pause()
+        self.loop.call_at(self.loop.now_us + for_us, lambda _: host.resume())
+        self._end_fault(span, for_us)
+
+    def _tell_fault(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
+        trace = self.loop.trace
+        span = trace.span() if lasting else None
+        trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host, reason=words, span=span, payload={"fault": words}))
+        return span or 0
+
+    def _end_fault(self, span: int, for_us: int) -> None:
+        trace = self.loop.trace
+
+        def over(_: Any) -> None:
+            trace.emit(Kind.FAULT_ENDED, span=span)
+
+        self.loop.call_at(self.loop.now_us + for_us, over)
+
+
+def _start(actor: Actor) -> None:
+    actor.start()
+
+
+def cluster_config(scenario: Scenario) -> ClusterConfig:
+    """The cluster's configuration from what the scenario says."""
+    spec = scenario.cluster
+    said = {theirs: getattr(spec, ours) for ours, theirs in _SAME.items() if getattr(spec, ours) is not None}
+    return ClusterConfig(coordinator=coordinator_config(scenario), **said)
+
+
+_SAME = {
+    "brokers": "brokers",
+    "racks": "racks",
+    "latency": "latency",
+    "processing": "processing",
+    "append_latency": "append_latency",
+    "election": "election_us",
+    "loading": "load_us",
+    "stale_metadata": "metadata_stale_us",
+}
+
+
+def _per_second(rate: Rate) -> str:
+    """A rate as the cluster takes it: records per second, as decimal digits."""
+    millionths = round(rate.per_second * 1_000_000)
+    return f"{millionths // 1_000_000}.{millionths % 1_000_000:06d}"

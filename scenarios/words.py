@@ -1,0 +1,52 @@
+"""A step in words and as data, for the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import has
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.scenarios.keys import fields_of
+from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.targets import RequestTarget
+from groupsim.scenarios.values import Bounds, Duration, Rate, Share, show_duration
+
+
+def deed_words(deed: Deed) -> str:
+    """`crash c2`, `pause c1: for 12.000 s`."""
+    whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
+    head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
+    rest = {name: text for name, text in _said(deed).items() if name not in ("member", "topic")}
+    return head + (": " + ", ".join(f"{name} {text}" for name, text in rest.items()) if rest else "")
+
+
+def deed_data(deed: Deed) -> dict[str, Any]:
+    """The step as plain data: its name and the keys that were said."""
+    return {"do": deed.NAME, **_said(deed)}
+
+
+def _said(deed: Deed) -> dict[str, Any]:
+    """Keys that differ from their defaults, as the file could say them."""
+    found: dict[str, Any] = {}
+    for name, field in fields_of(type(deed)).items():
+        value = getattr(deed, field.name)
+        if value is not None and value != field.default:
+            found[name] = _plain(value, field.type)
+    return found
+
+
+def _plain(value: Any, wanted: Any) -> Any:
+    if isinstance(value, Distribution):
+        return value.spec
+    if isinstance(value, Share):
+        return f"{value.amount}%" if value.percent else value.amount
+    if isinstance(value, (Rate, RequestTarget, Bounds)):
+        return value.text
+    if wanted in (Duration, Duration | None):
+        return show_duration(value)
+    if isinstance(value, tuple):
+        return [_plain(item, None) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(item, None) for name, item in value.items()}
+    return str(value) if has(type(value)) else value
