@@ -10,14 +10,15 @@ Source: `ConsumerCoordinator.onLeaderElected`; assignors reference, section 8; c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.assignors.errors import AssignorError, JavaFailure
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
-from groupsim.members.failures import ClientFailure, PluginError, PluginErrors
+from groupsim.members.assignors.validate import judge, run_assignor
+from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.metadata import Snapshot
-from groupsim.members.plugins import built_in, moved_at_once, nonsense, where_defined, where_raised
+from groupsim.members.plugins import report
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.consumer_protocol import Assignment, decode_subscription, encode_assignment
 from groupsim.protocol.errors import ProtocolError
@@ -111,56 +112,20 @@ class Leader:
     def _run(
         self, assignor: Assignor, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
     ) -> GroupAssignment:
+        """Compute; a custom assignor's result is judged. Raises ClientFailure, PluginError."""
+        protocol = self._member.ownership.protocol
         try:
-            result = assignor.assign(topics, members)
-        except Exception as error:
-            problem = f"raised {type(error).__name__}: {error}"
-            self._complain(assignor, problem, where_raised(error), cause=error)
-            raise ClientFailure(type(error).__name__, f"assignor {assignor.name!r} {problem}") from error
-        if not built_in(assignor):
-            self._judge(assignor, result, topics, members)
+            result = run_assignor(assignor, topics, members, as_kafka=True)
+        except AssignorError as error:
+            raise report(self._member, error) from error
+        except JavaFailure as failure:
+            raise ClientFailure(failure.java, failure.reason) from failure
+        problem = judge(assignor, result, topics, members, protocol)
+        if problem is not None:
+            failure_as_kafka = report(self._member, problem)
+            if protocol is RebalanceProtocol.COOPERATIVE and judge(assignor, result, topics, members) is None:
+                raise failure_as_kafka  # the one thing the Java client checks: a partition moved in one round
         return result
-
-    def _judge(
-        self,
-        assignor: Assignor,
-        result: GroupAssignment,
-        topics: Mapping[str, TopicMetadata],
-        members: Sequence[MemberSubscription],
-    ) -> None:
-        """Look at a custom assignor's result. As Kafka: only a cooperative violation is noticed by the client."""
-        problem = nonsense(result, topics, members)
-        if problem:
-            self._complain(assignor, problem, where_defined(assignor))
-            if not isinstance(result, GroupAssignment):
-                raise ClientFailure("ClassCastException", f"assignor {assignor.name!r} {problem}")
-        if self._member.ownership.protocol is RebalanceProtocol.COOPERATIVE:
-            self._judge_cooperation(assignor, result, members)
-
-    def _judge_cooperation(
-        self, assignor: Assignor, result: GroupAssignment, members: Sequence[MemberSubscription]
-    ) -> None:
-        partition = moved_at_once(result, members)
-        if partition is not None:
-            problem = f"moves {partition} in one round, while its owner still has it (COOPERATIVE)"
-            self._complain(assignor, problem, where_defined(assignor))
-            raise ClientFailure("IllegalStateException", f"assignor {assignor.name!r} {problem}")
-
-    def _complain(self, assignor: Assignor, problem: str, where: str | None, cause: Exception | None = None) -> None:
-        """Say it; and by default end the run."""
-        member = self._member
-        member.say(Kind.PLUGIN_ERROR, reason=f"assignor {assignor.name!r} {problem}", payload={"where": where})
-        if member.plugin_errors is PluginErrors.STOP:
-            self._stop(assignor, problem, where, cause)
-
-    def _stop(self, assignor: Assignor, problem: str, where: str | None, cause: Exception | None) -> NoReturn:
-        raise PluginError(
-            assignor=assignor.name,
-            problem=problem,
-            where=where,
-            now_us=self._member.now_us,
-            generation=self._member.generation.id,
-        ) from cause
 
     def _say(self, assignor: Assignor, result: GroupAssignment) -> None:
         member = self._member

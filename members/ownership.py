@@ -15,9 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
+from groupsim.members.assignors.blame import blame
+from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
+from groupsim.members.plugins import report
 from groupsim.members.settings import SettingError
 from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.errors import ProtocolError
@@ -69,12 +72,28 @@ class Ownership:
             topics = member.subscription.topics
             subscription = Subscription(
                 topics=topics,
-                user_data=assignor.user_data(topics),
+                user_data=self._user_data(assignor, topics),
                 owned=tuple(self.owned),
                 generation=generation if generation >= 0 else None,
                 rack=member.settings.client_rack or None,
             )
             yield name, encode_subscription(subscription, member.profile.subscription_version)
+
+    def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
+        try:
+            with blame(assignor):
+                return assignor.user_data(topics)
+        except AssignorError as error:
+            raise report(self._member, error) from error
+
+    def _tell_assignor(self, assigned: tuple[TopicPartition, ...]) -> None:
+        generation = self._member.generation
+        assignor = self.assignor_named(generation.protocol or "")
+        try:
+            with blame(assignor):
+                assignor.on_assignment(assigned, generation.id)
+        except AssignorError as error:
+            raise report(self._member, error) from error
 
     def assignor_named(self, name: str) -> Assignor:
         """The configured assignor that the group has chosen. Raises ClientFailure for a stranger."""
@@ -111,8 +130,7 @@ class Ownership:
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             await self._revoke_missing(assigned)
         added = [partition for partition in assigned if partition not in self.owned]
-        assignor = self.assignor_named(member.generation.protocol or "")
-        assignor.on_assignment(assigned, member.generation.id)
+        self._tell_assignor(assigned)
         member.commits.restart_interval()
         await self._adopt(assigned, added)
 

@@ -48,20 +48,45 @@ def run_assignor(
     return result
 
 
+def judge(
+    assignor: Assignor,
+    result: GroupAssignment,
+    topics: Mapping[str, TopicMetadata],
+    members: Sequence[MemberSubscription],
+    protocol: RebalanceProtocol = RebalanceProtocol.EAGER,
+) -> AssignorError | None:
+    """What is senseless in a custom assignor's result of the right types; None when nothing is, or when it is Kafka's.
+
+    For a caller that goes on with such a result as the Java client would (`run_assignor(..., as_kafka=True)`).
+    """
+    if is_kafkas(assignor):
+        return None
+    problem = _nonsense(result, topics, members)
+    if problem is None and protocol is RebalanceProtocol.COOPERATIVE:
+        problem = _moved_in_one_round(result, members)
+    return None if problem is None else AssignorError(assignor.name, problem, source_of(type(assignor)))
+
+
 def _wrong_type(result: object) -> str | None:
+    """What a compiler would have refused; nothing that the user's code returned is taken for granted."""
     if not isinstance(result, GroupAssignment):
         return f"returned {_kind(result)}; return a GroupAssignment"
-    if not isinstance(result.partitions, Mapping):
-        return (
-            f"GroupAssignment.partitions is {_kind(result.partitions)}; it maps member ids to tuples of TopicPartition"
-        )
-    for member, partitions in result.partitions.items():
+    by_member: object = result.partitions
+    if not isinstance(by_member, Mapping):
+        return f"GroupAssignment.partitions is {_kind(by_member)}; it maps member ids to tuples of TopicPartition"
+    for member, partitions in by_member.items():
         if not isinstance(partitions, tuple | list):
             return f"gave member {member!r} {_kind(partitions)}; give a tuple of TopicPartition"
         for partition in partitions:
             if not _is_partition(partition):
                 return f"gave member {member!r} {_kind(partition)} {partition!r}; give TopicPartition(topic, number)"
-    for member, data in result.user_data.items():
+    return _wrong_user_data(result.user_data)
+
+
+def _wrong_user_data(by_member: object) -> str | None:
+    if not isinstance(by_member, Mapping):
+        return f"GroupAssignment.user_data is {_kind(by_member)}; it maps member ids to bytes"
+    for member, data in by_member.items():
         if not isinstance(data, bytes):
             return f"user_data of member {member!r} is {_kind(data)}; give bytes"
     return None

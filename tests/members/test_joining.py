@@ -1,13 +1,17 @@
-"""How a consumer gets into its group, and what it does when that fails."""
+"""How a consumer gets into its group, and what it does when that fails (classic-protocol reference, section 4.5)."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from members_fakes import parts
+import pytest
+from members_fakes import DROP, HOLD, SECOND, parts, subscription_of
 
 from groupsim.eventloop.events import Kind
-from groupsim.protocol.messages import Api
+from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.protocol.consumer_protocol import Assignment, encode_assignment
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, JoinGroupResponse, SyncGroupResponse
+
+E = ErrorCode
 
 
 def test_a_java_consumer_joins_syncs_and_owns(on_bench):
@@ -29,19 +33,333 @@ def test_a_java_consumer_joins_syncs_and_owns(on_bench):
     on_bench(story)
 
 
-def test_heartbeats_then_leaves(on_bench):
-    """A stable consumer heartbeats every three seconds and leaves when it is closed."""
+def test_the_member_id_handshake_needs_no_backoff_and_no_callback(on_bench):
+    """MEMBER_ID_REQUIRED is answered at once with the given id, and no callback runs for it."""
 
     async def story(bench):
         await bench.stable()
-        await bench.run_for(10)
-        times = bench.broker.times(Api.HEARTBEAT)
-        assert [b - a for a, b in pairwise(times)] == [3_000_000, 3_000_000]
-        assert bench.consumer.heartbeats == 3
-        await bench.consumer.close()
-        [leaving] = bench.broker.last(Api.LEAVE_GROUP).members
-        assert (leaving.member_id, leaving.reason) == ("m1", "the consumer is being closed")
-        assert bench.consumer.state == "STOPPED"
-        assert bench.reasons(Kind.PARTITION_RELEASED) == ["revoked"] * 4
+        first, second = bench.broker.times(Api.JOIN_GROUP)
+        assert second - first == 1_000  # one round trip
+        assert bench.reasons(Kind.REJOIN_REQUESTED) == [
+            "need to re-join with the given member-id: m1",
+            "rebalance failed due to MemberIdRequiredException",
+        ]
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
+
+    on_bench(story)
+
+
+def test_the_subscription_carries_topics_owned_partitions_and_generation(on_bench):
+    """Topics go sorted; an eager member owns nothing any more when it rejoins; the generation is the old one."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        first = subscription_of(bench.broker.all(Api.JOIN_GROUP)[0])
+        again = subscription_of(bench.broker.last(Api.JOIN_GROUP))
+        assert (first.topics, first.owned, first.generation) == (("a", "t"), (), None)
+        assert (again.owned, again.generation) == ((), 1)
+
+    on_bench(story, subscribe={"topics": ["t", "a"]}, topics={"t": 2, "a": 1})
+
+
+def test_a_lost_connection_keeps_the_member_id(on_bench):
+    """JoinGroup retried after a disconnect carries the same member id (testRetainMemberIdAfterJoinGroupDisconnect)."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, DROP)
+        await bench.stable()
+        ids = [request.member_id for request in bench.broker.all(Api.JOIN_GROUP)]
+        assert ids == ["", "m1", "m1"]
+        assert bench.reasons(Kind.COORDINATOR_LOST) == ["coordinator unavailable"]
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "rebalance failed due to DisconnectException"
+
+    on_bench(story)
+
+
+def test_a_lost_connection_in_sync_keeps_the_member_id_and_joins_again(on_bench):
+    """After a disconnect in SyncGroup the client sends JoinGroup again, under the same member id."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, DROP)
+        await bench.stable()
+        assert [request.member_id for request in bench.broker.all(Api.JOIN_GROUP)] == ["", "m1", "m1"]
+        assert bench.consumer.generation == 2
+
+    on_bench(story)
+
+
+def test_unknown_member_id_forgets_the_member_id(on_bench):
+    """After UNKNOWN_MEMBER_ID the next JoinGroup has no member id, and goes out at once."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, E.UNKNOWN_MEMBER_ID)
+        await bench.stable()
+        ids = [request.member_id for request in bench.broker.all(Api.JOIN_GROUP)]
+        assert ids == ["", "m1", "", "m2"]
+        assert "encountered UNKNOWN_MEMBER_ID from JOIN_GROUP response" in bench.reasons(Kind.GENERATION_RESET)
+        times = bench.broker.times(Api.JOIN_GROUP)
+        assert times[2] - times[1] == 1_000
+
+    on_bench(story)
+
+
+@pytest.mark.parametrize("error", [E.COORDINATOR_LOAD_IN_PROGRESS, E.NOT_COORDINATOR, E.COORDINATOR_NOT_AVAILABLE])
+def test_retriable_join_errors_wait_for_the_backoff(on_bench, error):
+    """A loading or wrong coordinator is tried again after retry.backoff.ms, with the same member id."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, error)
+        await bench.stable()
+        times = bench.broker.times(Api.JOIN_GROUP)
+        assert times[2] - times[1] == 100_000 + 1_000
+        assert bench.broker.last(Api.JOIN_GROUP).member_id == "m1"
+        found = 1 if error is E.COORDINATOR_LOAD_IN_PROGRESS else 2
+        assert len(bench.told(Kind.COORDINATOR_FOUND)) == found
+
+    on_bench(story)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [E.INCONSISTENT_GROUP_PROTOCOL, E.INVALID_SESSION_TIMEOUT, E.GROUP_MAX_SIZE_REACHED, E.GROUP_AUTHORIZATION_FAILED],
+)
+def test_refusals_are_thrown_from_poll(on_bench, error):
+    """A refused join comes out of poll, and the process ends with that error."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, error)
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.state == "FAILED"
+        [failed] = bench.told(Kind.PROCESS_FAILED)
+        assert error.name in failed.reason
+
+    on_bench(story)
+
+
+def test_an_application_that_goes_on_polling_joins_after_a_refusal(on_bench):
+    """A thrown join error is not final: a later poll tries again (as listener containers do)."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, E.GROUP_MAX_SIZE_REACHED, E.GROUP_MAX_SIZE_REACHED)
+        await bench.stable()
+        assert len(bench.told(Kind.WARNING)) == 2
+
+    on_bench(story, behaviour=Behaviour(on_error=OnError.RETRY))
+
+
+def test_a_fenced_instance_is_fatal_even_for_a_stubborn_application(on_bench):
+    """FENCED_INSTANCE_ID ends the process whatever the application does with exceptions."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, E.FENCED_INSTANCE_ID)
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "FencedInstanceIdException"
+        assert bench.broker.all(Api.LEAVE_GROUP) == []
+
+    on_bench(story, behaviour=Behaviour(on_error=OnError.RETRY), properties={"group.instance.id": "i1"})
+
+
+def test_join_waits_for_the_rebalance_timeout_and_five_seconds(on_bench):
+    """JoinGroup is given up after max.poll.interval.ms + 5 s, and tried again with the same id."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, HOLD)
+        bench.consumer.start()
+        await bench.run_for(66)
+        [failed] = bench.told(Kind.REQUEST_FAILED)
+        sent = bench.broker.times(Api.JOIN_GROUP)[1] - 500
+        assert (failed.error, failed.t_us - sent) == ("TIMED_OUT", 65 * SECOND)
+        assert bench.consumer.state == "STABLE"
+
+    on_bench(story, properties={"max.poll.interval.ms": "60s"})
+
+
+def test_a_short_rebalance_timeout_is_bounded_below_by_the_request_timeout(on_bench):
+    """With a rebalance timeout of 10 s JoinGroup still waits for request.timeout.ms."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, HOLD)
+        bench.consumer.start()
+        await bench.run_for(31)
+        [failed] = bench.told(Kind.REQUEST_FAILED)
+        assert failed.t_us - (bench.broker.times(Api.JOIN_GROUP)[1] - 500) == 30 * SECOND
+
+    on_bench(story, properties={"max.poll.interval.ms": "10s"})
+
+
+@pytest.mark.parametrize(
+    ("error", "ids"),
+    [(E.UNKNOWN_MEMBER_ID, ["", "m1", "", "m2"]), (E.ILLEGAL_GENERATION, ["", "m1", "m1"])],
+)
+def test_sync_errors_that_lose_the_membership(on_bench, error, ids):
+    """UNKNOWN_MEMBER_ID loses the member id, ILLEGAL_GENERATION only the generation."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, error)
+        await bench.stable()
+        assert [request.member_id for request in bench.broker.all(Api.JOIN_GROUP)] == ids
+
+    on_bench(story)
+
+
+def test_rebalance_in_progress_on_sync_keeps_everything_and_calls_nothing_back(on_bench):
+    """A member late for SyncGroup rejoins at once, with id and generation, without a second revocation."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.SYNC_GROUP, E.REBALANCE_IN_PROGRESS)
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked", "assigned"]
+        assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).generation == 2
+        assert bench.told(Kind.GENERATION_RESET) == []
+
+    on_bench(story)
+
+
+def test_a_loading_coordinator_is_fatal_in_sync(on_bench):
+    """COORDINATOR_LOAD_IN_PROGRESS on SyncGroup comes out of the Java client's poll as a KafkaException."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, E.COORDINATOR_LOAD_IN_PROGRESS)
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "CoordinatorLoadInProgressException"
+
+    on_bench(story)
+
+
+def test_an_assignment_of_no_bytes_crashes_the_java_client(on_bench):
+    """What a broker hands to a member that the leader left out makes poll throw IllegalStateException."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, SyncGroupResponse())
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "IllegalStateException"
+
+    on_bench(story)
+
+
+def test_a_follower_syncs_without_assignments(on_bench):
+    """A member that does not lead sends an empty SyncGroup and takes what it is given."""
+
+    async def story(bench):
+        bench.broker.follow(parts(2))
+        await bench.stable()
+        assert bench.consumer.assignment == parts(2)
+        assert bench.broker.last(Api.SYNC_GROUP).assignments == ()
+        assert bench.told(Kind.ASSIGNMENT_COMPUTED) == []
+
+    on_bench(story)
+
+
+def test_a_changed_subscription_rejoins_with_its_reason(on_bench):
+    """After `subscribe` with another list the next poll asks to rejoin: subscription has changed."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.subscribe(["t", "u"])
+        await bench.run_for(1)
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "subscription has changed"
+        assert bench.consumer.assignment == parts(0, 1, 2, 3) + parts(0, topic="u")
+
+    on_bench(story, topics={"t": 4, "u": 1})
+
+
+def test_an_assignment_of_topics_not_subscribed_is_discarded(on_bench):
+    """An assignment made for an older subscription calls nothing back; the member asks to rejoin."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        stale = SyncGroupResponse(assignment=encode_assignment(Assignment(parts(0, topic="old"))))
+        bench.broker.reply(Api.SYNC_GROUP, stale)
+        await bench.stable()
+        assert bench.reasons(Kind.REJOIN_REQUESTED)[-1] == "received assignment does not match the current subscription"
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["revoked", "assigned"]
+        assert bench.consumer.assignment == parts(0)
+
+    on_bench(story)
+
+
+def test_reasons_are_cut_at_255_characters(on_bench):
+    """KIP-800: a longer reason is truncated by the client."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.enforce_rebalance("x" * 300)
+        await bench.run_for(1)
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "x" * 255
+
+    on_bench(story)
+
+
+def test_an_old_client_speaks_join_group_v0(on_bench):
+    """JoinGroup v0 has neither rebalance timeout nor reason nor handshake: one request, id given by the broker."""
+
+    async def story(bench):
+        await bench.stable()
+        [join] = bench.broker.all(Api.JOIN_GROUP)
+        assert (join.version, join.rebalance_timeout_ms, join.reason) == (0, -1, None)
+        assert bench.consumer.member_id == "m1"
+
+    on_bench(story, profile="kafka-python-1.3")
+
+
+def test_brod_waits_a_second_between_attempts(on_bench):
+    """brod pauses 1 s after any failed attempt, even where Java tries again at once (kaffe #92)."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, E.UNKNOWN_MEMBER_ID)
+        await bench.stable()
+        first, second = bench.broker.times(Api.JOIN_GROUP)
+        assert second - first == 1_001_000
+
+    on_bench(story, profile="brod")
+
+
+def test_a_returning_static_leader_skips_the_assignment(on_bench):
+    """KIP-814: told to skip, the leader sends no assignments and still watches the topics."""
+
+    async def story(bench):
+        def join(request):
+            answer = bench.broker._join_group(request)
+            bench.broker.partitions = parts(0, 1)
+            return JoinGroupResponse(
+                generation_id=answer.generation_id,
+                protocol_name=answer.protocol_name,
+                leader=answer.leader,
+                member_id=answer.member_id,
+                members=answer.members,
+                skip_assignment=True,
+            )
+
+        bench.broker.reply(Api.JOIN_GROUP, join)
+        await bench.stable()
+        assert bench.broker.last(Api.SYNC_GROUP).assignments == ()
+        bench.broker.topics["t"] = 6
+        await bench.run_for(301)
+        assert "cached metadata has changed" in bench.reasons(Kind.REJOIN_REQUESTED)
+
+    on_bench(story, properties={"group.instance.id": "i1"})
+
+
+def test_a_generation_lost_during_the_sync_discards_its_result(on_bench):
+    """If a heartbeat resets the generation while SyncGroup is in flight, its success counts as ILLEGAL_GENERATION."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        bench.broker.reply(Api.SYNC_GROUP, HOLD)
+        bench.broker.reply(Api.HEARTBEAT, E.UNKNOWN_MEMBER_ID)
+        bench.consumer.start()
+        await bench.run_for(3.5)
+        bench.broker.release(SyncGroupResponse(assignment=encode_assignment(Assignment(parts(0)))))
+        await bench.stable()
+        assert "rebalance failed due to IllegalGenerationException" in bench.reasons(Kind.REJOIN_REQUESTED)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
 
     on_bench(story)
