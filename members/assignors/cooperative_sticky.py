@@ -27,6 +27,8 @@ class CooperativeStickyAssignor(StickyBase):
     def __init__(self) -> None:
         super().__init__()
         self._generation = NO_GENERATION
+        #: After `assign`: the partitions that nobody gets in this round, and who is to get them in the next.
+        self.withheld: dict[TopicPartition, str] = {}
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
         """The generation of the last assignment, for leaders that do not know the subscription's own field."""
@@ -46,8 +48,8 @@ class CooperativeStickyAssignor(StickyBase):
     def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
         """The sticky assignment without the partitions that change hands."""
         given = super().place(known, claims)
-        moving = self.transferring if self.transferring is not None else _moving(claims, given)
-        for partition, member in moving.items():
+        self.withheld = _moving(claims, given) if self.transferring is None else self.transferring
+        for partition, member in self.withheld.items():
             given[member].remove(partition)
         return given
 

@@ -44,8 +44,7 @@ class StickyBase(Assignor):
         """
         claims = [self.claim(member) for member in in_hash_order(members)]
         known = existing_topics(topics, [claim.member for claim in claims])
-        given = self.place(known, claims) if members else {}
-        return group_assignment(members, given)
+        return group_assignment(members, self.place(known, claims))
 
     def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
         """The assignment by member id; `known` topics and `claims` in hash map order."""

@@ -35,7 +35,7 @@ class UniformAssignment:
         self._owned = owned
         self._racks = racks
         total = sum(topic.partitions for topic in known.values())
-        self._lo, self._want = divmod(total, len(owned.by_member))
+        self._lo, self._want = divmod(total, len(owned.by_member) or 1)
         self._hi = self._lo + (self._want > 0)
         self._place = {topic: place for place, topic in enumerate(java_sorted(known))}
         self._over = 0
