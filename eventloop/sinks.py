@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
-import structlog
 from attrs import fields
-from structlog.typing import EventDict, WrappedLogger
 
 from groupsim.eventloop.events import Kind, TraceEvent
 
 # Column name in files -> name of the attribute. `from` is a keyword of Python.
 COLUMNS: dict[str, str] = {field.name.rstrip("_"): field.name for field in fields(TraceEvent)}
+_values = attrgetter(*COLUMNS.values())
 INTEGERS = frozenset({"seq", "t_us", "generation", "partition", "correlation", "span", "cause"})
 _PARQUET_ROWS = 65_536
 
@@ -92,15 +92,16 @@ class _Closing:
 
 def row(event: TraceEvent) -> dict[str, Any]:
     """The columns of an event in schema order, nulls left out, the payload's keys sorted."""
-    columns: dict[str, Any] = {}
-    for name, attribute in COLUMNS.items():
-        value = getattr(event, attribute)
-        if value is not None:
-            columns[name] = value
+    columns: dict[str, Any] = {
+        name: value for name, value in zip(COLUMNS, _values(event), strict=True) if value is not None
+    }
     columns["kind"] = event.kind.value
     if event.payload is not None:
         columns["payload"] = plain(event.payload)
     return columns
+
+
+to_json: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def plain(value: Any) -> Any:
@@ -116,34 +117,6 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{value!r} ({type(value).__name__}) cannot stand in a trace's payload: use str, int, list, dict")
 
 
-def _row_of_event(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """structlog processor: the event itself becomes the row."""
-    return row(event_dict["event"])
-
-
-class _Lines:
-    """The logger below structlog's: writes lines, and leaves flushing to the file."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._write = file.write
-
-    def write(self, line: str) -> None:
-        self._write(line + "\n")
-
-
-class _EventLogger(structlog.BoundLoggerBase):
-    """A structlog logger with one method: `write(event)`."""
-
-    def write(self, event: TraceEvent) -> None:
-        self._proxy_to_logger("write", event)  # type: ignore[arg-type]  # a processor makes a row of it
-
-
-_PROCESSORS = [
-    _row_of_event,
-    structlog.processors.JSONRenderer(ensure_ascii=False, separators=(",", ":")),
-]
-
-
 class JsonLinesSink(_Closing):
     """Writes JSON Lines to a path (atomically: it appears at `close`) or to an open text file (left open)."""
 
@@ -154,7 +127,9 @@ class JsonLinesSink(_Closing):
             self._stream: TextIO = self._file.temporary.open("w", encoding="utf-8", newline="\n")
         else:
             self._stream = target
-        self._write = _EventLogger(_Lines(self._stream), _PROCESSORS, {}).write  # type: ignore[arg-type]
+        from groupsim.eventloop.jsonlines import event_writer  # structlog: only for who writes a file
+
+        self._write = event_writer(self._stream)
 
     def __call__(self, event: TraceEvent) -> None:
         self._write(event)
@@ -199,7 +174,7 @@ class ParquetSink(_Closing):
     def __call__(self, event: TraceEvent) -> None:
         columns = row(event)
         if "payload" in columns:
-            columns["payload"] = _json(columns["payload"])
+            columns["payload"] = to_json(columns["payload"])
         self._rows.append(columns)
         if len(self._rows) >= _PARQUET_ROWS:
             self._write_rows()
@@ -222,10 +197,6 @@ class ParquetSink(_Closing):
             self._open = False
             self._writer.close()
             self._file.discard()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def sink_for(path: Path | str) -> JsonLinesSink | ParquetSink:

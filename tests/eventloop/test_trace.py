@@ -1,0 +1,77 @@
+"""The trace as rooms see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.eventloop import Kind, Level, MemorySink, Trace, VirtualLoop
+
+
+def _trace(level: Level = Level.NORMAL, **options: list[Kind]) -> tuple[Trace, MemorySink]:
+    trace, sink = Trace(level, **options), MemorySink()
+    trace.subscribe(sink)
+    return trace, sink
+
+
+def test_a_trace_that_is_off_does_nothing() -> None:
+    """Off, nothing is wanted, `emit` returns 0 and tells nobody, and the cause stays 0."""
+    trace, sink = _trace(Level.OFF)
+    assert not any(trace.wants(kind) for kind in Kind)
+    trace.begin(trace.emit(Kind.ACTION, reason="x"))
+    assert (sink.events, trace.cause, trace.span()) == ([], 0, 0)
+
+
+@pytest.mark.parametrize(("level", "heartbeats"), [(Level.OFF, False), (Level.NORMAL, False), (Level.FULL, True)])
+def test_quiet_heartbeats_are_listed_only_in_full(level: Level, heartbeats: bool) -> None:
+    """Only the full trace asks for the heartbeats of a quiet group."""
+    assert Trace(level).heartbeats is heartbeats
+
+
+def test_events_are_numbered_and_timed() -> None:
+    """Events are numbered from 1, carry the loop's time, and fill the columns by name."""
+    trace, sink = _trace()
+    loop = VirtualLoop(trace=trace)
+    loop.now_us = 5
+    assert trace.now_us == 5
+    assert trace.emit(Kind.GROUP_STATE, group="g", from_="Empty", to="Stable", generation=3) == 1
+    assert trace.emit(Kind.WARNING, reason="r", payload={"a": 1}) == 2
+    first, second = sink.events
+    assert (first.seq, first.t_us, first.kind, first.group, first.from_, first.to) == (
+        1,
+        5,
+        "group.state",
+        "g",
+        "Empty",
+        "Stable",
+    )
+    assert (second.seq, second.reason, second.payload, second.host) == (2, "r", {"a": 1}, None)
+
+
+def test_the_cause_is_ambient_unless_given() -> None:
+    """`begin` makes an event the cause of the following; a cause that is given wins; 0 given means none."""
+    trace, sink = _trace()
+    trace.begin(trace.emit(Kind.ACTION))
+    trace.emit(Kind.WARNING)
+    trace.emit(Kind.WARNING, cause=7)
+    trace.emit(Kind.WARNING, cause=0)
+    trace.begin(0)
+    trace.emit(Kind.WARNING)
+    assert [event.cause for event in sink.events] == [0, 1, 7, 0, 1]
+
+
+def test_only_some_kinds() -> None:
+    """A trace may be narrowed to kinds, and so may a subscriber; each sees its own, in order."""
+    trace, sink = _trace(kinds=[Kind.WARNING, Kind.ACTION])
+    narrow = MemorySink()
+    trace.subscribe(narrow, [Kind.ACTION])
+    assert trace.wants(Kind.ACTION)
+    assert not trace.wants(Kind.GROUP_STATE)
+    assert [trace.emit(kind) for kind in (Kind.WARNING, Kind.GROUP_STATE, Kind.ACTION)] == [1, 0, 2]
+    assert [event.kind for event in sink.events] == [Kind.WARNING, Kind.ACTION]
+    assert [event.kind for event in narrow.events] == [Kind.ACTION]
+
+
+def test_spans_are_fresh_numbers() -> None:
+    """Each span is a number of its own."""
+    trace, _ = _trace()
+    assert [trace.span(), trace.span()] == [1, 2]
