@@ -42,7 +42,7 @@ def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol
     if group.protocol_type is None or group.protocol_type != protocol_type:
         return False
     everyone = len(group.members)
-    return any(group.supported.get(protocol.name) == everyone for protocol in protocols)
+    return any(group.supported.get(protocol.name, 0) == everyone for protocol in protocols)
 
 
 def subscribed_topics(group: GroupData) -> frozenset[str] | None:
