@@ -1,0 +1,321 @@
+"""Commits, automatic and manual, and what their failures do (classic-protocol reference, section 4.10)."""
+
+from __future__ import annotations
+
+import pytest
+from members_fakes import HOLD, SECOND, parts
+
+from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, TopicPartition
+
+E = ErrorCode
+T0 = TopicPartition("t", 0)
+AFTER_BATCH = Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH)
+
+
+def offsets(request):
+    """The offsets of a commit request by partition number."""
+    return {entry.partition.partition: entry.offset for entry in request.offsets}
+
+
+def test_auto_commit_commits_positions_at_its_interval(on_bench):
+    """Every auto.commit.interval.ms the positions of all owned partitions are committed."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 10)
+        await bench.run_for(5.1)
+        [commit] = bench.broker.all(Api.OFFSET_COMMIT)
+        assert offsets(commit) == {0: 10, 1: 0, 2: 0, 3: 0}
+        [committed] = bench.told(Kind.OFFSETS_COMMITTED)
+        assert committed.payload["auto"] is True
+
+    on_bench(story)
+
+
+def test_auto_commit_repeats_unchanged_positions_but_the_trace_does_not(on_bench):
+    """Java commits at each interval whether or not anything moved; only a change is worth an event."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(20.1)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 4
+        assert len(bench.told(Kind.OFFSETS_COMMITTED)) == 1
+
+    on_bench(story)
+
+
+def test_other_libraries_commit_only_what_moved(on_bench):
+    """librdkafka sends no commit when nothing was consumed since the last one."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(30)
+        assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)][1:] == []
+
+    on_bench(story, profile="librdkafka-2.x")
+
+
+def test_auto_commit_waits_for_poll(on_bench):
+    """An auto-commit that falls due in the middle of a batch is sent at the next poll."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(7)
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+        await bench.run_for(2)
+        assert offsets(bench.broker.last(Api.OFFSET_COMMIT))[0] == 1
+
+    on_bench(story, behaviour=Behaviour(processing=parse_distribution("8s")))
+
+
+def test_auto_commit_precedes_a_rebalance(on_bench):
+    """Before it gives partitions up, the member commits, under its old generation, and only then joins."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 3)
+        await bench.run_for(1)
+        bench.broker.rebalance()
+        await bench.run_for(3)
+        kinds = [request.API for _, request in bench.broker.asked]
+        commit = bench.broker.all(Api.OFFSET_COMMIT)[0]
+        assert kinds.index(Api.OFFSET_COMMIT) < len(kinds) - 1 - kinds[::-1].index(Api.JOIN_GROUP)
+        assert (commit.generation_id, offsets(commit)[0]) == (1, 3)
+        assert bench.consumer.positions[T0] == 3
+
+    on_bench(story)
+
+
+def test_a_commit_before_a_rebalance_is_retried(on_bench):
+    """A retriable failure of that commit holds the join up until it succeeds."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_LOAD_IN_PROGRESS)
+        bench.broker.rebalance()
+        await bench.run_for(3.9)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 3
+        assert bench.consumer.generation == 2
+
+    on_bench(story)
+
+
+def test_a_commit_before_a_rebalance_gives_up_at_other_errors(on_bench):
+    """A failure that cannot be retried does not hold the join up."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, E.OFFSET_METADATA_TOO_LARGE)
+        bench.broker.rebalance()
+        await bench.run_for(3.9)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 1
+        assert bench.consumer.generation == 2
+
+    on_bench(story)
+
+
+def test_sync_commits_after_each_batch(on_bench):
+    """sync-after-batch commits what the handler has finished and waits for the answer."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 10)
+        await bench.run_for(1)
+        bench.data.append(T0, 5)
+        await bench.run_for(1)
+        assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [{0: 10}, {0: 15}]
+
+    on_bench(story, behaviour=AFTER_BATCH)
+
+
+def test_commit_sync_retries_with_growing_backoff(on_bench):
+    """commitSync tries retriable errors again, after 100 ms doubling, each ± 20 %."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 3)
+        bench.data.append(T0, 1)
+        await bench.run_for(5)
+        times = bench.broker.times(Api.OFFSET_COMMIT)
+        waits = [b - a - 1_000 for a, b in zip(times, times[1:], strict=False)]
+        assert all(
+            0.8 * base <= wait <= 1.2 * base for base, wait in zip((100_000, 200_000, 400_000), waits, strict=True)
+        )
+
+    on_bench(story, behaviour=AFTER_BATCH)
+
+
+def test_commit_sync_gives_up_after_the_api_timeout(on_bench):
+    """commitSync ends in a TimeoutException after default.api.timeout.ms."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
+        bench.data.append(T0, 1)
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "TimeoutException"
+
+    on_bench(
+        story,
+        behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, on_commit_failure=OnError.STOP),
+        properties={"default.api.timeout.ms": 40_000},
+    )
+
+
+def test_an_async_commit_is_not_retried(on_bench):
+    """A failed asynchronous commit is only told."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, E.COORDINATOR_LOAD_IN_PROGRESS)
+        bench.data.append(T0, 1)
+        await bench.run_for(5)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 1
+        assert [event.error for event in bench.told(Kind.COMMIT_FAILED)] == ["COORDINATOR_LOAD_IN_PROGRESS"]
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
+
+
+def test_a_commit_told_of_a_rebalance_keeps_the_membership(on_bench):
+    """REBALANCE_IN_PROGRESS on a commit: rejoin with the generation kept, RebalanceInProgressException."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, E.REBALANCE_IN_PROGRESS)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "offset commit failed since group is already rebalancing"
+        assert bench.told(Kind.GENERATION_RESET) == []
+        assert bench.told(Kind.COMMIT_FAILED)[0].reason == "RebalanceInProgressException"
+
+    on_bench(story, behaviour=AFTER_BATCH)
+
+
+@pytest.mark.parametrize(("error", "member_id"), [(E.ILLEGAL_GENERATION, "m1"), (E.UNKNOWN_MEMBER_ID, "m2")])
+def test_a_zombies_commit_fails_and_it_joins_again(on_bench, error, member_id):
+    """ILLEGAL_GENERATION and UNKNOWN_MEMBER_ID on a commit: CommitFailedException, membership reset, records again."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, error)
+        bench.data.append(T0, 4)
+        await bench.run_for(2)
+        assert bench.told(Kind.COMMIT_FAILED)[0].reason == "CommitFailedException"
+        assert bench.consumer.member_id == member_id
+        again = [event.payload for event in bench.told(Kind.RECORDS_DELIVERED)]
+        assert again == [{"base": 0, "count": 4}] * 2
+
+    on_bench(story, behaviour=AFTER_BATCH)
+
+
+def test_committing_outside_a_stable_group_sends_nothing(on_bench):
+    """While a rebalance is under way a commit fails locally, as RebalanceInProgressException, without a request."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.JOIN_GROUP, HOLD)
+        bench.data.append(T0, 1)
+        bench.broker.rebalance()
+        await bench.run_for(8)
+        before = len(bench.broker.all(Api.OFFSET_COMMIT))
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == before
+        assert bench.told(Kind.COMMIT_FAILED)[-1].error == "RebalanceInProgressException"
+
+    on_bench(story, behaviour=AFTER_BATCH, properties={"partition.assignment.strategy": "cooperative-sticky"})
+
+
+def test_a_member_thrown_out_while_it_works_fails_its_commit(on_bench):
+    """After the poll limit has run out the commit of the slow batch is refused locally: CommitFailedException."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(21)
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+        assert bench.told(Kind.COMMIT_FAILED)[0].error == "CommitFailedException"
+
+    on_bench(
+        story,
+        properties={"max.poll.interval.ms": "10s"},
+        behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, processing=parse_distribution("20s")),
+    )
+
+
+def test_committing_in_the_revoked_callback(on_bench):
+    """on-revoke commits what was finished, before the callback returns, and never at intervals."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 9)
+        await bench.run_for(20)
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [{0: 9}]
+        assert bench.consumer.positions[T0] == 9
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ON_REVOKE))
+
+
+def test_never_committing_reads_everything_again(on_bench):
+    """Without commits a rebalance begins again at the reset position."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 9)
+        await bench.run_for(1)
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        assert [event.payload["base"] for event in bench.told(Kind.RECORDS_DELIVERED)] == [0, 0]
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.NEVER))
+
+
+def test_closing_commits_once_more(on_bench):
+    """close() commits the positions before it leaves."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 2)
+        await bench.run_for(1)
+        await bench.consumer.close()
+        kinds = [request.API for _, request in bench.broker.asked]
+        assert kinds.index(Api.OFFSET_COMMIT) < kinds.index(Api.LEAVE_GROUP)
+        assert bench.broker.committed[T0] == 2
+
+    on_bench(story)
+
+
+def test_a_failing_commit_on_close_is_swallowed(on_bench):
+    """Whatever happens to the last commit, the consumer leaves within its close timeout."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
+        begun = bench.loop.now_us
+        await bench.consumer.close()
+        assert bench.consumer.state == "STOPPED"
+        assert len(bench.broker.all(Api.LEAVE_GROUP)) == 1
+        assert bench.loop.now_us - begun <= 31 * SECOND
+
+    on_bench(story)
+
+
+def test_kafkajs_commits_after_each_batch(on_bench):
+    """A library that commits after batches does so whatever the interval is."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(1)[0], 3)
+        await bench.run_for(1)
+        assert bench.broker.committed[parts(1)[0]] == 3
+
+    on_bench(story, profile="kafkajs")

@@ -1,0 +1,419 @@
+"""Heartbeats, the client's session timer and the poll limit (classic-protocol reference, section 4.6)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from members_fakes import DROP, HOLD, SECOND, parts
+
+from groupsim.eventloop import FULL, parse_distribution
+from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import Behaviour, Stuck
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+E = ErrorCode
+QUIET = {"enable.auto.commit": "false"}
+
+
+def test_a_stable_consumer_heartbeats_and_leaves(on_bench):
+    """Heartbeats go out every heartbeat.interval.ms, counted from the JoinGroup answer; closing sends LeaveGroup."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(10)
+        times = bench.broker.times(Api.HEARTBEAT)
+        assert [b - a for a, b in pairwise(times)] == [3 * SECOND, 3 * SECOND]
+        assert bench.consumer.heartbeats == 3
+        await bench.consumer.close()
+        [leaving] = bench.broker.last(Api.LEAVE_GROUP).members
+        assert (leaving.member_id, leaving.reason) == ("m1", "the consumer is being closed")
+        assert bench.consumer.state == "STOPPED"
+
+    on_bench(story)
+
+
+def test_a_quiet_minute_is_heartbeats_and_nothing_else(on_bench):
+    """In a quiet group the poll is one long wait: twenty heartbeats a minute, no other request, no trace event."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        asked, told = len(bench.broker.asked), len(bench.events)
+        await bench.run_for(60)
+        assert {request.API for _, request in bench.broker.asked[asked:]} == {Api.HEARTBEAT}
+        assert len(bench.broker.asked) - asked == 20
+        assert len(bench.events) == told
+
+    on_bench(story, properties=QUIET)
+
+
+def test_a_quiet_heartbeat_costs_two_events_of_the_member_at_most(on_bench):
+    """Only its timer and its answer touch the heap on the member's side (the third event is the request on the wire)."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        before = bench.loop.ticket()
+        await bench.run_for(300)
+        tickets = bench.loop.ticket() - before
+        # per heartbeat: timer, request, answer, and the fake network's own request timeout
+        assert tickets <= 100 * 4 + 10
+
+    on_bench(story, properties=QUIET)
+
+
+def test_heartbeats_are_told_when_asked_for(on_bench):
+    """At the trace's full level every heartbeat is listed, request and answer."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(7)
+        sent = [event for event in bench.told(Kind.REQUEST_SENT) if event.api == "Heartbeat"]
+        answered = [event for event in bench.told(Kind.RESPONSE_RECEIVED) if event.api == "Heartbeat"]
+        assert len(sent) == len(answered) == 2
+
+    on_bench(story, level=FULL, properties=QUIET)
+
+
+def test_a_rebalance_is_noticed_by_a_heartbeat(on_bench):
+    """REBALANCE_IN_PROGRESS makes the member rejoin: group is already rebalancing."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "group is already rebalancing"
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked", "assigned"]
+        errors = [event.error for event in bench.told(Kind.RESPONSE_RECEIVED) if event.api == "Heartbeat"]
+        assert errors == ["REBALANCE_IN_PROGRESS"]
+
+    on_bench(story)
+
+
+def test_no_heartbeats_while_a_join_is_parked(on_bench):
+    """In PREPARING_REBALANCE the heartbeat thread is disabled."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.JOIN_GROUP, HOLD)
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        before = len(bench.broker.all(Api.HEARTBEAT))
+        await bench.run_for(20)
+        assert bench.consumer.state == "PREPARING_REBALANCE"
+        assert len(bench.broker.all(Api.HEARTBEAT)) == before
+
+    on_bench(story)
+
+
+def test_heartbeats_flow_between_join_and_sync(on_bench):
+    """Since KAFKA-10122 heartbeats begin with the JoinGroup answer (testHeartbeatSentWhenCompletingRebalance)."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        bench.broker.reply(Api.SYNC_GROUP, HOLD)
+        bench.consumer.start()
+        await bench.run_for(10)
+        assert bench.consumer.state == "COMPLETING_REBALANCE"
+        assert len(bench.broker.all(Api.HEARTBEAT)) == 3
+
+    on_bench(story)
+
+
+def test_old_clients_are_silent_between_join_and_sync(on_bench):
+    """Before, an assignment computed for longer than the session expelled the leader: no heartbeat until the sync."""
+
+    async def story(bench):
+        bench.consumer.start()
+        await bench.run_for(12)
+        assert bench.consumer.state == "COMPLETING_REBALANCE"
+        assert bench.broker.all(Api.HEARTBEAT) == []
+
+    on_bench(story, profile="java-0.11", behaviour=Behaviour(assignor_time=parse_distribution("20s")))
+
+
+def test_rebalance_in_progress_during_the_sync_is_ignored(on_bench):
+    """A heartbeat told REBALANCE_IN_PROGRESS outside STABLE changes nothing."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        bench.broker.reply(Api.SYNC_GROUP, HOLD)
+        bench.broker.reply(Api.HEARTBEAT, E.REBALANCE_IN_PROGRESS)
+        bench.consumer.start()
+        await bench.run_for(4)
+        assert "group is already rebalancing" not in bench.reasons(Kind.REJOIN_REQUESTED)
+
+    on_bench(story)
+
+
+@pytest.mark.parametrize(("error", "member_id"), [(E.ILLEGAL_GENERATION, "m1"), (E.UNKNOWN_MEMBER_ID, "")])
+def test_an_expelled_member_loses_its_partitions_and_joins_again(on_bench, error, member_id):
+    """ILLEGAL_GENERATION keeps the member id, UNKNOWN_MEMBER_ID does not; partitions are lost, not revoked."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, error)
+        joined = len(bench.broker.all(Api.JOIN_GROUP))
+        await bench.run_for(4)
+        request = bench.broker.all(Api.JOIN_GROUP)[joined]
+        assert (request.member_id, request.reason) == (member_id, f"encountered {error.name} from HEARTBEAT response")
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "lost", "assigned"]
+
+    on_bench(story)
+
+
+def test_an_error_for_an_older_generation_is_ignored(on_bench):
+    """The answer to a heartbeat of a past generation does not reset the present one."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, HOLD)
+        await bench.run_for(3)
+        bench.consumer.enforce_rebalance()
+        await bench.run_for(1)
+        assert bench.consumer.generation == 2
+        bench.broker.release(bench.broker._response(bench.broker.last(Api.HEARTBEAT), E.UNKNOWN_MEMBER_ID))
+        await bench.run_for(1)
+        assert bench.told(Kind.GENERATION_RESET) == []
+
+    on_bench(story)
+
+
+def test_a_fenced_member_dies_at_its_next_poll(on_bench):
+    """FENCED_INSTANCE_ID on a heartbeat is fatal, and a static member sends no LeaveGroup."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, E.FENCED_INSTANCE_ID)
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "FencedInstanceIdException"
+        assert bench.broker.all(Api.LEAVE_GROUP) == []
+
+    on_bench(story, properties={"group.instance.id": "i1"})
+
+
+def test_not_coordinator_rediscovers_and_keeps_the_membership(on_bench):
+    """NOT_COORDINATOR on a heartbeat only makes the client look for the coordinator again."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, E.NOT_COORDINATOR)
+        bench.broker.coordinator_node = 0
+        await bench.run_for(10)
+        assert [event.payload["node"] for event in bench.told(Kind.COORDINATOR_FOUND)] == [1, 0]
+        assert (bench.consumer.generation, bench.consumer.member_id) == (1, "m1")
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == 2
+
+    on_bench(story)
+
+
+def test_an_unknown_error_only_slows_the_next_heartbeat(on_bench):
+    """COORDINATOR_LOAD_IN_PROGRESS on a heartbeat: the next one after 100 ms ± 20 %, nothing surfaces."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, E.COORDINATOR_LOAD_IN_PROGRESS)
+        await bench.run_for(4)
+        first, second = bench.broker.times(Api.HEARTBEAT)
+        assert 80_000 <= second - first - 1_000 <= 120_000
+        assert bench.consumer.state == "STABLE"
+
+    on_bench(story)
+
+
+def test_a_silent_coordinator_expires_the_clients_session_only_locally(on_bench):
+    """Without an answer for session.timeout.ms the client looks for the coordinator again and keeps its membership."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.net.unreachable = True
+        await bench.run_for(20)
+        [expired] = bench.told(Kind.SESSION_EXPIRED)
+        bench.net.unreachable = False
+        # a heartbeat answered at about 0 s; 10 s later the session is over
+        assert 9 * SECOND < expired.t_us < 10.1 * SECOND
+        assert bench.consumer.assignment == parts(0, 1, 2, 3)
+        assert bench.told(Kind.GENERATION_RESET) == []
+
+    on_bench(story, properties={"session.timeout.ms": "10s"})
+
+
+def test_a_broken_connection_is_found_again(on_bench):
+    """A heartbeat that finds its connection broken looks the coordinator up and goes out then."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, DROP)
+        await bench.run_for(10)
+        assert len(bench.told(Kind.COORDINATOR_FOUND)) == 2
+        assert len(bench.broker.all(Api.HEARTBEAT)) >= 3
+        assert bench.consumer.state == "STABLE"
+
+    on_bench(story)
+
+
+# --- the poll limit --------------------------------------------------------------------------------------------
+
+
+def test_a_blocked_handler_leaves_while_heartbeats_go_on(on_bench):
+    """Six seconds in the handler with max.poll.interval.ms = 6 s: heartbeats 3 s apart, then LeaveGroup."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(0)[0], 1)
+        await bench.loop.until(lambda: bench.told(Kind.RECORDS_DELIVERED) != [], SECOND)
+        delivered = bench.loop.now_us
+        await bench.run_for(8)
+        [expired] = bench.told(Kind.POLL_EXPIRED)
+        assert 6 * SECOND <= expired.t_us - delivered <= 6 * SECOND + 100_000
+        [leave] = bench.broker.all(Api.LEAVE_GROUP)
+        assert leave.members[0].reason == "consumer poll timeout has expired."
+        assert len(bench.broker.all(Api.HEARTBEAT)) == 2
+        assert bench.consumer.assignment == parts(0, 1, 2, 3)  # it still believes so
+        await bench.run_for(60)
+        assert bench.reasons(Kind.CALLBACK_BEGUN)[:2] == ["assigned", "lost"]
+        assert bench.told(Kind.CALLBACK_BEGUN)[1].t_us - delivered == 60 * SECOND
+
+    on_bench(
+        story,
+        properties={"max.poll.interval.ms": "6s"} | QUIET,
+        behaviour=Behaviour(processing=parse_distribution("60s")),
+    )
+
+
+def test_librdkafka_notices_the_limit_within_half_a_second(on_bench):
+    """librdkafka looks at max.poll.interval.ms twice a second (confluent-kafka-python #552: 55 ms late)."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(0)[0], 1)
+        await bench.loop.until(lambda: bench.told(Kind.RECORDS_DELIVERED) != [], SECOND)
+        delivered = bench.loop.now_us
+        await bench.run_for(10)
+        [expired] = bench.told(Kind.POLL_EXPIRED)
+        assert 6 * SECOND <= expired.t_us - delivered <= 6 * SECOND + 500_000
+
+    on_bench(
+        story,
+        profile="librdkafka-1.x",
+        properties={"max.poll.interval.ms": 6000},
+        behaviour=Behaviour(processing=parse_distribution("60s")),
+    )
+
+
+def test_waiting_inside_poll_never_expires(on_bench):
+    """A silent topic keeps a client with a background thread in the group for ever."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(3_600)
+        assert bench.told(Kind.POLL_EXPIRED) == []
+        assert bench.consumer.state == "STABLE"
+
+    on_bench(story, properties=QUIET)
+
+
+def test_a_static_member_that_stops_polling_sends_no_leave(on_bench):
+    """Static members leave no group when the poll limit runs out; they forget generation and member id."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(0)[0], 1)
+        await bench.run_for(301)
+        assert len(bench.told(Kind.POLL_EXPIRED)) == 1
+        assert bench.broker.all(Api.LEAVE_GROUP) == []
+        assert bench.consumer.member_id == ""
+
+    on_bench(
+        story,
+        properties={"group.instance.id": "i1"},
+        behaviour=Behaviour(processing=parse_distribution("10m")),
+    )
+
+
+# --- clients without a background thread -------------------------------------------------------------------------
+
+
+def test_old_clients_heartbeat_only_from_poll(on_bench):
+    """A handler of 20 s starves the heartbeat of a client without a background thread; the owed one goes out after."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(0)[0], 1)
+        await bench.run_for(19.9)
+        assert bench.broker.all(Api.HEARTBEAT) == []
+        await bench.run_for(0.5)
+        assert len(bench.broker.all(Api.HEARTBEAT)) == 1
+
+    on_bench(story, profile="kafka-python-1.3", behaviour=Behaviour(processing=parse_distribution("20s")))
+
+
+def test_kafkajs_heartbeats_between_batches(on_bench):
+    """A client that heartbeats between batches sends one after each partition's batch, not in the middle of one."""
+
+    async def story(bench):
+        await bench.stable()
+        for partition in parts(0, 1, 2):
+            bench.data.ends[partition] += 1
+        bench.data.append(parts(3)[0], 1)
+        await bench.loop.until(lambda: len(bench.told(Kind.RECORDS_PROCESSED)) == 4, 60 * SECOND)
+        await bench.run_for(0.1)
+        processed = [event.t_us for event in bench.told(Kind.RECORDS_PROCESSED)]
+        beats = bench.broker.times(Api.HEARTBEAT)
+        assert [beat - 500 for beat in beats] == processed
+
+    on_bench(story, profile="kafkajs", behaviour=Behaviour(processing=parse_distribution("4s")))
+
+
+# --- deliberate defects ----------------------------------------------------------------------------------------
+
+
+def test_never_heartbeat(on_bench):
+    """A client with this defect joins and then says nothing more."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(60)
+        assert bench.broker.all(Api.HEARTBEAT) == []
+
+    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_HEARTBEAT})))
+
+
+def test_never_sync(on_bench):
+    """A client with this defect heartbeats after its join but never sends SyncGroup."""
+
+    async def story(bench):
+        bench.consumer.start()
+        await bench.run_for(60)
+        assert bench.broker.all(Api.SYNC_GROUP) == []
+        assert len(bench.broker.all(Api.HEARTBEAT)) == 19
+
+    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_SYNC})))
+
+
+def test_never_rejoin(on_bench):
+    """A client with this defect says 'group is already rebalancing' every 3 s and does not join (knative #4179)."""
+
+    async def story(bench):
+        await bench.stable()
+        joined = len(bench.broker.all(Api.JOIN_GROUP))
+        bench.broker.rebalance()
+        await bench.run_for(10)
+        assert bench.reasons(Kind.REJOIN_REQUESTED).count("group is already rebalancing") == 3
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == joined
+
+    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_REJOIN})))
+
+
+def test_enforced_rebalances_come_at_their_period(on_bench):
+    """An application that asks for a rebalance every 8 s makes a leader rejoin every 8 s (ClickHouse #33433)."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(40)
+        assert bench.consumer.generation == 6
+        assert bench.broker.last(Api.JOIN_GROUP).reason == "rebalance enforced by user"
+
+    on_bench(story, behaviour=Behaviour(enforce_rebalance_every=parse_distribution("8s")))
