@@ -1,7 +1,7 @@
 """A YAML file as plain data, with the position of every key and value.
 
-ruamel.yaml's node graph is turned into plain `dict`, `list`, `str`, `int`, `float`, `bool` and `None`; beside it stands a
-map from the path of a value (`("groups", "orders", "members", 0)`) to its line and column. Duplicate keys, keys that
+ruamel.yaml's node graph is turned into plain `dict`, `list`, `str`, `int`, `float`, `bool` and `None`; beside it stands
+a map from the path of a value (`("groups", "orders", "members", 0)`) to its line and column. Duplicate keys, keys that
 are no text, aliases that contain themselves and documents that unfold without measure are problems here, before any
 meaning is read into them.
 

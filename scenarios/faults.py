@@ -36,12 +36,13 @@ class _OnLinks(Deed):
 
     member: Members = key(_MEMBER)
     broker: Broker | None = key(_BROKER, None)
+    connection: Literal["coordinator", "data"] | None = key("Only this kind of connection.", None)
 
     def perform(self, stage: Stage) -> None:
         """Begin, for each process."""
         peer = stage.broker_host(self.broker) if self.broker is not None else None
         for host in stage.hosts(self.member):
-            stage.inject(self.of(net.Match(host=host, peer=peer)))
+            stage.inject(self.of(net.Match(host=host, peer=peer, purpose=self.connection)))
 
     def of(self, match: net.Match) -> net.Fault:
         """The network's fault."""

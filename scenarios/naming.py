@@ -14,10 +14,12 @@ import attrs
 from attrs import frozen
 
 from groupsim.members.profiles import PROFILES, ClientProfile
+from groupsim.protocol.messages import Api
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.properties import is_secret, parse_properties
 
 DEFAULT_CLIENT = "java"
+_APIS = {api.title: api for api in Api}
 
 
 @frozen
@@ -33,7 +35,11 @@ class MemberPlan:
     @property
     def profile(self) -> ClientProfile:
         """The client profile; Java when nothing is said."""
-        return PROFILES[self.spec.client or DEFAULT_CLIENT]
+        profile = PROFILES[self.spec.client or DEFAULT_CLIENT]
+        if self.spec.versions is None:
+            return profile
+        versions = {_APIS[name]: version for name, version in self.spec.versions.items()}
+        return attrs.evolve(profile, versions={**profile.versions, **versions})
 
     def filled(self, pattern: str) -> str:
         """A pattern with this member's name, number and group."""

@@ -40,7 +40,7 @@ def converter() -> Converter:
     made.register_structure_hook_func(_is_mapping, _mapping)
     made.register_structure_hook_func(_is_tuple, _tuple)
     made.register_structure_hook_func(_is_union, _union)
-    made.register_structure_hook_func(lambda cls: get_origin(cls) is Literal, _literal)
+    made.register_structure_hook_func(lambda cls: get_origin(cls) in (Literal,), _literal)
     for plain, words in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
         made.register_structure_hook_func(_same(plain), _strict(plain, words))
     made.register_structure_hook_func(_same(Any), _anything)
