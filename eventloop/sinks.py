@@ -104,10 +104,15 @@ def row(event: TraceEvent) -> dict[str, Any]:
 to_json: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+_PLAIN = frozenset({type(None), bool, int, float, str})
+
+
 def plain(value: Any) -> Any:
     """A value as JSON knows it, mappings sorted by key. Raises `TypeError` for what has no order or no JSON form."""
-    if value is None or isinstance(value, (bool, int, float)):
+    if type(value) in _PLAIN:
         return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,37 @@
-"""Virtual time."""
+"""Virtual time on trio, through its public API alone.
+
+Why. trio shuffles the tasks that are runnable at once, and the switch that stops it is private. So this module makes
+sure that never two are. trio asks its clock how long to sleep exactly when no task is runnable; our clock answers
+"not at all", but before it does it takes a *turn*, and in a turn it decides what happens next.
+
+The heap holds everything that will happen, ordered by (time, class within the instant, ticket). A turn pops entries.
+A plain callback runs in place, and the turn goes on. An entry that moves a story on (its start, its wake-up, its
+cancellation) has the callback `release`; it makes one task runnable, and the turn is over. trio then steps that task;
+the task parks again, or ends, and trio asks its clock again. So what triggers what is:
+
+    call_at ──> heap ──> turn ──> callback ──> call_at, Event.set, Queue.put, Host.crash ... ──> heap
+                          │
+                          └────> release ──> trio steps the story until it parks ──> heap, and the next turn
+
+Rules that follow:
+
+* A story never wakes another directly. `Event.set` with ten waiters makes ten entries, which run one by one.
+* To cancel a story is to ask trio; trio asks the waiting task to abort; the task says "not yet" and queues an entry of
+  class CANCEL. Trio keeps the tasks of a nursery in a set, so nothing here cancels a nursery: stories are cancelled
+  one after the other, in the order they were started.
+* When a story starts another, that too is an entry; and when the last story ends, trio wakes the main task, alone.
+* A callback that raises would escape through trio's own loop. It is caught here, kept as the run's one failure, and
+  every story is cancelled; the main task raises it when all have unwound.
+* trio has no deadlines here: its floats round, and what trio wakes by itself joins whatever the kernel released. A
+  deadline ends the run, with what to use instead. `OneTaskPerPass` watches for every other way to wake two at once.
+* A turn ends after a thousand callbacks even when it released nobody: between turns trio delivers ctrl-C.
+* Time that stands still for a million events is a loop; its callbacks are named. An empty heap with somebody waiting
+  is a deadlock; the waiting are named.
+* Entries that were taken back, or whose host is dead, are skipped and do not move the clock. Entries of a paused host
+  are put aside in the order they came due, and go back into the heap, with their old due times, when it resumes.
+* The ambient cause of the trace is stored in each entry and is back in place when the entry runs; as nothing else runs
+  between a release and the step it leads to, the story finds it there.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +45,7 @@ import trio
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
 from groupsim.eventloop.heap import CALLBACK, Callback, release
 from groupsim.eventloop.loop import Loop, name_of
+from groupsim.eventloop.one_task import OneTaskPerPass
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import show_us
 
@@ -38,7 +72,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         self._still = 0
         self._still_limit = standstill_events
         self._going_round: dict[str, None] = {}
-        self._check = _OneTaskPerPass(self)
+        self._check = OneTaskPerPass(self._refuse)
 
     # -- trio's side --------------------------------------------------------------------------------------------
 
@@ -58,7 +92,9 @@ class VirtualLoop(Loop, trio.abc.Clock):
                 "a trio deadline is set (trio.sleep, move_on_after, fail_after); use the event loop's sleep and timeout"
             )
             return 0.0  # trio may have made the task runnable itself
+        self._check.begin_turn()
         self._turn()
+        self._check.end_turn()
         return 0.0
 
     def run(self, main: Callable[[VirtualLoop], Awaitable[T]]) -> T:
@@ -156,57 +192,9 @@ class VirtualLoop(Loop, trio.abc.Clock):
             self.fail(StandstillError(f"{text}\n{names}"), "the event loop")
 
     def _refuse(self, what: str) -> None:
+        if self.failure is not None:
+            return  # a run that is being ended unwinds as trio sees fit
         self.fail(SchedulingError(f"not allowed in a virtual run: {what}"), "the event loop")
-
-
-class _OneTaskPerPass(trio.abc.Instrument):
-    """The check that is always on: no pass of trio's scheduler may step two tasks, or their order would be luck.
-
-    Trio takes its batch right after `after_io_wait`, so what was scheduled between two of these is one batch. Trio's
-    own system tasks (which deliver ctrl-C) do not count.
-    """
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-        self.scheduled: trio.lowlevel.Task | None = None
-        self._system: trio.Nursery | None = None
-        self._main: trio.lowlevel.Task | None = None
-        self._on = False
-
-    def begin(self) -> None:
-        """Start to look; called in the first step of the main task."""
-        root = trio.lowlevel.current_root_task()
-        self._main = trio.lowlevel.current_task()
-        self._system = root.child_nurseries[0] if root is not None else None
-        self.scheduled = None
-        self._on = True
-
-    def end(self) -> None:
-        """Stop to look: the run is over."""
-        self._on = False
-
-    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
-        if self.scheduled is None:
-            self.scheduled = task
-        elif self._on and not self._is_system(task):
-            self._complain(task)
-
-    def after_io_wait(self, timeout: float) -> None:
-        self.scheduled = None
-
-    def _is_system(self, task: trio.lowlevel.Task) -> bool:
-        return task.parent_nursery is self._system and task is not self._main
-
-    def _complain(self, task: trio.lowlevel.Task) -> None:
-        first = self.scheduled
-        self.scheduled = task
-        if first is None or self._is_system(first):
-            return
-        if self._loop.failure is None:
-            self._loop._refuse(
-                f"tasks {first.name!r} and {task.name!r} became runnable at once: their order would be luck; "
-                "start stories with a host's start_soon, and let them wait with the event loop's Event, Queue and sleep"
-            )
 
 
 def run_virtual(
