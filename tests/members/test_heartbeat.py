@@ -50,7 +50,7 @@ def test_a_quiet_minute_is_heartbeats_and_nothing_else(on_bench):
 
 
 def test_a_quiet_heartbeat_costs_two_events_of_the_member_at_most(on_bench):
-    """Only its timer and its answer touch the heap on the member's side (the third event is the request on the wire)."""
+    """Only its timer and its answer touch the heap on the member's side; the third event is the request on the wire."""
 
     async def story(bench):
         await bench.stable()

@@ -152,7 +152,7 @@ def test_a_callback_that_blocks_holds_the_join_up_while_heartbeats_go_on(on_benc
 
 
 def test_a_callback_longer_than_the_poll_limit_loses_the_membership(on_bench):
-    """When the poll limit runs out inside the revoked callback the client leaves, and joins as a new member after it."""
+    """When the poll limit runs out inside the revoked callback the client leaves, and later joins as a new member."""
 
     async def story(bench):
         await bench.stable()

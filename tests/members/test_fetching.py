@@ -1,0 +1,159 @@
+"""Positions and records."""
+
+from __future__ import annotations
+
+from members_fakes import SECOND, parts
+
+from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import Behaviour
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, FetchedOffset, OffsetFetchResponse, TopicPartition
+
+E = ErrorCode
+T0 = TopicPartition("t", 0)
+
+
+def test_a_committed_offset_wins_over_the_reset_policy(on_bench):
+    """Partitions with a committed offset start there; the others where auto.offset.reset says."""
+
+    async def story(bench):
+        bench.data.ends.update(dict.fromkeys(parts(0, 1), 50))
+        bench.broker.committed[T0] = 17
+        await bench.stable()
+        found = {event.partition: (event.payload["offset"], event.reason) for event in bench.told(Kind.POSITION_SET)}
+        assert found == {0: (17, "committed"), 1: (50, "reset")}
+
+    on_bench(story, topics={"t": 2}, properties={"auto.offset.reset": "latest"})
+
+
+def test_without_a_reset_policy_a_missing_offset_is_an_error(on_bench):
+    """auto.offset.reset=none: NoOffsetForPartitionException out of poll."""
+
+    async def story(bench):
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "NoOffsetForPartitionException"
+
+    on_bench(story, properties={"auto.offset.reset": "none"})
+
+
+def test_offset_fetch_is_retried(on_bench):
+    """Loading, a wrong coordinator and unstable offsets are asked again after the backoff."""
+
+    async def story(bench):
+        unstable = OffsetFetchResponse(offsets=(FetchedOffset(T0, error=E.UNSTABLE_OFFSET_COMMIT),))
+        bench.broker.reply(Api.OFFSET_FETCH, E.COORDINATOR_LOAD_IN_PROGRESS, unstable, E.NOT_COORDINATOR)
+        await bench.stable()
+        assert len(bench.broker.all(Api.OFFSET_FETCH)) == 4
+
+    on_bench(story, topics={"t": 1})
+
+
+def test_an_unauthorised_offset_fetch_is_thrown(on_bench):
+    """GROUP_AUTHORIZATION_FAILED on OffsetFetch comes out of poll."""
+
+    async def story(bench):
+        bench.broker.reply(Api.OFFSET_FETCH, E.GROUP_AUTHORIZATION_FAILED)
+        bench.consumer.start()
+        await bench.consumer.ended()
+        assert bench.consumer.failed.error == "GroupAuthorizationFailedException"
+
+    on_bench(story)
+
+
+def test_a_poll_returns_at_most_max_poll_records(on_bench):
+    """A backlog is handed out in polls of max.poll.records."""
+
+    async def story(bench):
+        bench.data.ends[T0] = 25
+        await bench.stable()
+        await bench.run_for(5)
+        assert [event.payload for event in bench.told(Kind.RECORDS_DELIVERED)] == [
+            {"base": 0, "count": 10},
+            {"base": 10, "count": 10},
+            {"base": 20, "count": 5},
+        ]
+
+    on_bench(story, properties={"max.poll.records": 10}, behaviour=Behaviour(processing=parse_distribution("1ms")))
+
+
+def test_records_travel_while_the_application_works(on_bench):
+    """The next fetch is sent before the records of this one are processed."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(0.1)
+        bench.data.append(T0, 1)
+        await bench.loop.until(lambda: len(bench.told(Kind.RECORDS_DELIVERED)) == 2, 10 * SECOND)
+        first = bench.told(Kind.RECORDS_PROCESSED)[0]
+        assert bench.told(Kind.RECORDS_DELIVERED)[1].t_us == first.t_us
+
+    on_bench(story, behaviour=Behaviour(processing=parse_distribution("2s")))
+
+
+def test_processing_takes_what_the_records_take(on_bench):
+    """A batch takes the sum of its records' times, and per_batch on top."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 4)
+        await bench.run_for(5)
+        [begun], [ended] = bench.told(Kind.RECORDS_DELIVERED), bench.told(Kind.RECORDS_PROCESSED)
+        assert ended.t_us - begun.t_us == 4 * 250_000 + 500_000
+
+    on_bench(story, behaviour=Behaviour(processing=parse_distribution("250ms"), per_batch=parse_distribution("500ms")))
+
+
+def test_a_failed_fetch_is_tried_again(on_bench):
+    """A fetch whose leader cannot be reached is repeated after retry.backoff.ms, with fresh metadata."""
+
+    async def story(bench):
+        bench.data.fails = 2
+        await bench.stable()
+        bench.data.append(T0, 1)
+        asked = len(bench.broker.all(Api.METADATA))
+        await bench.run_for(2)
+        assert len(bench.told(Kind.RECORDS_DELIVERED)) == 1
+        assert len(bench.broker.all(Api.METADATA)) > asked
+
+    on_bench(story)
+
+
+def test_records_of_a_revoked_partition_are_dropped_from_the_buffer(on_bench):
+    """What was fetched but not returned before a revocation is never delivered."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(0.01)
+        bench.data.append(T0, 1)  # fetched while the first is processed
+        bench.broker.follow(parts(1))
+        bench.broker.rebalance()
+        await bench.run_for(20)
+        assert [event.payload["base"] for event in bench.told(Kind.RECORDS_DELIVERED)] == [0]
+
+    on_bench(story, behaviour=Behaviour(processing=parse_distribution("6s")))
+
+
+def test_one_record_takes_as_long_whoever_processes_it(on_bench):
+    """Processing times belong to partition and offset: the size of batches does not change them."""
+    spans = []
+
+    async def story(bench):
+        bench.data.ends[T0] = 200
+        await bench.stable()
+        await bench.loop.until(lambda: bench.consumer.positions.get(T0) == 200, 600 * SECOND)
+        await bench.run_for(60)
+        begun, ended = bench.told(Kind.RECORDS_DELIVERED), bench.told(Kind.RECORDS_PROCESSED)
+        spans.append(sum(b.t_us - a.t_us for a, b in zip(begun, ended, strict=True)))
+
+    for records in (7, 200):
+        on_bench(
+            story,
+            properties={"max.poll.records": records},
+            behaviour=Behaviour(processing=parse_distribution("exponential(mean=20ms)")),
+        )
+    assert spans[0] == spans[1] > 0

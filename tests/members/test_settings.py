@@ -1,0 +1,153 @@
+"""Settings as people paste them: Kafka's keys, other libraries' names, secrets, mistakes."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.members.keys import CONSUMER_KEYS
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import SettingError, settings_from
+
+JAVA = PROFILES["java"]
+GROUP = {"group.id": "g"}
+
+
+def resolve(profile="java", **changes):
+    """Settings and notes of a profile with some properties; `a__b` stands for `a.b`."""
+    properties = GROUP | {key.replace("__", "."): value for key, value in changes.items()}
+    return settings_from(PROFILES[profile], properties)
+
+
+@pytest.mark.parametrize(
+    ("profile", "session", "heartbeat", "rebalance", "assignors"),
+    [
+        ("java-0.9", 30_000, 3_000, -1, ("range",)),
+        ("java-0.11", 10_000, 3_000, 300_000, ("range",)),
+        ("java-2.8", 10_000, 3_000, 300_000, ("range",)),
+        ("java-3.9", 45_000, 3_000, 300_000, ("range", "cooperative-sticky")),
+        ("java-4.x", 45_000, 3_000, 300_000, ("range", "cooperative-sticky")),
+        ("librdkafka-1.x", 10_000, 3_000, 300_000, ("range", "roundrobin")),
+        ("librdkafka-2.x", 45_000, 3_000, 300_000, ("range", "roundrobin")),
+        ("sarama", 10_000, 3_000, 60_000, ("range",)),
+        ("franz-go", 45_000, 3_000, 60_000, ("cooperative-sticky",)),
+        ("kafka-python-1.3", 30_000, 3_000, -1, ("range", "roundrobin")),
+        ("kafka-python-2.x", 10_000, 3_000, 300_000, ("range", "roundrobin")),
+        ("aiokafka", 10_000, 3_000, 10_000, ("roundrobin",)),
+        ("kafkajs", 30_000, 3_000, 60_000, ("roundrobin",)),
+        ("brod", 30_000, 5_000, -1, ("roundrobin",)),
+    ],
+)
+def test_defaults_are_the_librarys_own(profile, session, heartbeat, rebalance, assignors):
+    """Without properties every library has the defaults that its source has."""
+    settings, notes = resolve(profile)
+    assert notes == ()
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (session, heartbeat)
+    assert (settings.rebalance_timeout_ms, settings.assignors) == (rebalance, assignors)
+
+
+def test_every_setting_with_an_effect_has_a_type_and_every_other_a_note():
+    """The table is complete: a key either has an effect or says why it has none."""
+    assert all(key.effect or key.note for key in CONSUMER_KEYS.values())
+    assert len(CONSUMER_KEYS) > 120
+
+
+def test_milliseconds_may_be_written_as_durations():
+    """An integer is milliseconds, as in Kafka; text with a unit is read as a duration."""
+    settings, _ = resolve(session__timeout__ms="30s", heartbeat__interval__ms="1000", max__poll__interval__ms=60_000)
+    assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (30_000, 1_000)
+    assert settings.max_poll_interval_ms == 60_000
+    assert settings.changed["session.timeout.ms"] == 30_000
+
+
+def test_java_class_names_are_mapped():
+    """partition.assignment.strategy may be pasted with Java class names, as text or list."""
+    package = "org.apache.kafka.clients.consumer."
+    settings, _ = resolve(
+        partition__assignment__strategy=[f"{package}CooperativeStickyAssignor", f"{package}RoundRobinAssignor"]
+    )
+    assert settings.assignors == ("cooperative-sticky", "roundrobin")
+
+
+def test_keys_without_effect_are_accepted_with_a_note():
+    """A pasted consumer.properties is readable as it is."""
+    _, notes = resolve(bootstrap__servers="a:9092,b:9092", fetch__min__bytes=1, key__deserializer="x.Y")
+    assert [(note.level, note.key) for note in notes] == [
+        ("note", "bootstrap.servers"),
+        ("note", "fetch.min.bytes"),
+        ("note", "key.deserializer"),
+    ]
+
+
+def test_secrets_are_neither_read_nor_kept():
+    """Values of sasl.* and ssl.* reach neither settings nor notes, known keys or not."""
+    settings, notes = resolve(sasl__jaas__config="password=hunter2", ssl__key__password="hunter2", sasl__new="hunter2")
+    assert len(notes) == 3
+    assert "hunter2" not in repr(settings) + repr(notes)
+
+
+def test_an_unknown_key_warns_with_the_nearest_name():
+    """A misspelt key does not stop a run, but is not silent either."""
+    _, [note] = resolve(session__timout__ms=1)
+    assert note.level == "warning"
+    assert "did you mean session.timeout.ms?" in note.message
+
+
+def test_a_librarys_own_names_and_units_are_understood():
+    """Settings may be written in the user's library's names; brod's are seconds."""
+    brod, _ = resolve("brod", session_timeout_seconds=10, heartbeat_rate_seconds=2)
+    assert (brod.session_timeout_ms, brod.heartbeat_interval_ms) == (10_000, 2_000)
+    python, _ = resolve("kafka-python-2.x", session_timeout_ms=20_000)
+    assert python.session_timeout_ms == 20_000
+    kafkajs, _ = resolve("kafkajs", sessionTimeout=20_000, rebalanceTimeout=40_000)
+    assert (kafkajs.session_timeout_ms, kafkajs.rebalance_timeout_ms) == (20_000, 40_000)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("heartbeat.interval.ms", 45_000, "not below session.timeout.ms = 45000"),
+        ("session.timeout.ms", "ten", "not a time"),
+        ("session.timeout.ms", -1, "below the least value"),
+        ("session.timeout.ms", True, "not a time"),
+        ("session.timeout.ms", 2**31, "32-bit"),
+        ("session.timeout.ms", "1.5ms", "finer than a millisecond"),
+        ("max.poll.records", 0, "below the least value"),
+        ("max.poll.records", "many", "not an integer"),
+        ("enable.auto.commit", "yes", "neither true nor false"),
+        ("auto.offset.reset", "oldest", "use one of latest, earliest, none"),
+        ("partition.assignment.strategy", "", "no assignor"),
+        ("partition.assignment.strategy", "range,range", "twice"),
+        ("group.id", "", "needs a group"),
+        ("group.instance.id", "", "empty"),
+        ("group.protocol", "consumer", "use one of classic"),
+    ],
+)
+def test_impossible_values_are_refused(key, value, words):
+    """An impossible value names key, value and remedy."""
+    with pytest.raises(SettingError) as caught:
+        settings_from(JAVA, GROUP | {key: value})
+    assert words in str(caught.value)
+    assert caught.value.key == key
+
+
+def test_settings_that_do_nothing_with_a_library_are_said():
+    """A poll limit means nothing to a library without one; a rebalance timeout nothing to Java."""
+    _, notes = resolve("sarama", max__poll__interval__ms=60_000)
+    assert [note.key for note in notes] == ["max.poll.interval.ms"]
+    settings, notes = resolve("java", rebalance__timeout__ms=60_000)
+    assert [note.key for note in notes] == ["rebalance.timeout.ms"]
+    assert settings.rebalance_timeout_ms == 300_000
+
+
+def test_a_heartbeat_interval_above_a_third_of_the_session_warns():
+    """Kafka's own advice: at most a third."""
+    _, [note] = resolve(session__timeout__ms=10_000, heartbeat__interval__ms=4_000)
+    assert (note.level, note.key) == ("warning", "heartbeat.interval.ms")
+
+
+def test_client_ids_look_like_the_librarys():
+    """Java's default client id has the group in it, a static member's the instance id; librdkafka's is rdkafka."""
+    assert resolve()[0].client_id == "consumer-g-1"
+    assert resolve(group__instance__id="i1")[0].client_id == "consumer-g-i1"
+    assert resolve("librdkafka-2.x")[0].client_id == "rdkafka"
+    assert resolve(client__id="mine")[0].client_id == "mine"
