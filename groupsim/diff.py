@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -116,7 +117,8 @@ def _rows(left: Story, right: Story) -> Iterable[Row]:
 def show(found: Comparison, console: Console) -> None:
     """Print a comparison: headlines, first divergence, the table."""
     for letter, name, headline in zip("AB", found.names, found.headlines, strict=True):
-        console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold"), "  ", headline))
+        console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold")))
+        console.print(Padding(headline, (0, 0, 0, 3), expand=False))
     if found.changed:
         console.print(Text("B is A with " + ", ".join(found.changed), "dim"))
     console.print()
@@ -146,13 +148,14 @@ def sentence(event: TraceEvent | None) -> str:
     if event is None:
         return "(has ended)"
     parts = [clock(event.t_us), event.kind.value]
-    parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x]
+    said = event.reason or ""
+    parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x and x not in said]
     if event.topic is not None:
         parts.append(f"{event.topic}-{event.partition}")
     if event.to:
         parts.append(f"{event.from_ or '?'} → {event.to}")
-    if event.reason:
-        parts.append(f"({event.reason})")
+    if said:
+        parts.append(f"({said})")
     return "  ".join(parts)
 
 

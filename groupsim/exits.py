@@ -56,7 +56,10 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 def _end(error: Exception, traceback: bool) -> NoReturn:
     message, remedy, code = explain(error)
-    complain(message, remedy)
+    if isinstance(error, ScenarioError):
+        print(message, file=sys.stderr)
+    else:
+        complain(message, remedy)
     if traceback and not isinstance(error, ScenarioError):
         print("".join(tracebacks.format_exception(error.__cause__ or error)), file=sys.stderr)
     raise typer.Exit(code)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
+from rich.console import Console
 from rich.text import Text
 
 from groupsim.scenarios.story import Generation, Lane, Phase, PhaseSpan
@@ -64,6 +65,15 @@ class Scale:
         """The columns a stretch touches; at least one."""
         last = self.column(max(begin_us, end_us - 1))
         return range(self.column(begin_us), last + 1)
+
+
+def can_print(console: Console, signs: str = "━░▒╌·") -> bool:
+    """Whether the terminal's encoding knows these characters."""
+    try:
+        signs.encode(console.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def lane(lane: Lane, scale: Scale) -> Text:

@@ -27,13 +27,13 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     """File name → its lines, in the order of the trace."""
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
-    broker = BrokerLog(version((started.payload or {}).get("broker_version") if started else None))
+    broker = BrokerLog(version((started.payload or {}).get("broker") if started else None))
     clients: dict[str, JavaLog | LibrdkafkaLog] = {}
-    protocols: dict[str, str] = {}
+    rounds: dict[str, tuple[int, str]] = {}
     for event in events:
-        _note_protocol(protocols, event)
+        _note_round(rounds, event)
         if event.kind is Kind.PROCESS_STARTED and event.host:
-            clients[event.host] = _client(event, protocols)
+            clients[event.host] = _client(event, rounds)
         client = clients.get(event.host or "")
         if client is not None:
             files.setdefault(_file(event.host), []).extend(_client_lines(client, event))
@@ -44,18 +44,18 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     return files
 
 
-def _note_protocol(protocols: dict[str, str], event: TraceEvent) -> None:
+def _note_round(rounds: dict[str, tuple[int, str]], event: TraceEvent) -> None:
     if event.kind is Kind.GROUP_STATE and event.group and event.payload and event.payload.get("protocol"):
-        protocols[event.group] = str(event.payload["protocol"])
+        rounds[event.group] = (event.generation or 0, str(event.payload["protocol"]))
 
 
-def _client(event: TraceEvent, protocols: dict[str, str]) -> JavaLog | LibrdkafkaLog:
+def _client(event: TraceEvent, rounds: dict[str, tuple[int, str]]) -> JavaLog | LibrdkafkaLog:
     payload = event.payload or {}
     group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
     profile = str(payload.get("profile") or "java")
     if profile.startswith("librdkafka"):
         return LibrdkafkaLog(group, client_id)
-    return JavaLog(group, client_id, payload.get("instance_id"), version(profile), protocols)
+    return JavaLog(group, client_id, payload.get("instance_id"), version(profile), rounds)
 
 
 def _client_lines(client: JavaLog | LibrdkafkaLog, event: TraceEvent) -> Iterable[str]:

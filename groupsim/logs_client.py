@@ -13,7 +13,11 @@ from groupsim.logs_wording import JAVA_CLIENT, MESSAGES, Version, wording
 
 COORDINATOR_IDS = 2_147_483_647  # Java clients show a coordinator as this minus its node id
 INTERNALS = "org.apache.kafka.clients.consumer.internals"
-ASSIGNING = {"C_REVOKE", "C_ASSIGN", "C_LOST", "C_ASSIGNMENT_FINISHED", "C_OFFSET_SET", "C_COMMIT_FAIL"}
+COORDINATING = ("C_REVOKE", "C_ASSIGN", "C_LOST", "C_ASSIGNMENT_FINISHED", "C_OFFSET_SET", "C_COMMIT_FAIL")
+SPEAKERS = {
+    **dict.fromkeys((*COORDINATING, "C_NO_COMMITTED_OFFSET"), "ConsumerCoordinator"),
+    "C_OFFSET_RESET": "SubscriptionState",
+}
 
 
 @define
@@ -24,7 +28,7 @@ class JavaLog:
     client_id: str
     instance_id: str | None
     version: Version
-    protocols: Mapping[str, str] = field(factory=dict)  # group → the protocol of its generation
+    rounds: Mapping[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
     node: str = "?"
 
     def lines(self, event: TraceEvent) -> Iterator[Line]:
@@ -44,7 +48,10 @@ class JavaLog:
 
     def _values(self, event: TraceEvent) -> dict[str, object]:
         number = -1 if event.generation is None else event.generation
-        protocol = self.protocols.get(self.group, "null")
+        newest, protocol = self.rounds.get(self.group, (-1, "null"))
+        if event.kind is Kind.RESPONSE_RECEIVED and event.api == "JoinGroup" and not event.error:
+            number = newest  # the client learns it from this very answer
+        protocol = "null" if number < 0 else protocol
         generation = f"generationId={number}, memberId='{event.member or ''}', protocol='{protocol}'"
         return {
             "g": self.group,
@@ -66,7 +73,7 @@ class JavaLog:
 
 
 def _class(code: str) -> str:
-    return "ConsumerCoordinator" if code in ASSIGNING else "AbstractCoordinator"
+    return SPEAKERS.get(code, "AbstractCoordinator")
 
 
 def _exception(error: str | None) -> str:
@@ -102,6 +109,8 @@ def _answered(log: JavaLog, event: TraceEvent) -> Words:
     code = ANSWERS.get((event.api or "", event.error is None))
     if event.api == "Heartbeat" and event.error == "REBALANCE_IN_PROGRESS":
         code = "C_HB_REBALANCING"
+    if event.error == "MEMBER_ID_REQUIRED":  # a step of every first join, told at DEBUG
+        return
     if code is not None:
         yield code, {}
 

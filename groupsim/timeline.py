@@ -27,10 +27,12 @@ AROUND_CAUSE = 58  # what the other columns of a generation take
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
-def show(story: Story, console: Console) -> None:
-    """Print the whole story."""
+def show(story: Story, console: Console, introduction: str = "") -> None:
+    """Print the whole story; `introduction` is what the scenario says of itself."""
     console.print(Text(story.headline, "bold"))
     console.print(Text(_subtitle(story), "dim"))
+    if introduction:
+        console.print(Text(introduction, "dim italic"))
     for group in story.groups:
         console.print()
         show_group(group, story, console)
@@ -178,7 +180,7 @@ def _show_lanes(lanes: Sequence[Lane], group: GroupStory, end_us: int, console: 
     names = [_short(lane.host) for lane in shown]
     margin = max(4, *(len(name) for name in names)) + 2
     width = max(NARROW, min(console.width, 160) - margin - 6)
-    scale = lanes_drawn.Scale(end_us, width, ascii=not _can_print(console))
+    scale = lanes_drawn.Scale(end_us, width, ascii=not lanes_drawn.can_print(console))
     console.print(_row("", margin, lanes_drawn.axis(scale)))
     console.print(_row("gen", margin, lanes_drawn.generations(group.generations, scale)))
     for name, lane in zip(names, shown, strict=True):
@@ -203,14 +205,6 @@ def _chosen(lanes: Sequence[Lane]) -> Sequence[Lane]:
     troubled = {id(lane) for lane in lanes if any(part.phase in TROUBLE for part in lane.phases)}
     ranked = sorted(range(len(lanes)), key=lambda index: (id(lanes[index]) not in troubled, index))
     return [lanes[index] for index in sorted(ranked[:MANY_LANES])]
-
-
-def _can_print(console: Console) -> bool:
-    try:
-        "━░▒╌·".encode(console.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 SINCE = {"processed": "last record", "released": "release", "crashed": "crash", "paused": "pause"}

@@ -22,9 +22,9 @@ def span(us: int) -> str:
         return f"{tenths(us)} s"
     seconds = (us + 500_000) // 1_000_000
     if seconds < 7200:
-        return f"{seconds // 60} min {seconds % 60} s"
+        return f"{seconds // 60} min" + (f" {seconds % 60} s" if seconds % 60 else "")
     minutes = (seconds + 30) // 60
-    return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
 
 
 def tenths(us: int) -> str:

@@ -15,7 +15,7 @@ STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR) 
 def bounced(broker: str | None = None, profile: str = "java-3.9") -> list[TraceEvent]:
     """c2 joins, c1's session ends, on a broker of this version."""
     tape = Tape()
-    tape.add(Kind.RUN_STARTED, payload={"broker_version": broker})
+    tape.add(Kind.RUN_STARTED, payload={"broker": broker})
     tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app-1", "profile": profile})
     tape.join("c1").prepare("c1", "ADD_MEMBER", "rebalance failed due to MemberIdRequiredException")
     tape.at(3).complete("c1")

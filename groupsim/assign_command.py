@@ -1,0 +1,22 @@
+"""`groupsim assign`: one assignor on one or several documents, without a simulation around it."""
+
+from __future__ import annotations
+
+import json
+
+from rich.console import Console
+
+from groupsim.assign import render_table, run_file
+from groupsim.exits import WELL
+
+
+def assign(file: str, assignor: str | None, wants_json: bool) -> int:
+    """Print the assignment of every document; returns the exit code. One line of JSON per document with `--json`."""
+    results = run_file(file, assignor)
+    console = Console(highlight=False)
+    for result in results:
+        if wants_json:
+            print(json.dumps(result, ensure_ascii=False))
+        else:
+            console.print(render_table(result))
+    return WELL

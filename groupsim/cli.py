@@ -1,0 +1,202 @@
+"""The command `groupsim`. Thin: it parses, calls, prints; each command's work is in a module of its own.
+
+Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groupsim import __version__
+from groupsim.exits import guarded
+
+app = typer.Typer(
+    name="groupsim",
+    help="A laboratory for Apache Kafka consumer groups: coordinator, cluster and consumers in virtual time.",
+    epilog="Start with `groupsim run demo`; `groupsim list` shows the library.  \n"
+    "Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Source = Annotated[str, typer.Argument(help="A scenario file, or a name from `groupsim list`.", metavar="FILE|NAME")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all that is drawn: same seed, same trace.", metavar="N")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", metavar="")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a value: a path of the scenario, and YAML.", metavar="PATH=VALUE"),
+]
+Traceback = Annotated[
+    bool, typer.Option("--traceback", help="Show the traceback of what failed, yours included.", metavar="")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"groupsim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", metavar="", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("run")
+@guarded
+def run(
+    source: Source,
+    seed: Seed = 0,
+    setting: Settings = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")
+    ] = None,
+    logs: Annotated[
+        Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
+    ] = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run a scenario and tell what happened: headline, timeline, expectations.
+
+    Examples:
+
+    - `groupsim run demo`
+    - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
+    - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
+    """
+    from groupsim import run_command
+
+    raise typer.Exit(run_command.run(source, seed, setting or [], trace, logs, as_json))
+
+
+@app.command("diff")
+@guarded
+def diff(
+    left: Annotated[str, typer.Argument(help="A scenario, or a trace (.jsonl, .parquet).", metavar="A")],
+    right: Annotated[
+        str | None, typer.Argument(help="Another; without it, A with what --set changes.", metavar="B")
+    ] = None,
+    seed: Seed = 0,
+    setting: Settings = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Compare two runs with the same luck: where they first part, and what it changed.
+
+    Examples:
+
+    - `groupsim diff rollout.yaml rollout-static.yaml --seed 7`
+    - `groupsim diff demo --set groups.g1.properties.session.timeout.ms=10000`
+    - `groupsim diff before.jsonl after.jsonl`
+    """
+    from groupsim import diff_command
+
+    raise typer.Exit(diff_command.diff(left, right, seed, setting or [], as_json))
+
+
+@app.command("describe")
+@guarded
+def describe(
+    source: Source,
+    at: Annotated[str, typer.Option("--at", help="Virtual time, such as 40s or 1m30s.", metavar="TIME")],
+    group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Show the groups at a moment of a run: state, members, timers, and requests without an answer.
+
+    Examples:
+
+    - `groupsim describe demo --at 40s`
+    - `groupsim describe my.yaml --at 1m30s --group orders --json`
+    """
+    from groupsim import describe_command
+
+    raise typer.Exit(describe_command.describe(source, at, group, seed, as_json))
+
+
+@app.command("list")
+@guarded
+def list_(as_json: AsJson = False) -> None:
+    """List the scenarios of the library.
+
+    Example: `groupsim list`
+    """
+    from groupsim import library_command
+
+    raise typer.Exit(library_command.list_scenarios(as_json))
+
+
+@app.command("validate")
+@guarded
+def validate(
+    files: Annotated[list[str], typer.Argument(help="Scenario files, or names of the library.", metavar="FILE…")],
+    as_json: AsJson = False,
+) -> None:
+    """Check scenario files without running them: every mistake with its place and the remedy.
+
+    Example: `groupsim validate scenarios/*.yaml`
+    """
+    from groupsim import library_command
+
+    raise typer.Exit(library_command.validate(files, as_json))
+
+
+@app.command("schema")
+@guarded
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors.
+
+    Example: `groupsim schema > scenario.schema.json`
+    """
+    from groupsim import library_command
+
+    raise typer.Exit(library_command.schema())
+
+
+@app.command("assign")
+@guarded
+def assign(
+    file: Annotated[str, typer.Argument(help="JSON or JSON Lines; `-` reads standard input.", metavar="FILE|-")],
+    assignor: Annotated[
+        str | None,
+        typer.Option(
+            "--assignor",
+            help="range, roundrobin, sticky, cooperative-sticky, module:Class; else the one the document names.",
+            metavar="NAME",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run one assignor on a document of members and topics, and print the assignment.
+
+    Examples:
+
+    - `groupsim assign --assignor sticky group.json`
+    - `cat groups.jsonl | groupsim assign --assignor mine:Fair - --json`
+    """
+    from groupsim import assign_command
+
+    raise typer.Exit(assign_command.assign(file, assignor, as_json))
+
+
+def main() -> None:
+    """The entry point of the command."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""`groupsim describe`: the groups at a moment of a run, with timers and with requests that have no answer yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groupsim import as_json
+from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot, Parked
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.units import parse_duration
+from groupsim.exits import WELL, Trouble
+from groupsim.protocol import consumer_protocol as embedded
+from groupsim.running import perform
+from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.story import Generation, Outcome, tell
+from groupsim.scenarios.story.words import clock, span
+from groupsim.settings_changed import load
+
+Snapshots = Mapping[str, GroupSnapshot | None]
+ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
+
+
+def describe(source: str, at: str, group: str | None, seed: int, wants_json: bool) -> int:
+    """Run up to the moment and print the groups; returns the exit code."""
+    at_us = _moment(at)
+    scenario = load(source)
+    if at_us > scenario.run_for:
+        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
+    if group is not None and group not in scenario.groups:
+        raise Trouble(f"the scenario has no group {group!r}", suggest(group, scenario.groups, "its groups"))
+    done = perform(scenario, seed, source, snapshots_at=[at_us], command="run")
+    found = {name: seen for name, seen in done.snapshots[at_us].items() if group in (None, name)}
+    if wants_json:
+        print(as_json.text({"schema": as_json.SCHEMA, "t_us": at_us, "groups": as_json.plain(found)}))
+    else:
+        show(found, at_us, done.events, Console(highlight=False))
+    return WELL
+
+
+def _moment(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Trouble(f"--at {text}: {error}") from None
+
+
+def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console) -> None:
+    """Print every group."""
+    past = [event for event in events if event.t_us <= at_us]
+    told = {group.group: group.generations for group in tell(past).groups}
+    ended = {event.member: event for event in past if event.kind in ENDS and event.member}
+    for name, group in found.items():
+        if group is None:
+            console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: nobody has joined it yet"))
+        else:
+            _Page(group, at_us, ended, console).show(told.get(name, ()))
+        console.print()
+
+
+class _Page:
+    """One group on the terminal. Members go by their process; ids, which are long, stand once."""
+
+    def __init__(self, group: GroupSnapshot, at_us: int, ended: Mapping[str, TraceEvent], console: Console) -> None:
+        self.group = group
+        self.at_us = at_us
+        self.ended = ended
+        self.console = console
+        self.names = names(group)
+
+    def show(self, told: Sequence[Generation]) -> None:
+        self._head(told)
+        if self.group.members:
+            self._members()
+        self._waiting()
+        self._timers()
+
+    def _head(self, told: Sequence[Generation]) -> None:
+        group, at = self.group, clock(self.at_us)
+        since = f" since {clock(group.state_us)}" if group.state_us is not None else ""
+        protocol = f", {group.protocol}" if group.protocol else ""
+        state = (f"{group.state}{since}", "bold")
+        self.console.print(
+            Text.assemble(
+                (group.group_id, "bold cyan"), f" at {at}: ", state, f", generation {group.generation}{protocol}"
+            )
+        )
+        if told and told[-1].outcome is Outcome.OPEN:
+            last = told[-1]
+            who = f"{last.culprit.host} " if last.culprit else ""
+            began = f"  rebalance since {clock(last.began_us)} ({last.cause.value}): {who}{last.why}"
+            self.console.print(Text(began, "yellow"))
+
+    def _members(self) -> None:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=True, header_style="dim")
+        for column in ("member", "session ends in", "waits for", "partitions"):
+            table.add_column(column, overflow="fold")
+        for member in self.group.members:
+            label = Text(self.names[member.member_id], "bold")
+            if member.member_id == self.group.leader:
+                label.append(" (leader)", "not bold")
+            waits = "join" if member.awaiting_join else "sync" if member.awaiting_sync else "–"
+            table.add_row(label, self._session(member), waits, _assigned(member))
+        self.console.print(table)
+        for member_id, name in self.names.items():
+            self.console.print(Text(f"    {name} is {member_id}{self._fate(member_id)}", "dim"), soft_wrap=True)
+
+    def _session(self, member: MemberSnapshot) -> str:
+        due = member.session_due_us
+        return "–" if due is None else f"{span(due - self.at_us)} of {span(member.session_timeout_ms * 1000)}"
+
+    def _fate(self, member_id: str) -> str:
+        end = self.ended.get(member_id)
+        return f"; its process {end.kind.value.removeprefix('process.')} at {clock(end.t_us)}" if end else ""
+
+    def _waiting(self) -> None:
+        group = self.group
+        if group.parked or group.held or group.pending_join:
+            self.console.print(Text("  without an answer (purgatory)", "dim"))
+        for condition, waiting in _by_condition((*group.parked, *group.held)).items():
+            who = ", ".join(f"{one.what} {self.names.get(one.member_id, one.member_id)}".rstrip() for one in waiting)
+            self.console.print(Text(f"    {who}: until {condition}"))
+        if group.pending_join:
+            self.console.print("    ids given out and not yet used: " + ", ".join(group.pending_join))
+
+    def _timers(self) -> None:
+        if self.group.timers:
+            self.console.print(Text("  timers", "dim"))
+        for timer in self.group.timers:
+            name = timer.name
+            for member_id, short in self.names.items():
+                name = name.replace(member_id, f"<{short}>")
+            self.console.print(Text(f"    {clock(timer.due_us):>10}  in {span(timer.due_us - self.at_us):<10}  {name}"))
+
+
+def names(group: GroupSnapshot) -> dict[str, str]:
+    """Member id → its process; numbered where two ids belong to one process."""
+    hosts = [member.client_host.lstrip("/") or member.client_id for member in group.members]
+    found: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for member, host in zip(group.members, hosts, strict=True):
+        seen[host] += 1
+        found[member.member_id] = f"{host} #{seen[host]}" if hosts.count(host) > 1 else host
+    return found
+
+
+def _by_condition(parked: Sequence[Parked]) -> dict[str, list[Parked]]:
+    found: dict[str, list[Parked]] = {}
+    for one in parked:
+        found.setdefault(one.until, []).append(one)
+    return found
+
+
+def _assigned(member: MemberSnapshot) -> str:
+    if not member.assignment:
+        return "–"
+    try:
+        partitions = embedded.decode_assignment(member.assignment).partitions
+    except ValueError:
+        return f"{len(member.assignment)} bytes"
+    return " ".join(map(str, partitions)) or "none"

@@ -1,0 +1,50 @@
+"""`groupsim diff`: two scenarios, two traces, or one scenario with a setting changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from groupsim import as_json
+from groupsim import diff as comparing
+from groupsim.eventloop.events import TraceEvent
+from groupsim.exits import WELL, Trouble
+from groupsim.running import perform
+from groupsim.settings_changed import load
+from groupsim.sources import is_trace, trace
+
+
+def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
+    """Compare and print; returns the exit code (0: a difference is not a failure)."""
+    if right is None and not settings:
+        raise Trouble("nothing to compare with", "name a second scenario or trace, or change A with --set PATH=VALUE")
+    if right is None and is_trace(left):
+        raise Trouble(f"{left} is a trace: --set changes scenarios", "name the scenario it was made from")
+    other = left if right is None else right
+    found = comparing.compare(
+        _events(left, seed, []), _events(other, seed, settings), (left, _name(other, settings)), settings
+    )
+    if wants_json:
+        print(as_json.text(document(found)))
+    else:
+        comparing.show(found, Console(highlight=False))
+    return WELL
+
+
+def _name(source: str, settings: list[str]) -> str:
+    return " ".join([source, *(f"--set {setting}" for setting in settings)])
+
+
+def _events(source: str, seed: int, settings: list[str]) -> list[TraceEvent]:
+    if is_trace(source):
+        return trace(source)
+    return perform(load(source, settings), seed, source, command="run").events
+
+
+def document(found: comparing.Comparison) -> dict[str, Any]:
+    """The comparison as JSON."""
+    plain: dict[str, Any] = as_json.plain(found)
+    for row, source in zip(plain["rows"], found.rows, strict=True):
+        row["change"] = source.change
+    return {"schema": as_json.SCHEMA, **plain}

@@ -1,0 +1,66 @@
+"""`groupsim list`, `groupsim validate` and `groupsim schema`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from groupsim import as_json
+from groupsim.exits import BAD_INPUT, WELL
+from groupsim.scenarios import catalogue
+from groupsim.scenarios.load import load_file
+from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
+from groupsim.scenarios.schema import scenario_schema
+
+
+def list_scenarios(wants_json: bool) -> int:
+    """Print the library; returns the exit code."""
+    entries = catalogue.list_scenarios()
+    if wants_json:
+        print(as_json.text([as_json.plain(entry) for entry in entries]))
+        return WELL
+    console = Console(highlight=False)
+    other = {name: alias for alias, name in catalogue.ALIASES.items()}
+    for entry in entries:
+        alias = f" (also: {other[entry.name]})" if entry.name in other else ""
+        console.print(Text.assemble((entry.name, "bold cyan"), alias))
+        source = f" [{entry.source}]" if entry.source else ""
+        console.print(Padding(Text(f"{entry.shows or entry.title}{source}"), (0, 0, 0, 4), expand=False))
+    return WELL
+
+
+def validate(files: list[str], wants_json: bool) -> int:
+    """Check every file; returns 0, or 2 when one has an error."""
+    findings = {file: _problems(file) for file in files}
+    bad = [file for file, problems in findings.items() if any(problem.level == ERROR for problem in problems)]
+    if wants_json:
+        print(as_json.text([_document(file, problems) for file, problems in findings.items()]))
+        return BAD_INPUT if bad else WELL
+    console = Console(highlight=False, soft_wrap=True)
+    for file, problems in findings.items():
+        for problem in problems:
+            console.print(Text(str(problem), "red" if problem.level == ERROR else "yellow"))
+        if file not in bad:
+            console.print(Text(f"{file}: well", "green"))
+    return BAD_INPUT if bad else WELL
+
+
+def _problems(file: str) -> tuple[Problem, ...]:
+    try:
+        return tuple(load_file(catalogue.find(file)).notes)
+    except ScenarioError as error:
+        return error.problems
+
+
+def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
+    well = not any(problem.level == ERROR for problem in problems)
+    return {"file": file, "well": well, "problems": as_json.plain(problems)}
+
+
+def schema() -> int:
+    """Print the JSON Schema of scenario files."""
+    print(as_json.text(scenario_schema()))
+    return WELL

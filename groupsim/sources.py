@@ -1,0 +1,54 @@
+"""What a user names on the command line besides scenarios: traces to read, and files to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.sinks import read_trace
+from groupsim.exits import Trouble
+
+TRACES = (".jsonl", ".parquet")
+
+
+def is_trace(source: str) -> bool:
+    """Whether the user means a trace rather than a scenario, by the name's ending."""
+    return source.endswith(TRACES)
+
+
+def trace(source: str) -> list[TraceEvent]:
+    """The events of a trace file. Raises `Trouble` when it cannot be read as one."""
+    try:
+        return read_trace(Path(source))
+    except (ValueError, KeyError, TypeError) as error:
+        raise Trouble(f"{source} is not a trace: {error}", "write one with `groupsim run NAME --trace FILE`") from None
+    except ImportError as error:
+        raise Trouble(f"cannot read {source}: {error}", "install groupsim[parquet], or use a .jsonl trace") from None
+
+
+def check_target(path: Path | None) -> None:
+    """Refuse, before anything runs, a trace file that could not be written afterwards."""
+    if path is None:
+        return
+    if path.suffix not in TRACES:
+        raise Trouble(f"{path}: a trace ends in .jsonl or .parquet", f"write {path.with_suffix('.jsonl')}")
+    if path.is_dir():
+        raise Trouble(f"{path} is a directory", f"write {path / 'trace.jsonl'}")
+    if not path.parent.is_dir():
+        raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
+    if path.suffix == ".parquet":
+        _need_pyarrow(path)
+
+
+def check_directory(path: Path | None) -> None:
+    """Refuse, before anything runs, a directory for logs that is a file."""
+    if path is not None and path.exists() and not path.is_dir():
+        raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-logs, or remove the file")
+
+
+def _need_pyarrow(path: Path) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        remedy = f"install groupsim[parquet], or write {path.with_suffix('.jsonl')}"
+        raise Trouble(f"{path}: Parquet needs pyarrow, which is not installed", remedy) from None

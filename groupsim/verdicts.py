@@ -1,0 +1,39 @@
+"""Expectations as a reader wants them: what was expected, what was found, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from groupsim.lanes_drawn import can_print
+from groupsim.scenarios.runner import Judged
+from groupsim.scenarios.story.words import clock
+
+
+def show(checks: Sequence[Judged], console: Console) -> None:
+    """Print the expectations; those that hold in one line each."""
+    if not checks:
+        return
+    failed = sum(not check.holds for check in checks)
+    console.print()
+    summary = "all hold" if not failed else f"{failed} of {len(checks)} failed"
+    console.print(Text.assemble(("  expectations: ", "dim"), (summary, "bold red" if failed else "bold green")))
+    well, bad = ("✓", "✗") if can_print(console, "✓✗") else ("ok", "NO")
+    for check in checks:
+        for row in _rows(check, well, bad):
+            console.print(row)
+
+
+def _rows(check: Judged, well: str, bad: str) -> Iterable[Text]:
+    finding = check.finding
+    if finding.holds:
+        yield Text.assemble((f"    {well} ", "green"), finding.expected)
+        return
+    yield Text.assemble((f"    {bad} ", "bold red"), (finding.expected, "bold"))
+    moment = f" at {clock(finding.t_us)}" if finding.t_us is not None else ""
+    yield Text(f"      found: {finding.found}{moment}", "red")
+    events = f"; trace events {', '.join(map(str, finding.seqs[:5]))}" if finding.seqs else ""
+    because = f", because {check.expectation.because}" if check.expectation.because else ""
+    yield Text(f"      {str(check.place).removesuffix(':0')}{because}{events}", "dim")

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from groupsim.cli import app
+
+BOUNCE = """\
+title: A bounced member
+shows: The old incarnation keeps its place until its session ends.
+run-for: 2m
+topics:
+  orders: {partitions: 4, rate: 40/s}
+groups:
+  g1:
+    client: java-3.9
+    members: {c1: 1, c2: 1}
+timeline:
+  - {at: 31s, do: crash, member: c1}
+  - {at: 32s, do: start, member: c1}
+"""
+
+
+@pytest.fixture
+def bounce(tmp_path: Path) -> Path:
+    """A scenario file."""
+    path = tmp_path / "bounce.yaml"
+    path.write_text(BOUNCE)
+    return path
+
+
+def call(*args: object) -> Result:
+    """Run the command in this process."""
+    return CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, [str(arg) for arg in args])
+
+
+# --- run ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_begins_with_its_headline(bounce: Path) -> None:
+    """The first line is the one people quote; the timeline and the lanes follow."""
+    result = call("run", bounce)
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert text.startswith("1 rebalance of g1, ")
+    assert "4 partitions moved: c1 (crashed at 0:31.000) held generation 2 open until its session ended" in text
+    assert re.search(r"^  c1 +░+━+x+░+━+$", result.stdout, re.MULTILINE)
+
+
+def test_an_expectation_that_fails_is_exit_code_1(bounce: Path) -> None:
+    """What was expected, what was found and where it stands in the file."""
+    bounce.write_text(BOUNCE + "expect:\n  - {rebalances: 5, because: somebody hoped so}\n")
+    result = call("run", bounce)
+    assert result.exit_code == 1
+    assert "1 of 1 failed" in result.stdout
+    assert "bounce.yaml:14, because somebody hoped so" in " ".join(result.stdout.split())
+
+
+def test_json_has_the_story_and_the_verdicts(bounce: Path) -> None:
+    """`--json` prints one document with headline, generations, lanes and expectations."""
+    bounce.write_text(BOUNCE + "expect:\n  - {rebalances: 1}\n")
+    document = json.loads(call("run", bounce, "--json").stdout)
+    assert document["headline"].startswith("1 rebalance of g1")
+    assert [g["cause"] for g in document["groups"][0]["generations"]] == ["first start", "deploy-join"]
+    assert document["groups"][0]["rebalances"] == 1
+    assert [one["holds"] for one in document["expectations"]] == [True]
+    assert document["exit_code"] == 0
+
+
+def test_trace_and_logs_are_written(bounce: Path, tmp_path: Path) -> None:
+    """`--trace` and `--logs` leave whole files behind, and say where."""
+    result = call("run", bounce, "--trace", tmp_path / "t.jsonl", "--logs", tmp_path / "logs")
+    assert result.exit_code == 0
+    assert json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])["kind"] == "run.started"
+    assert {"c1.log", "c2.log"} < {path.name for path in (tmp_path / "logs").iterdir()}
+    assert "t.jsonl" in result.stderr
+
+
+def test_a_setting_can_be_changed_for_one_run(bounce: Path) -> None:
+    """`--set` takes Kafka's own dotted names."""
+    shorter = call("run", bounce, "--json", "--set", "groups.g1.properties.session.timeout.ms=10000")
+    held = json.loads(shorter.stdout)["groups"][0]["generations"][1]["absent"][0]
+    assert 7_000_000 < held["after_us"] < 10_000_000
+
+
+@pytest.mark.parametrize("width", ["80", "120", "160"])
+def test_nothing_is_wider_than_the_terminal(bounce: Path, width: str) -> None:
+    """The timeline fits terminals from 80 columns on."""
+    result = CliRunner(env={"COLUMNS": width, "NO_COLOR": "1"}).invoke(app, ["run", str(bounce)])
+    assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
+
+
+def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
+    """Where the encoding knows no block characters, ASCII draws the lanes."""
+    done = subprocess.run(
+        [sys.executable, "-m", "groupsim.cli", "run", str(bounce)],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "ascii:replace", "PYTHONUTF8": "0", "COLUMNS": "100"},
+        check=True,
+    )
+    assert re.search(rb"^  c1 +-+=+x+-+=+$", done.stdout, re.MULTILINE)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "remedy"),
+    [
+        (["run", "dmeo"], "no scenario of the library has this name", "did you mean `demo`?"),
+        (["run", "/nowhere/x.yaml"], "cannot be read", "check the path"),
+        (["run", "{bounce}", "--trace", "out.csv"], "a trace ends in .jsonl or .parquet", "out.jsonl"),
+        (["run", "{bounce}", "--trace", "/nowhere/t.jsonl"], "does not exist", "mkdir -p /nowhere"),
+        (["run", "{bounce}", "--logs", "{bounce}"], "is a file", "need a directory"),
+        (["run", "{bounce}", "--set", "nonsense"], "this is no PATH=VALUE", "such as"),
+        (["run", "{bounce}", "--set", "timeline.7.at=1s"], "'7' is no item", "items count from 0"),
+        (["run", "{bounce}", "--set", "run-for=yesterday"], "run-for", "write a number with a unit"),
+        (["describe", "{bounce}", "--at", "40"], "--at 40", "write a number with a unit"),
+        (["describe", "{bounce}", "--at", "3m"], "after the end of the run", "an earlier moment"),
+        (["describe", "{bounce}", "--at", "1m", "--group", "g2"], "no group 'g2'", "its groups: g1"),
+        (["diff", "{bounce}"], "nothing to compare with", "--set PATH=VALUE"),
+        (["diff", "{bounce}", "{bounce}.jsonl"], "No such file", ""),
+        (["assign", "{bounce}", "--assignor", "range"], "", ""),
+    ],
+)
+def test_bad_input_is_exit_code_2_with_a_remedy(bounce: Path, arguments: list[str], message: str, remedy: str) -> None:
+    """What was wrong, what to do, no traceback, nothing on standard output."""
+    result = call(*(argument.replace("{bounce}", str(bounce)) for argument in arguments))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert message in result.stderr
+    assert remedy in result.stderr
+
+
+def test_every_mistake_of_a_file_is_shown_at_once(tmp_path: Path) -> None:
+    """Misspelt keys and impossible values, each with line, column and remedy."""
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(BOUNCE.replace("partitions: 4", "partitons: 4").replace("31s", "31"))
+    result = call("run", bad)
+    assert result.exit_code == 2
+    assert "bad.yaml:5:12" in result.stderr
+    assert "`partitions`" in result.stderr
+    assert "2 errors" in result.stderr
+
+
+def test_a_file_that_is_no_trace_says_so(tmp_path: Path) -> None:
+    """Reading nonsense as a trace is bad input."""
+    (tmp_path / "t.jsonl").write_text("not json\n")
+    result = call("diff", tmp_path / "t.jsonl", tmp_path / "t.jsonl")
+    assert result.exit_code == 2
+    assert "is not a trace" in result.stderr
+
+
+# --- the run failed ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scenario whose assignor raises in the user's own file."""
+    (tmp_path / "mine.py").write_text(
+        "from groupsim.members.assignors import Assignor\n\n\nclass Broken(Assignor):\n    name = 'broken'\n\n"
+        "    def assign(self, topics, members):\n        raise KeyError('weights')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "broken.yaml"
+    path.write_text(BOUNCE.replace("    client: java-3.9", "    client: java-3.9\n    assignor: mine:Broken"))
+    return path
+
+
+def test_a_broken_assignor_stops_the_run_with_its_place(broken: Path, tmp_path: Path) -> None:
+    """Assignor, file and line, virtual time, generation and the command that repeats it; no trace is left."""
+    result = call("run", broken, "--seed", 5, "--trace", tmp_path / "t.jsonl")
+    text = result.stderr.replace("\n", " ")
+    assert result.exit_code == 3
+    assert "Traceback" not in text
+    assert re.search(r"mine\.py:8", text)
+    assert re.search(r"at 0:0\d\.\d{3}, generation 1", text)
+    assert f"groupsim run {broken} --seed 5 --traceback" in text
+    assert [path.name for path in tmp_path.glob("*t.jsonl*")] == []
+
+
+def test_traceback_shows_the_users_own(broken: Path) -> None:
+    """`--traceback` adds where in the user's code it happened."""
+    result = call("run", broken, "--traceback")
+    assert result.exit_code == 3
+    assert "raise KeyError('weights')" in result.stderr
+
+
+def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path) -> None:
+    """An interrupt ends the run at once, without a traceback and without a half-written trace."""
+    long = tmp_path / "long.yaml"
+    long.write_text(BOUNCE.replace("run-for: 2m", "run-for: 30d").replace("40/s", "2000/s"))
+    command = [sys.executable, "-m", "groupsim.cli", "run", str(long), "--trace", str(tmp_path / "t.jsonl")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 20
+    while not any(path.name.startswith(".t.jsonl") for path in tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["long.yaml"]
+
+
+# --- the other commands --------------------------------------------------------------------------------------------
+
+
+def test_describe_shows_timers_and_purgatory(bounce: Path) -> None:
+    """The state at a moment: who waits for what, and when each timer is due."""
+    result = call("describe", bounce, "--at", "40s")
+    assert result.exit_code == 0
+    assert "g1 at 0:40.000: PreparingRebalance since 0:32.0" in result.stdout
+    assert "its process crashed at 0:31.000" in result.stdout
+    assert "JoinGroup" in result.stdout
+    assert re.search(r"in .+ join-g1$", result.stdout, re.MULTILINE)
+
+
+def test_describe_as_json(bounce: Path) -> None:
+    """The same as data."""
+    document = json.loads(call("describe", bounce, "--at", "40s", "--json").stdout)
+    assert document["groups"]["g1"]["state"] == "PreparingRebalance"
+    assert "join-g1" in [timer["name"] for timer in document["groups"]["g1"]["timers"]]
+
+
+def test_diff_of_one_setting(bounce: Path) -> None:
+    """Same seed, one setting changed: first divergence and a table of differences."""
+    result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000")
+    assert result.exit_code == 0
+    assert "first divergence at 0:4" in result.stdout
+    assert re.search(r"longest rebalance +\d+\.\d s +\d+\.\d s +−35\.0 s", result.stdout)
+
+
+def test_diff_of_a_run_with_itself(bounce: Path, tmp_path: Path) -> None:
+    """A trace and the scenario it was made from go the same way."""
+    call("run", bounce, "--trace", tmp_path / "t.jsonl")
+    document = json.loads(call("diff", tmp_path / "t.jsonl", bounce, "--json").stdout)
+    assert document["divergence"] is None
+    assert {row["change"] for row in document["rows"]} == {0}
+
+
+def test_list_names_every_scenario() -> None:
+    """Each of the library with its sentence; as JSON too."""
+    entries = json.loads(call("list", "--json").stdout)
+    text = " ".join(call("list").stdout.split())
+    assert all(entry["name"] in text and entry["shows"] in text for entry in entries)
+
+
+def test_validate_judges_each_file(bounce: Path, tmp_path: Path) -> None:
+    """Good files are said to be well; one bad file makes exit code 2."""
+    (tmp_path / "empty.yaml").write_text("")
+    result = call("validate", bounce, tmp_path / "empty.yaml")
+    assert result.exit_code == 2
+    assert "bounce.yaml: well" in result.stdout
+    assert "the file is empty" in result.stdout
+    assert call("validate", bounce).exit_code == 0
+
+
+def test_the_schema_is_json() -> None:
+    """`schema` prints a JSON Schema that knows the keys of a scenario."""
+    assert "run-for" in json.loads(call("schema").stdout)["properties"]
+
+
+def test_assign_prints_the_assignment(tmp_path: Path) -> None:
+    """One document, one assignor, no simulation."""
+    topics, members = {"t": {"partitions": 3}}, [{"id": name, "topics": ["t"]} for name in ("a", "b")]
+    document = tmp_path / "group.json"
+    document.write_text(json.dumps({"topics": topics, "members": members}))
+    result = call("assign", document, "--assignor", "range", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["assignment"] == {"a": [["t", 0], ["t", 1]], "b": [["t", 2]]}
+
+
+def test_version() -> None:
+    """`--version` prints name and version."""
+    assert re.fullmatch(r"groupsim \d+\.\d+\.\d+\n", call("--version").stdout)
+
+
+@pytest.mark.parametrize("command", ["run", "diff", "describe", "list", "validate", "schema", "assign"])
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    """`--help` shows an example of each command."""
+    result = call(command, "--help")
+    assert result.exit_code == 0
+    assert f"groupsim {command}" in result.stdout.split("Usage:")[1].split("\n", 1)[1] or "| groupsim" in result.stdout
