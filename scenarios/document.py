@@ -190,7 +190,7 @@ class _Reader:
 
     def _key(self, node: Node) -> str | None:
         if isinstance(node, ScalarNode):
-            return str(node.value)
+            return str(node.value).replace("\a", "")  # ruamel.yaml marks the folds of `>` text with it
         self._problem(node, "a key must be text", "quote it if it holds `{`, `[` or `?`")
         return None
 
