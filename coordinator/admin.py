@@ -100,5 +100,6 @@ def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
 
 def remove_group(partition: Partition, group: Group, why: str) -> None:
     """Append the tombstones of a group and its offsets."""
-    partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=why)
+    payload = {"offsets": len(partition.offsets.latest(group.group_id))}
+    partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=why, payload=payload)
     partition.append(partition.tombstones(group))

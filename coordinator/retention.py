@@ -88,7 +88,8 @@ def look(partition: Partition) -> None:
         gone = _expired(partition, group)
         records += [OffsetRecord(group.group_id, tp, None) for tp in gone]
         if group.is_empty and len(gone) == len(partition.offsets.latest(group.group_id)):
-            partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason="nothing is left of it")
+            payload = {"offsets": len(gone)}
+            partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason="nothing is left of it", payload=payload)
             records.append(partition.tombstones(group)[-1])
     if records:
         partition.append(tuple(records))

@@ -1,0 +1,82 @@
+"""Settings, versions, placement."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.testing import Bench
+from groupsim.coordinator.versions import HISTORY, MAX_VERSIONS, differences, max_version, parse_version
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+
+@pytest.mark.parametrize(
+    ("group_id", "partition"),
+    [("", 0), ("group-id", 13), ("my-group", 12), ("test", 48), ("foo", 24), ("polygenelubricants", 0)],
+)
+def test_groups_are_placed_as_kafka_places_them(group_id: str, partition: int) -> None:
+    """Java's string hash, made positive, modulo fifty."""
+    assert partition_for(group_id) == partition
+
+
+def test_settings_are_read_under_kafkas_names() -> None:
+    """Numbers may be text; defaults follow the broker's version."""
+    config = CoordinatorConfig.from_properties({"group.initial.rebalance.delay.ms": "0", "broker.version": "2.2"})
+    assert config == CoordinatorConfig("2.2", initial_rebalance_delay_ms=0)
+    assert (config.max_session_timeout_ms, CoordinatorConfig().max_session_timeout_ms) == (300_000, 1_800_000)
+    assert CoordinatorConfig("1.1").offsets_retention_minutes == 1_440
+    names = {key.attribute for key in BROKER_KEYS.values()}
+    assert names | {"broker_version"} == {field for field in CoordinatorConfig.__slots__ if not field.startswith("__")}
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"group.max.sise": 3}, "did you mean group.max.size"),
+        ({"group.max.size": "many"}, "whole number"),
+        ({"group.max.size": 0}, "at least 1"),
+        ({"group.max.size": True}, "whole number"),
+        ({"broker.version": "new"}, "not a Kafka version"),
+        ({"broker.version": "0.8.2"}, "oldest is 0.9"),
+    ],
+)
+def test_a_bad_setting_is_refused_with_the_remedy(properties: dict[str, object], message: str) -> None:
+    """Unknown names, wrong types and impossible values raise ValueError."""
+    with pytest.raises(ValueError, match=message):
+        CoordinatorConfig.from_properties(properties)
+
+
+def test_every_difference_has_a_history_that_ends_at_the_baseline() -> None:
+    """The table names every difference, in order, and its last value is the baseline's."""
+    baseline = differences()
+    assert set(HISTORY) == {name for name in type(baseline).__slots__ if not name.startswith("__")}
+    for name, steps in HISTORY.items():
+        assert steps[-1][1] == getattr(baseline, name)
+        versions = [parse_version(begin) for begin, _ in steps]
+        assert versions == sorted(versions)
+
+
+def test_request_versions_grow_with_the_broker() -> None:
+    """What a broker offers of each API, at some well-known ages."""
+    assert [max_version(Api.JOIN_GROUP, v) for v in ("0.9", "0.10.1", "2.2", "2.3", "3.0", "3.2")] == [0, 1, 4, 5, 7, 9]
+    assert max_version(Api.OFFSET_DELETE, "2.3") == -1
+    for steps in MAX_VERSIONS.values():
+        assert [number for _, number in steps] == sorted(number for _, number in steps)
+
+
+def test_old_brokers_add_members_without_the_handshake() -> None:
+    """Before 2.2 nobody is sent away to come back with an id."""
+    bench = Bench(CoordinatorConfig("2.1"))
+    bench.join("a", version=4)
+    assert len(bench.snapshot().members) == 1
+
+
+def test_heartbeat_while_the_leader_assigns_depends_on_the_broker() -> None:
+    """NONE since 2.7, REBALANCE_IN_PROGRESS before."""
+    for version, error in (("2.6", ErrorCode.REBALANCE_IN_PROGRESS), ("2.7", ErrorCode.NONE), ("4.1", ErrorCode.NONE)):
+        bench = Bench(CoordinatorConfig(version))
+        sent = bench.join("a")
+        bench.finish_round()
+        assert bench.heartbeat(sent.joined.member_id, 1).error is error
