@@ -190,13 +190,13 @@ class _Reader:
 
     def _key(self, node: Node) -> str | None:
         if isinstance(node, ScalarNode):
-            return str(node.value).replace("\a", "")  # ruamel.yaml marks the folds of `>` text with it
+            return str(node.value)
         self._problem(node, "a key must be text", "quote it if it holds `{`, `[` or `?`")
         return None
 
     def _scalar(self, node: Node) -> Any:
         kind = str(node.tag).rpartition(":")[2]
-        text = str(node.value)
+        text = str(node.value).replace("\a", "")  # ruamel.yaml marks the folds of `>` text with it
         try:
             return _SCALARS.get(kind, str)(text)
         except ValueError:
