@@ -39,7 +39,7 @@ def heartbeat(turn: Turn, group: GroupData, arrival: Arrival, request: Heartbeat
         response = REBALANCING
     else:
         turn.refresh_session(group, group.lookup[request.member_id])
-    turn.reply_when_written(arrival.call, request, response)
+    turn.reply_after_writes(arrival.call, request, response)
 
 
 def quick_heartbeat(turn: Turn, group: GroupData, request: HeartbeatRequest) -> bool:

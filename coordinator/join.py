@@ -127,7 +127,7 @@ def _add_member(
         request.session_timeout_ms,
         request.protocol_type,
         request.protocols,
-        is_new=True,
+        is_new=turn.differences.new_member_timeout,
     )
     if group.state is State.PREPARING_REBALANCE and group.previous_state is State.EMPTY:
         group.new_member_added = True
@@ -137,7 +137,8 @@ def _add_member(
     if leads:
         turn.note(Kind.LEADER_ELECTED, group, member_id, reason="first-member")
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, JOIN_CONDITION)
-    turn.set_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    if turn.differences.new_member_timeout:
+        turn.set_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
     said = client_reason(request)
     instance = member.instance_id or "null"
     text = f"Adding new member {member_id} with group instance id {instance}; client reason: {said}"

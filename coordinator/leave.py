@@ -25,14 +25,14 @@ _BATCH_VERSION = 3
 def leave(turn: Turn, group: GroupData, arrival: Arrival, request: LeaveGroupRequest) -> None:
     """Handle a LeaveGroup to an existing group; the answer waits for what was written before."""
     if group.state is State.DEAD:
-        turn.reply_when_written(arrival.call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        turn.reply_after_writes(arrival.call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return
     pending_only = not any(_names_member(group, entry) for entry in request.members)
     results = tuple(_leave_one(turn, group, entry) for entry in request.members)
     gone = [result for result in results if result.error is ErrorCode.NONE]
     if gone:
         _after(turn, group, request, gone, pending_only=pending_only)
-    turn.reply_when_written(arrival.call, request, _response(request, results))
+    turn.reply_after_writes(arrival.call, request, _response(request, results))
 
 
 def _names_member(group: GroupData, entry: LeavingMember) -> bool:

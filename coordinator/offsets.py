@@ -91,23 +91,25 @@ def _value(entry: OffsetToCommit, request: OffsetCommitRequest, now_us: int) -> 
 
 
 def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -> None:
-    """Handle an OffsetFetch: stable ones see everything appended and answer once it is committed."""
+    """Handle an OffsetFetch: stable ones see everything appended and answer once it is committed.
+
+    The Scala coordinator always read what is committed, and from 2.5 on told a stable fetch where more was coming.
+    """
     turn = partition.turn
-    stable = request.require_stable
     store, groups = partition.offsets, partition.groups
-    group = groups.get(request.group_id) if stable else groups.get_committed(request.group_id)
+    appended = request.require_stable and turn.differences.answers_wait_for_writes
+    group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
     known = group is not None and not group.is_dead
-    table = (store.latest if stable else store.committed)(request.group_id) if known else {}
-    asked = sorted(table) if request.partitions is None else request.partitions
-    hold_back = stable and turn.differences.unstable_plain_commits
+    table = (store.latest if appended else store.committed)(request.group_id) if known else {}
+    hold_back = request.require_stable and turn.differences.unstable_plain_commits
     offsets = tuple(
         FetchedOffset(tp, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
         if hold_back and store.in_flight(request.group_id, tp)
         else _fetched(tp, table.get(tp))
-        for tp in asked
+        for tp in (sorted(table) if request.partitions is None else request.partitions)
     )
     response = OffsetFetchResponse(ErrorCode.NONE, offsets)
-    if stable and not hold_back:
+    if appended:
         turn.reply_when_written(arrival.call, request, response)
     else:
         turn.reply(arrival.call, response)

@@ -194,6 +194,8 @@ def _next_generation(turn: Turn, group: GroupData) -> None:
 
 
 def _arm_sync(turn: Turn, group: GroupData) -> None:
+    if not turn.differences.pending_sync_timer:
+        return
     args = (group.generation,)
     turn.set_timer(sync_timer(group.group_id), TimerKind.SYNC, group.rebalance_timeout_us, group.group_id, args=args)
 

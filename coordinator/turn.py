@@ -48,6 +48,13 @@ class Turn:
         if call is not ANSWERED:
             self.effects.append(Reply(call, response))
 
+    def reply_after_writes(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer a request that wrote nothing itself, once what others wrote before is committed."""
+        if self.differences.answers_wait_for_writes:
+            self.reply_when_written(call, request, response)
+        else:
+            self.reply(call, response)
+
     def reply_when_written(self, call: CallToken, request: Request, response: Response) -> None:
         """Answer once everything appended so far in this partition is committed: at once when all is."""
         if self.purgatory.idle:

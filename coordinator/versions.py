@@ -7,13 +7,15 @@ nothing in the core asks for a version, only for a difference by name.
 Sources: classic-protocol reference, the rows marked **[old]** and section 5; KIP-134 (initial delay, 0.11), KIP-394
 (member id required, 2.2), KIP-345 (static members, 2.3), KIP-389 (group.max.size, 2.2), KIP-211 (retention counts
 from when the group became empty, 2.1), KIP-186 (retention of seven days, 2.0), KAFKA-12890 (pending-sync timer,
-2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KIP-447 (unstable commits, 2.5).
+2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KAFKA-7610 (new members time out, 2.2), KIP-447
+(unstable commits, 2.5).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from attrs import frozen
@@ -72,6 +74,12 @@ class Differences:
     pending_leave_rebalances: bool = True
     """A LeaveGroup of nothing but pending ids starts a rebalance; the Scala coordinator only tried to close one."""
 
+    new_member_timeout: bool = True
+    """A new member's parked JoinGroup is given up after five minutes (KAFKA-7610); before, it waited for ever."""
+
+    answers_wait_for_writes: bool = True
+    """Answers to Heartbeat, LeaveGroup and stable OffsetFetch wait for earlier appends of the partition."""
+
     heartbeat_while_assigning: bool = True
     """Heartbeats in CompletingRebalance are answered NONE and keep the session; before, REBALANCE_IN_PROGRESS."""
 
@@ -105,6 +113,8 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "group_max_size": (("0.9", False), ("2.2", True)),
     "pending_sync_timer": (("0.9", False), ("2.8.1", True)),
     "pending_leave_rebalances": (("0.9", False), ("4.0", True)),
+    "new_member_timeout": (("0.9", False), ("2.2", True)),
+    "answers_wait_for_writes": (("0.9", False), ("4.0", True)),
     "heartbeat_while_assigning": (("0.9", False), ("2.7", True)),
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
     "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),
@@ -116,6 +126,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
 }
 
 
+@lru_cache
 def differences(broker_version: str = BASELINE) -> Differences:
     """What a coordinator of that version does. Raises ValueError for what is no version."""
     version = parse_version(broker_version)

@@ -6,10 +6,10 @@ import pytest
 
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
-from groupsim.coordinator.testing import Bench
+from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.coordinator.versions import HISTORY, MAX_VERSIONS, differences, max_version, parse_version
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages import Api, TopicPartition
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,37 @@ def test_heartbeat_while_the_leader_assigns_depends_on_the_broker() -> None:
         sent = bench.join("a")
         bench.finish_round()
         assert bench.heartbeat(sent.joined.member_id, 1).error is error
+
+
+def test_old_brokers_answer_heartbeats_whatever_is_being_written() -> None:
+    """The Scala coordinator answered heartbeats at once and fetched committed offsets only."""
+    bench = Bench(CoordinatorConfig("2.4"))
+    (member,) = bench.stable("a")
+    bench.auto_commit = False
+    bench.commit_offset(7, member_id=member, generation=1)
+    assert bench.heartbeat(member, 1).error is ErrorCode.NONE
+    assert offsets_of(bench.fetch_offsets(TopicPartition("t", 0))) == {TopicPartition("t", 0): -1}
+
+
+def test_very_old_brokers_never_give_up_a_new_member() -> None:
+    """Before 2.2 a new member's parked JoinGroup waits as long as the round is open."""
+    for version, members in (("2.1", 2), ("2.2", 1)):
+        bench = Bench(CoordinatorConfig(version))
+        (old,) = bench.stable("a", rebalance_ms=1_000_000)
+        bench.join("b")
+        for _ in range(31):
+            bench.advance_ms(10_000)
+            bench.heartbeat(old, 1)
+        assert len(bench.snapshot().members) == members
+
+
+def test_leader_that_never_syncs_stalls_brokers_before_2_8_1() -> None:
+    """Without the pending-sync timer a leader that heartbeats but never assigns holds the group up for ever."""
+    for version, state in (("2.8", "CompletingRebalance"), ("2.8.1", "Empty")):
+        bench = Bench(CoordinatorConfig(version))
+        sent = bench.join("a", rebalance_ms=60_000)
+        bench.finish_round()
+        for _ in range(30):
+            bench.heartbeat(sent.joined.member_id, 1)
+            bench.advance_ms(5_000)
+        assert bench.state == state
