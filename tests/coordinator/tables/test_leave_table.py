@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, E, bench, causes, is_parked, scene
 
