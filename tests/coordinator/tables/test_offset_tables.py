@@ -1,4 +1,4 @@
-"""OffsetCommit (1.7), OffsetFetch (1.9) and OffsetDelete (1.11) at the core; unknown topics are in test_broker_checks."""
+"""OffsetCommit (1.7), OffsetFetch (1.9), OffsetDelete (1.11) at the core; unknown topics: test_broker_checks."""
 
 from __future__ import annotations
 
