@@ -54,7 +54,9 @@ class Behaviour:
     #: Per record, and once per batch of a partition on top of it.
     processing: Distribution | None = None
     per_batch: Distribution | None = None
-    #: Between a batch and the next poll.
+    #: `poll(timeout)` returns empty-handed after this; None: the application polls again at once, as one long wait.
+    poll_timeout: Distribution | None = None
+    #: Between a batch (with `poll_timeout` set: between any two polls) and the next poll.
     poll_gap: Distribution | None = None
     on_assigned: Distribution | None = None
     on_revoked: Distribution | None = None

@@ -61,7 +61,6 @@ class Committer:
         "_owed",
         "_rebalance_deadline_us",
         "_timer",
-        "auto",
         "before_rebalance_pending",
         "processed",
     )
@@ -69,7 +68,6 @@ class Committer:
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
-        self.auto = settings.enable_auto_commit and member.behaviour.commit is CommitPolicy.AUTO
         self._interval_us = settings.auto_commit_interval_ms * MS_US
         stream = member.loop.stream("commit-backoff", member.host.name, member.host.incarnation)
         self._backoff = Backoff(settings, member.profile, stream)
@@ -80,6 +78,11 @@ class Committer:
         self.before_rebalance_pending = False
         #: Partition → the offset after the last record the handler has finished.
         self.processed: dict[TopicPartition, int] = {}
+
+    @property
+    def auto(self) -> bool:
+        """Whether the client commits by itself: enable.auto.commit, and no policy of the application's own."""
+        return self._member.settings.enable_auto_commit and self._member.behaviour.commit is CommitPolicy.AUTO
 
     # -- auto-commit --------------------------------------------------------------------------------------------
 
@@ -105,6 +108,8 @@ class Committer:
     def _due(self, _: Any) -> None:
         """The interval has passed; the commit itself is `poll`'s, so it waits for the application to come back."""
         self._timer = None
+        if not self.auto:
+            return
         if self._member.poll_clock.inside:
             self._auto_commit()
         else:
@@ -204,6 +209,7 @@ class Committer:
         deadline = member.now_us + timeout_us
         self._backoff.reset()
         while offsets:
+            await self._wait_for_coordinator(deadline)
             result = await self._attempt_and_wait(offsets, auto=auto, until_us=deadline)
             if result.error is None:
                 return
@@ -212,8 +218,16 @@ class Committer:
             wait = self._backoff.next_us()
             if member.now_us + wait >= deadline:
                 raise ClientFailure("TimeoutException", f"commitSync timed out; the last error was {result.error}")
-            member.coordinator.ensure()
             await member.host.sleep(wait)
+
+    async def _wait_for_coordinator(self, until_us: int) -> None:
+        """A synchronous commit looks the coordinator up first, as long as its time lasts."""
+        member = self._member
+        while not member.coordinator.known and member.now_us < until_us:
+            member.coordinator.ensure()
+            member.wake.clear()
+            with member.loop.timeout(until_us - member.now_us):
+                await member.wake.wait()
 
     async def on_close(self, timeout_us: int) -> None:
         """The last auto-commit; its errors are swallowed."""

@@ -86,6 +86,7 @@ class Consumer:
         self._ended.set()
         self._end_state = NOT_STARTED
         self._leave: bool | None = None
+        self._close_cause = 0
         self._quiet_before = 0
         #: What ended the process, when it was an error.
         self.failed: ClientFailure | None = None
@@ -180,6 +181,7 @@ class Consumer:
         member.metadata.refresh()
         try:
             await PollLoop(member).run()
+            member.trace.begin(self._close_cause)
         except ClientFailure as failure:
             self.failed = failure
             member.closing = True
@@ -218,6 +220,7 @@ class Consumer:
         member = self._member
         if member is not None:
             self._leave = leave
+            self._close_cause = member.trace.cause
             member.closing = True
             member.wake.set()
 

@@ -69,12 +69,11 @@ class Fetcher:
         self._drop_unwanted()
 
     def ownership_changed(self) -> None:
-        """Forget positions of what is gone; look up those of what is new."""
+        """Forget positions of what is gone; those of what is new are looked up after the callbacks, in `take`."""
         owned = self._member.ownership.owned
         self._held.clear()
         self.positions = {partition: at for partition, at in self.positions.items() if partition in owned}
         self._drop_unwanted()
-        self.look_up()
 
     def _drop_unwanted(self) -> None:
         owned = self._member.ownership.owned

@@ -76,6 +76,7 @@ class Joining:
         "_stale_version",
         "_steps",
         "_was_stable",
+        "_why",
         "leader",
         "needs_prepare",
         "reason",
@@ -97,6 +98,7 @@ class Joining:
         self._not_before_us = 0
         self._stale_version: int | None = None
         self._was_stable = False
+        self._why = 0  # the event that the next step follows from: the story may be woken by something else
         self._steps: dict[Stage, Callable[[], Awaitable[bool]]] = {
             Stage.IDLE: self._begin,
             Stage.COMMITTING: self._prepare,
@@ -114,6 +116,7 @@ class Joining:
         member = self._member
         seq = member.say(Kind.REJOIN_REQUESTED, reason=reason, payload={"log": local} if local else None)
         member.trace.begin(seq)
+        self._why = seq
         self.reason = reason
         self.rejoin_needed = True
         member.wake.set()
@@ -175,6 +178,7 @@ class Joining:
         """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError."""
         self.look_for_changes()
         while (self.rejoin_needed or self.stage is not Stage.IDLE) and not self._member.closing:
+            self._member.trace.begin(self._why)
             if not await self._steps[self.stage]():
                 return
 
@@ -250,6 +254,7 @@ class Joining:
         if isinstance(outcome, Disconnected):
             self._member.coordinator.lost("coordinator unavailable")
         self._outcome = outcome
+        self._why = self._member.trace.cause
         self.stage = Stage.JOINED
         self._member.wake.set()
 
@@ -311,6 +316,7 @@ class Joining:
         if flight != self._flight:
             return
         self._outcome = outcome
+        self._why = member.trace.cause
         self.stage = Stage.SYNC_FAILED
         if isinstance(outcome, Disconnected):
             member.coordinator.lost("coordinator unavailable")

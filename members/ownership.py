@@ -120,19 +120,25 @@ class Ownership:
                 await self._give_up(REVOKED, stale)
 
     async def complete(self, data: bytes) -> None:
-        """An assignment has come: revoke what it takes away, adopt it, call back. Raises ClientFailure."""
+        """An assignment has come: revoke what it takes away, adopt it, call back.
+
+        Raises ClientFailure: of several callbacks that raise, all run and the first exception wins.
+        """
         member = self._member
         assigned = self._decode(data)
         subscribed = frozenset(member.subscription.topics)
         if any(partition.topic not in subscribed for partition in assigned):
             member.joining.request(STALE_ASSIGNMENT)
             return
+        failure = None
         if self.protocol is RebalanceProtocol.COOPERATIVE:
-            await self._revoke_missing(assigned)
+            failure = await self._revoke_missing(assigned)
         added = [partition for partition in assigned if partition not in self.owned]
         self._tell_assignor(assigned)
         member.commits.restart_interval()
         await self._adopt(assigned, added)
+        if failure:
+            raise failure
 
     def _decode(self, data: bytes) -> tuple[TopicPartition, ...]:
         if len(data) < _SHORTEST_ASSIGNMENT:
@@ -146,12 +152,19 @@ class Ownership:
         except ProtocolError as error:
             raise ClientFailure("SchemaException", f"assignment: {error}") from error
 
-    async def _revoke_missing(self, assigned: Iterable[TopicPartition]) -> None:
+    async def _revoke_missing(self, assigned: Iterable[TopicPartition]) -> ClientFailure | None:
+        """Revoke owned partitions that are not assigned, and ask to rejoin so that others can have them."""
         kept = frozenset(assigned)
         gone = [partition for partition in self.owned if partition not in kept]
-        if gone:
-            self._member.joining.request(NEED_TO_REVOKE)
+        if not gone:
+            return None
+        failure = None
+        try:
             await self._give_up(REVOKED, gone)
+        except ClientFailure as error:
+            failure = error
+        self._member.joining.request(NEED_TO_REVOKE)
+        return failure
 
     async def _adopt(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
         member = self._member

@@ -23,11 +23,12 @@ from groupsim.members.profiles import HeartbeatPlacement
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_between_batches", "_enforce_draws", "_gap_draws", "_member", "_times")
+    __slots__ = ("_between_batches", "_enforce_draws", "_gap_draws", "_member", "_timeout_draws", "_times")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._times = ProcessingTimes(member.loop)
+        self._timeout_draws = member.loop.stream("poll-timeout", member.host.name)
         self._gap_draws = member.loop.stream("poll-gap", member.host.name)
         self._enforce_draws = member.loop.stream("enforce-rebalance", member.host.name)
         self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
@@ -49,6 +50,7 @@ class PollLoop:
             await self._process(found)
         if records:
             await self._member.commits.after_batch()
+        if records or self._member.behaviour.poll_timeout:
             await self._gap()
 
     async def _shrug(self, failure: ClientFailure) -> None:
@@ -62,9 +64,13 @@ class PollLoop:
     # -- poll ---------------------------------------------------------------------------------------------------
 
     async def poll(self) -> tuple[Fetched, ...]:
-        """Return records as soon as there are any; () only when closing. Raises ClientFailure, PluginError."""
+        """Return records as soon as there are any; () when closing or when the poll's time is over.
+
+        Raises ClientFailure, PluginError.
+        """
         member = self._member
         member.poll_clock.enter()
+        until_us = self._poll_ends_us()
         try:
             while True:
                 member.wake.clear()
@@ -78,11 +84,20 @@ class PollLoop:
                     await unsubscribe(member)
                 member.commits.polled()
                 records = member.fetcher.take()
-                if records:
+                if records or (until_us is not None and member.now_us >= until_us):
                     return records
                 await member.wake.wait()
         finally:
             member.poll_clock.leave()
+
+    def _poll_ends_us(self) -> int | None:
+        """When this poll returns empty-handed; None: never."""
+        distribution = self._member.behaviour.poll_timeout
+        if not distribution:
+            return None
+        until_us = self._member.now_us + distribution.draw(self._timeout_draws)
+        self._member.wake_at(until_us)
+        return until_us
 
     def _throw_what_was_stored(self) -> None:
         member = self._member

@@ -320,3 +320,20 @@ def test_kafkajs_commits_after_each_batch(on_bench):
         assert bench.broker.committed[parts(1)[0]] == 3
 
     on_bench(story, profile="kafkajs")
+
+
+def test_closing_without_a_coordinator_waits_for_it_and_then_gives_up(on_bench):
+    """The last commit looks the coordinator up for as long as the close may take, and leaves nobody to tell."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        bench.net.unreachable = bench.net.refuses = True
+        bench.net.break_all()
+        begun = bench.loop.now_us
+        await bench.consumer.close()
+        assert 30 * SECOND <= bench.loop.now_us - begun <= 31 * SECOND
+        assert len(bench.told(Kind.COMMIT_FAILED)) <= 2
+
+    on_bench(story)

@@ -417,3 +417,28 @@ def test_enforced_rebalances_come_at_their_period(on_bench):
         assert bench.broker.last(Api.JOIN_GROUP).reason == "rebalance enforced by user"
 
     on_bench(story, behaviour=Behaviour(enforce_rebalance_every=parse_distribution("8s")))
+
+
+def test_an_old_client_that_polls_rarely_heartbeats_rarely(on_bench):
+    """Heartbeats only inside poll, a silent topic, a poll of 1 s once a minute: one heartbeat a minute (Q 11)."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(300)
+        gaps = [b - a for a, b in pairwise(bench.broker.times(Api.HEARTBEAT))]
+        assert min(gaps) == 61 * SECOND
+
+    rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
+    on_bench(story, profile="kafka-python-1.3", behaviour=rarely)
+
+
+def test_a_client_with_a_thread_that_polls_rarely_runs_into_the_poll_limit(on_bench):
+    """An application away from poll for longer than max.poll.interval.ms is out, records or none."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(100)
+        assert len(bench.told(Kind.POLL_EXPIRED)) >= 1
+
+    rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
+    on_bench(story, behaviour=rarely, properties={"max.poll.interval.ms": "30s"})

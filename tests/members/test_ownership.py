@@ -6,7 +6,7 @@ from members_fakes import SECOND, parts, subscription_of
 
 from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
-from groupsim.members.behaviour import Behaviour
+from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -213,3 +213,21 @@ def test_a_member_whose_session_was_lost_while_stuck_loses_before_it_revokes(on_
         assert bench.consumer.generation == 2
 
     on_bench(story)
+
+
+def test_a_raising_revocation_does_not_stop_the_assignment(on_bench):
+    """Of the callbacks after a join all run, and the first exception comes out of poll at the end."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1))
+        await bench.stable()
+        bench.broker.follow(parts(0, 2))
+        bench.consumer.raise_in_callback("revoked", "disk full")
+        bench.broker.rebalance()
+        await bench.loop.until(lambda: len(bench.told(Kind.WARNING)) == 1, 10 * SECOND)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked", "assigned"]
+        assert bench.consumer.assignment == parts(0, 2)
+        await bench.run_for(2)
+        assert bench.consumer.state == "STABLE"
+
+    on_bench(story, properties=COOPERATIVE, behaviour=Behaviour(on_error=OnError.RETRY))
