@@ -87,6 +87,7 @@ class Consumer:
         self._end_state = NOT_STARTED
         self._leave: bool | None = None
         self._close_cause = 0
+        self._poll_loop: PollLoop | None = None
         self._quiet_before = 0
         #: What ended the process, when it was an error.
         self.failed: ClientFailure | None = None
@@ -180,7 +181,8 @@ class Consumer:
         """The whole life of one process."""
         member.metadata.refresh()
         try:
-            await PollLoop(member).run()
+            self._poll_loop = PollLoop(member)
+            await self._poll_loop.run()
             member.trace.begin(self._close_cause)
         except ClientFailure as failure:
             self.failed = failure
@@ -203,7 +205,7 @@ class Consumer:
     def _over(self, state: str) -> None:
         if self._member is not None:
             self._quiet_before += self._member.heartbeat.quiet
-        self._member = None
+        self._member = self._poll_loop = None
         self._end_state = state
         self._ended.set()
 
@@ -299,6 +301,11 @@ class Consumer:
         """Settings for the next start (a redeploy with another configuration)."""
         common_protocol(self._assignors(settings))
         self.settings = settings
+
+    def block_poll(self, us: int) -> None:
+        """Keep the application's thread away from poll for `us`: at once when it waits there, else after its batch."""
+        if self._poll_loop is not None:
+            self._poll_loop.block(us)
 
     def block_callback(self, kind: str, us: int) -> None:
         """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""

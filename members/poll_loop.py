@@ -23,10 +23,19 @@ from groupsim.members.profiles import HeartbeatPlacement
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_between_batches", "_enforce_draws", "_gap_draws", "_member", "_timeout_draws", "_times")
+    __slots__ = (
+        "_between_batches",
+        "_blocked_us",
+        "_enforce_draws",
+        "_gap_draws",
+        "_member",
+        "_timeout_draws",
+        "_times",
+    )
 
     def __init__(self, member: Member) -> None:
         self._member = member
+        self._blocked_us = 0
         self._times = ProcessingTimes(member.loop)
         self._timeout_draws = member.loop.stream("poll-timeout", member.host.name)
         self._gap_draws = member.loop.stream("poll-gap", member.host.name)
@@ -46,12 +55,23 @@ class PollLoop:
     async def _once(self) -> None:
         records = await self.poll()
         self._deliver(records)
+        await self._stay_away()
         for found in records:
             await self._process(found)
         if records:
             await self._member.commits.after_batch()
         if records or self._member.behaviour.poll_timeout:
             await self._gap()
+
+    def block(self, us: int) -> None:
+        """Keep the application's thread away from poll for `us`, from now or from the end of its batch on."""
+        self._blocked_us += us
+        self._member.wake.set()
+
+    async def _stay_away(self) -> None:
+        blocked_us, self._blocked_us = self._blocked_us, 0
+        if blocked_us:
+            await self._member.host.sleep(blocked_us)
 
     async def _shrug(self, failure: ClientFailure) -> None:
         """What a container does with an exception out of poll; raises it again when the process is to end."""
@@ -84,7 +104,7 @@ class PollLoop:
                     await unsubscribe(member)
                 member.commits.polled()
                 records = member.fetcher.take()
-                if records or (until_us is not None and member.now_us >= until_us):
+                if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
                     return records
                 await member.wake.wait()
         finally:

@@ -442,3 +442,18 @@ def test_a_client_with_a_thread_that_polls_rarely_runs_into_the_poll_limit(on_be
 
     rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
     on_bench(story, behaviour=rarely, properties={"max.poll.interval.ms": "30s"})
+
+
+def test_a_blocked_thread_leaves_even_on_a_silent_topic(on_bench):
+    """block_poll takes the application away from poll at once; past the limit the client leaves, then joins anew."""
+
+    async def story(bench):
+        await bench.stable()
+        begun = bench.loop.now_us
+        bench.consumer.block_poll(20 * SECOND)
+        await bench.run_for(25)
+        [expired] = bench.told(Kind.POLL_EXPIRED)
+        assert 10 * SECOND <= expired.t_us - begun <= 10.1 * SECOND
+        assert bench.consumer.member_id == "m2"
+
+    on_bench(story, properties={"max.poll.interval.ms": "10s"})
