@@ -24,6 +24,7 @@ from groupsim.protocol.messages import (
     LeavingMember,
     ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     OffsetToCommit,
     Request,
@@ -42,7 +43,8 @@ class Broker:
         self.loop = loop
         self.log = MemoryLog(loop)
         self.host = loop.host("broker-1")
-        self.coordinator = GroupCoordinator(loop, self.host, 1, config, self.log, Topics({"t": 3}), lazy_timers=lazy)
+        self.topics = Topics({"t": 3})
+        self.coordinator = GroupCoordinator(loop, self.host, 1, config, self.log, self.topics, lazy_timers=lazy)
 
     def lead_all(self, epoch: int = 0, *, load_us: int = 0) -> None:
         for partition in range(self.coordinator.config.offsets_topic_num_partitions):
@@ -320,3 +322,95 @@ def test_slow_log_delays_the_answers_to_heartbeats() -> None:
         assert call.response.error is ErrorCode.NONE
 
     run(story)
+
+
+def test_stopped_coordinator_is_not_available() -> None:
+    """A clean shutdown answers what is parked NOT_COORDINATOR and whatever comes later COORDINATOR_NOT_AVAILABLE."""
+
+    async def story(broker: Broker) -> None:
+        parked = broker.join("a")
+        broker.coordinator.stop()
+        assert parked.response.error is ErrorCode.NOT_COORDINATOR
+        assert broker.join("a").response.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert broker.coordinator.led == ()
+
+    run(story)
+
+
+def test_deleted_topic_takes_offsets_of_every_partition_along() -> None:
+    """After `topic_deleted` nothing is committed for that topic in any group; others keep theirs."""
+    gone, kept = TopicPartition("t", 0), TopicPartition("u", 0)
+
+    async def story(broker: Broker) -> None:
+        broker.topics.counts["u"] = 1
+        for group in ("s1", "s2"):
+            broker.send(OffsetCommitRequest(group, (OffsetToCommit(gone, 1), OffsetToCommit(kept, 2))))
+        await broker.wait_ms(10)
+        broker.coordinator.topic_deleted("t")
+        fetches = [broker.send(OffsetFetchRequest(group, None)) for group in ("s1", "s2")]
+        await broker.wait_ms(10)
+        for fetch in fetches:
+            assert [(one.partition, one.offset) for one in fetch.response.offsets] == [(kept, 2)]
+
+    run(story)
+
+
+def test_offset_delete_names_unknown_topics_beside_the_others() -> None:
+    """OffsetDelete answers for unknown topics itself, keeps the order, and lets a top-level error stand alone."""
+    known, unknown = TopicPartition("t", 0), TopicPartition("nope", 0)
+
+    async def story(broker: Broker) -> None:
+        none = broker.send(OffsetDeleteRequest("s", (unknown, known)))
+        assert none.response.error is ErrorCode.GROUP_ID_NOT_FOUND
+        broker.send(OffsetCommitRequest("s", (OffsetToCommit(known, 1),)))
+        deleted = broker.send(OffsetDeleteRequest("s", (unknown, known)))
+        await broker.wait_ms(10)
+        assert deleted.response.partitions == (
+            (unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            (known, ErrorCode.NONE),
+        )
+
+    run(story)
+
+
+def test_groups_of_all_partitions_are_listed_and_described() -> None:
+    """ListGroups is the union over partitions; DescribeGroups answers each group in the order of the request."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+        broker.send(OffsetCommitRequest("s", (OffsetToCommit(TopicPartition("t", 0), 1),)))
+        await broker.wait_ms(10)
+        listed = broker.send(ListGroupsRequest()).response
+        assert sorted((one.group_id, one.state) for one in listed.groups) == [("g", "Stable"), ("s", "Empty")]
+        described = broker.send(DescribeGroupsRequest(("s", "none", "g"))).response
+        assert [one.state for one in described.groups] == ["Empty", "Dead", "Stable"]
+
+    run(story)
+
+
+def test_records_and_their_ends_stand_in_the_trace() -> None:
+    """Each appended record is an event, each end of an append too, and what a commit brings about is caused by it."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+
+    events = run(story)
+    appended = [event for event in events if event.kind is Kind.RECORD_APPENDED]
+    assert [(event.payload or {}).get("value") for event in appended] == [
+        {"generation": 0, "members": 0},
+        {"generation": 1, "members": 1},
+    ]
+    stable = next(event for event in events if event.kind is Kind.GROUP_STATE and event.to == "Stable")
+    assert next(event for event in events if event.seq == stable.cause).kind is Kind.APPEND_DONE
+
+
+def test_timers_of_a_crashed_broker_are_silent() -> None:
+    """After a crash no session of the old incarnation expires, even when the host is started again."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+        broker.host.crash()
+        broker.host.start()
+        await broker.wait_ms(60_000)
+
+    assert not [event for event in run(story) if event.kind is Kind.TIMER_FIRED and "heartbeat" in (event.reason or "")]
