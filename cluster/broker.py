@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.answers import TITLES, error_of, generation_of, group_of, member_of
@@ -43,25 +44,33 @@ class Broker:
     def __init__(self, loop: EventLoop, node: int, topics: Topics) -> None:
         self.node = node
         self.host: Host = loop.host(broker_name(node))
-        self.coordinator: Handles | None = None
+        self.handle: Callable[[Call], None] = self._nobody
         self._loop = loop
         self._trace = loop.trace
         self._topics = topics
 
     def receive(self, call: Connection) -> None:
-        """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask."""
+        """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask.
+
+        Quiet heartbeats do not come this way but straight to `handle`.
+        """
         request = call.request
         if type(request) is not HeartbeatRequest or self._trace.heartbeats:
             self.note_received(call)
-            if isinstance(request, MetadataRequest):
-                call.answer(self._metadata(request))
-                return
-            if isinstance(request, FindCoordinatorRequest):
-                call.answer(self._find_coordinator(request))
-                return
-        if self.coordinator is None:
-            raise RuntimeError(f"{self.host.name} got {request} and runs no coordinator")
-        self.coordinator.handle(call)
+        if isinstance(request, MetadataRequest):
+            call.answer(self._metadata(request))
+            return
+        if isinstance(request, FindCoordinatorRequest):
+            call.answer(self._find_coordinator(request))
+            return
+        self.handle(call)
+
+    def serve_groups(self, coordinator: Handles) -> None:
+        """Hand everything about groups to this coordinator from now on."""
+        self.handle = coordinator.handle
+
+    def _nobody(self, call: Call) -> None:
+        raise RuntimeError(f"{self.host.name} got {call.request} and runs no coordinator")
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
         return self._topics.describe(request.topics)

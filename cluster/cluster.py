@@ -52,7 +52,8 @@ class Cluster:
         log = self.offsets_log.seen_by(broker.host)
         config = self.config.coordinator_config
         coordinator = GroupCoordinator(self.loop, broker.host, broker.node, config, log, self.topics)
-        broker.coordinator = self._coordinators[broker.node] = coordinator
+        self._coordinators[broker.node] = coordinator
+        broker.serve_groups(coordinator)
 
     @property
     def transport(self) -> Transport:

@@ -28,7 +28,7 @@ from groupsim.cluster.links import SILENT, Condition
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol.messages import HeartbeatResponse, Request, Response
+from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker import Broker
@@ -67,13 +67,17 @@ class Connection:
         "_held_out",
         "_ids",
         "_in",
+        "_in_pop",
         "_incarnation",
         "_loop",
         "_network",
         "_out",
+        "_out_pop",
         "_queue",
         "_ready_us",
         "_take_cb",
+        "_to_broker",
+        "_to_client",
         "_trace",
         "blame",
         "broker",
@@ -90,6 +94,7 @@ class Connection:
         "purpose",
         "request",
         "took_us",
+        "up",
     )
 
     request: Request
@@ -119,13 +124,16 @@ class Connection:
         self.number = number
         self._incarnation = client.incarnation
         self._out, self._in = draws
+        self._out_pop, self._in_pop = self._out.pop, self._in.pop
+        self._to_broker, self._to_client = broker.host.call_at, client.call_at
         self._ids = ids
         self._start()
 
     def _start(self) -> None:
         self.open = True
-        self._broken = False
+        self.up = True
         self.plain = True
+        self._broken = False
         self.conditions: list[Condition] = []
         self.blame = 0
         self.correlation = -1
@@ -160,7 +168,8 @@ class Connection:
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
         """See `members.interfaces.Connection.send`."""
         now = self._loop.now_us
-        correlation = self._ids.last = self._ids.last + 1
+        ids = self._ids
+        correlation = ids.last = ids.last + 1
         if not self.open:
             self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
             return correlation
@@ -169,24 +178,33 @@ class Connection:
         self._flights.append(flight)
         if deadline < self._check_us:
             self._arm(deadline)
-        if self._broken:
-            return correlation
-        if not self.plain and self._network.links.holds_out(self):
-            self._held_out.append(flight)
-            return correlation
-        self._forward(flight, now)
-        return correlation
-
-    def _forward(self, flight: Flight, now: int) -> None:
-        """Put a segment on the wire to the broker."""
-        latency = self._out.next()
         if not self.plain:
-            latency = self._network.links.stretch(self, latency)
-        when = now + latency
+            self._send_with_care(flight, now)
+            return correlation
+        # What follows is `_forward`, written out for the heartbeats' sake.
+        try:
+            when = now + self._out_pop()
+        except IndexError:
+            when = now + self._out.next()
         if when < self._floor_out:
             when = self._floor_out
         self._floor_out = when
-        self.broker_host.call_at(when, self._take_cb, flight, order=_MESSAGE)
+        self._to_broker(when, self._take_cb, flight, order=_MESSAGE)
+        return correlation
+
+    def _send_with_care(self, flight: Flight, now: int) -> None:
+        if not self.up:
+            return
+        if self._network.links.holds_out(self):
+            self._held_out.append(flight)
+        else:
+            self._forward(flight, now)
+
+    def _forward(self, flight: Flight, now: int) -> None:
+        """Put a segment on the wire to the broker."""
+        when = max(now + self._network.links.stretch(self, self._out.next()), self._floor_out)
+        self._floor_out = when
+        self._to_broker(when, self._take_cb, flight, order=_MESSAGE)
 
     def close(self) -> None:
         """See `members.interfaces.Connection.close`."""
@@ -195,7 +213,7 @@ class Connection:
 
     def _end(self) -> deque[Flight]:
         """Nothing is sent or received from here on; returns what was in flight."""
-        self.open = False
+        self.open = self.up = self.plain = False
         flights, self._flights = self._flights, deque()
         self._held_out.clear()
         self._disarm()
@@ -204,7 +222,7 @@ class Connection:
 
     def _back(self, response: Response) -> None:
         """A response arrives at the client."""
-        if self.open and not self._broken:
+        if self.up:
             self._flights.popleft()[2](response)
 
     def _arm(self, deadline: int) -> None:
@@ -248,10 +266,11 @@ class Connection:
             return
         self._busy = True
         self.correlation = flight[0]
-        self.request = flight[1]
-        if not self.plain and self._network.taps.answers(self):
-            return
-        self.broker.receive(self)
+        self.request = request = flight[1]
+        if self.plain and request.__class__ is HeartbeatRequest and not self._trace.heartbeats:
+            self.broker.handle(self)
+        elif self.plain or not self._network.taps.answers(self):
+            self.broker.receive(self)
 
     def answer(self, response: Response) -> None:
         """Send the response to the request in hand; see `coordinator.interfaces.Call.answer`.
@@ -261,21 +280,30 @@ class Connection:
         if not self._busy:
             raise RuntimeError(f"{self}: answered twice: {response}")
         trace = self._trace
-        if type(response) is HeartbeatResponse and not response.error and not trace.heartbeats:
+        quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
+        if not quiet:
+            before = trace.cause
+            self.broker.note_answer(self, response)
             self._reply(response)
-            return
-        before = trace.cause
-        self.broker.note_answer(self, response)
-        self._reply(response)
-        trace.cause = before
+            trace.cause = before
+        elif not self.plain or self._queue or self.client.incarnation != self._incarnation:
+            self._reply(response)
+        else:
+            self._busy = False
+            try:
+                when = self._loop.now_us + self._in_pop()
+            except IndexError:
+                when = self._loop.now_us + self._in.next()
+            if when < self._floor_in:
+                when = self._floor_in
+            self._floor_in = when
+            self._to_client(when, self._back_cb, response, order=_MESSAGE)
 
     def _reply(self, response: Response) -> None:
         self._busy = False
-        if self._broken or not self.open or self.client.incarnation != self._incarnation:
+        if not self.up or self.client.incarnation != self._incarnation:
             self.drop("the connection is gone")
-        elif self.plain:
-            self._backward(response, self._loop.now_us)
-        elif not self._network.taps.takes(self, response):
+        elif self.plain or not self._network.taps.takes(self, response):
             self.pass_back(response)
         if self._queue and not self._broken:
             self._next()
@@ -299,14 +327,9 @@ class Connection:
 
     def _backward(self, response: Response, now: int) -> None:
         """Put a segment on the wire to the client."""
-        latency = self._in.next()
-        if not self.plain:
-            latency = self._network.links.stretch(self, latency)
-        when = now + latency
-        if when < self._floor_in:
-            when = self._floor_in
+        when = max(now + self._network.links.stretch(self, self._in.next()), self._floor_in)
         self._floor_in = when
-        self.client.call_at(when, self._back_cb, response, order=_MESSAGE)
+        self._to_client(when, self._back_cb, response, order=_MESSAGE)
 
     def drop(self, reason: str) -> None:
         """Say in the trace that the answer in hand reaches nobody."""
@@ -317,9 +340,10 @@ class Connection:
 
     def cut(self, reason: str, after_us: int | None = None) -> None:
         """Break the connection now; the client sees it `after_us` (a latency, unless given) later."""
-        if self._broken or not self.open:
+        if not self.up:
             return
         self._broken = True
+        self.up = self.plain = False
         self._queue.clear()
         self._held_out.clear()
         self._held_in.clear()
@@ -338,6 +362,10 @@ class Connection:
     def refuse(self) -> None:
         """The handshake comes to nothing: seen after its round trip."""
         self.cut("connection refused", self._ready_us - self._loop.now_us)
+
+    def settle(self, tapped: bool) -> None:
+        """See anew whether the connection is plain: up, and no fault near it."""
+        self.plain = self.up and not tapped and not self.conditions
 
     def impose(self, conditions: list[Condition]) -> None:
         """The faults of links that concern this connection from now on."""

@@ -16,7 +16,7 @@ class Draws:
     The second pair is how a request's processing time rides on its latency: one event instead of two.
     """
 
-    __slots__ = ("_added", "_block", "_distribution", "_pop", "_stream")
+    __slots__ = ("_added", "_block", "_distribution", "_stream", "pop")
 
     def __init__(
         self,
@@ -28,15 +28,16 @@ class Draws:
         self._stream = stream
         self._added = added
         self._block: list[int] = []
-        self._pop: Callable[[], int] = self._block.pop
+        #: The next draw; raises IndexError when the block is used up, and `next` draws another. For the hottest paths.
+        self.pop: Callable[[], int] = self._block.pop
 
     def next(self) -> int:
         """The next draw, in µs."""
         try:
-            return self._pop()
+            return self.pop()
         except IndexError:
             self._refill()
-            return self._pop()
+            return self.pop()
 
     def _refill(self) -> None:
         draw, stream = self._distribution.draw, self._stream

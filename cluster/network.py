@@ -196,4 +196,4 @@ class Network:
         if self.links.conditions:
             names = (connection.host_name, connection.broker_host.name, connection.purpose)
             connection.impose(self.links.between(*names))
-        connection.plain = not connection.conditions and not self.taps
+        connection.settle(bool(self.taps))

@@ -45,7 +45,7 @@ class Rig:
         self.coordinators = {node: FakeCoordinator(loop) for node, _ in names}
         self.brokers = {node: Broker(loop, node, self.topics) for node, _ in names}
         for node, broker in self.brokers.items():
-            broker.coordinator = self.coordinators[node]
+            broker.serve_groups(self.coordinators[node])
         self.network.attach(self.brokers)
         self.got: list[tuple[int, str, Any]] = []
 

@@ -1,0 +1,1 @@
+"""Benchmarks, each beside the best other way to do the same, measured in the same run."""
