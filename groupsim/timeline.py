@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from rich.console import Console
 from rich.padding import Padding
@@ -17,7 +18,8 @@ from groupsim.scenarios.story import Cause, Generation, GroupStory, Lane, Late, 
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, span
 
-MANY_GENERATIONS = 24  # more are shown as the first and last few, with a count by cause
+MANY_RUNS = 24  # more runs of one cause are cut in the middle
+ALIKE = 3  # of generations of one cause in a row so many are shown, and the last
 MANY_LANES = 24
 MANY_STANDSTILLS = 8
 MANY_NOTES = 12
@@ -79,7 +81,8 @@ def _totals(group: GroupStory) -> str:
         parts.append(f"formed in {span(group.formed_us)}")
     parts.append(f"{group.delivered:,} records delivered" if group.delivered else "")
     parts.append(f"{group.duplicates:,} of them twice" if group.duplicates else "")
-    parts += [f"{number} commits failed: {error}" for error, number in group.commits_failed]
+    if group.commits_failed:
+        parts.append("commits failed: " + ", ".join(f"{number} × {error}" for error, number in group.commits_failed))
     if group.overlaps:
         longest = max(one.ended_us - one.began_us for one in group.overlaps)
         parts.append(f"two owners at once on {count(len(group.overlaps), 'partition')}, up to {span(longest)}")
@@ -99,21 +102,33 @@ def _columns(number: str, began: str, cause: str, wide: int, ready: str, members
 
 
 def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:
-    if len(told) <= MANY_GENERATIONS:
-        for generation in told:
+    """Every generation, but of many of one cause in a row only the first and the last."""
+    runs = [list(run) for _, run in groupby(told, key=lambda generation: generation.cause)]
+    for index, run in enumerate(runs):
+        if len(runs) > MANY_RUNS and MANY_RUNS // 2 <= index < len(runs) - MANY_RUNS // 2:
+            if index == MANY_RUNS // 2:
+                yield _left_out([g for run in runs[index : len(runs) - MANY_RUNS // 2] for g in run])
+            continue
+        shown = len(run) if len(run) <= ALIKE + 2 else ALIKE
+        for generation in run[:shown]:
             yield from _generation(generation, wide)
-        return
-    head, tail = told[: MANY_GENERATIONS // 2], told[-MANY_GENERATIONS // 4 :]
-    for generation in head:
-        yield from _generation(generation, wide)
-    yield _left_out(told[len(head) : -len(tail)])
-    for generation in tail:
-        yield from _generation(generation, wide)
+        if shown < len(run):
+            yield _alike(run[shown:-1])
+            yield from _generation(run[-1], wide)
+
+
+def _alike(run: Sequence[Generation]) -> Text:
+    """Generations of one cause in a row: how many, whose, how often."""
+    names = Counter(g.culprit.host for g in run if g.culprit)
+    whose = ", ".join(name for name, _ in names.most_common(3)) + (", …" if len(names) > 3 else "")
+    period = span((run[-1].began_us - run[0].began_us) // max(1, len(run) - 1))
+    longest = span(max(g.duration_us for g in run))
+    return Text(f"    …  {len(run):,} more alike ({whose}), one every {period}, open for up to {longest}", "dim")
 
 
 def _left_out(told: Sequence[Generation]) -> Text:
     causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in told).most_common(3))
-    return Text(f"    …  {len(told)} generations more: {causes}", "dim")
+    return Text(f"    …  {len(told):,} generations more: {causes}", "dim")
 
 
 def _generation(generation: Generation, wide: int) -> Iterable[Text]:
@@ -162,8 +177,8 @@ def _waited_for(generation: Generation) -> Iterable[str]:
     if len(shown) > 3:
         yield f"… and {len(shown) - 3} more never came"
     if generation.late is not None and not shown:
-        aside = f": {generation.late.who.host} {generation.late.why}" if generation.late.why else ""
-        yield f"last to join: {generation.late.who.host}, after {span(generation.late.after_us)}{aside}"
+        aside = f" ({generation.late.why})" if generation.late.why else ""
+        yield f"last to join: {generation.late.who.host} after {span(generation.late.after_us)}{aside}"
 
 
 def _never_came(late: Late) -> str:

@@ -7,7 +7,7 @@ turns it into a cause from the closed list and a clause of which the culprit is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
@@ -16,7 +16,7 @@ from groupsim.scenarios.story.causes import FOLLOW_UP_WORDS, SINGLE, Cause, from
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.model import Who
 from groupsim.scenarios.story.silence import Verdict, first_seen, why_expired, why_late
-from groupsim.scenarios.story.words import clock
+from groupsim.scenarios.story.words import clock, span
 
 RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
 
@@ -118,6 +118,11 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
 
 def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     ended = clock(removal.t_us)
+    round_ = next((r for r in reversed(group.rounds) if removal in r.removed), None)
+    if round_ is not None and removal.member in round_.in_vain:
+        waited = span(removal.t_us - round_.in_vain[removal.member or ""])
+        cause = next(_holders(facts, round_), Cause.DEPLOY_JOIN)
+        return Verdict(cause, f"came back: its join had been waiting for {waited} in vain")
     if removal.reason == "session-expired":
         verdict = why_expired(facts, removal)
         return Verdict(verdict.cause, f"came back after it {verdict.why}")
@@ -127,6 +132,15 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     if removal.reason == "sync-timeout":
         return Verdict(Cause.ASSIGNOR, f"came back after it missed the sync at {ended}")
     return Verdict(Cause.SESSION_SILENT, f"came back after it was removed at {ended} ({removal.reason})")
+
+
+def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
+    """What kept those who did not come to a round."""
+    for removal in this.removed:
+        if removal.member not in this.in_vain:
+            cause = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us).cause
+            if cause is not None:
+                yield cause
 
 
 def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:

@@ -20,6 +20,7 @@ class Stretch:
     began_us: int
     ended_us: int | None = None
     what: str = ""
+    where: str | None = None
 
     def overlaps(self, begin_us: int, end_us: int) -> bool:
         """Whether any part of it lies in [begin, end]."""
@@ -64,6 +65,7 @@ class Round:
     known: dict[str, int]  # members at its begin → when they were added
     arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round
     removed: list[TraceEvent] = Factory(list)
+    in_vain: dict[str, int] = Factory(dict)  # had joined, and were removed while they waited → since when
     pending: list[TraceEvent] = Factory(list)
     completing: TraceEvent | None = None
     leader: str | None = None

@@ -43,7 +43,7 @@ def _action(facts: Facts, event: TraceEvent) -> None:
 
 def _fault_begun(facts: Facts, event: TraceEvent) -> None:
     facts.fault_events.append(event)
-    facts.faults[event.span or event.seq] = Stretch(event.t_us, None, event.reason or "a fault")
+    facts.faults[event.span or event.seq] = Stretch(event.t_us, None, event.reason or "a fault", event.host)
 
 
 def _fault_ended(facts: Facts, event: TraceEvent) -> None:
@@ -244,7 +244,9 @@ def _removed(facts: Facts, event: TraceEvent) -> None:
     current = group.open
     if current is not None:
         current.removed.append(event)
-        current.arrivals.pop(event.member or "?", None)
+        waited_since = current.arrivals.pop(event.member or "?", None)
+        if waited_since is not None:
+            current.in_vain[event.member or "?"] = waited_since
 
 
 def _pending(facts: Facts, event: TraceEvent) -> None:

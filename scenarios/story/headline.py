@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome
-from groupsim.scenarios.story.words import count, span, tenths
+from groupsim.scenarios.story.words import clock, count, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody
 OFTEN = 3
@@ -52,9 +52,9 @@ def _calm(group: GroupStory) -> str:
 
 
 def _reasons(rebalances: Sequence[Generation]) -> str:
-    main = max(rebalances, key=lambda g: (g.stopped_us, g.duration_us))
+    main = max(rebalances, key=lambda g: max(g.stopped_us, g.duration_us))
     told = clause(main)
-    often = Counter(g.cause for g in rebalances).most_common(2)
+    often = Counter(g.cause for g in rebalances).most_common(3)
     if len(rebalances) >= OFTEN:
         told = f"{_often(often, len(rebalances))}; longest: {told}"
     return told
@@ -63,12 +63,12 @@ def _reasons(rebalances: Sequence[Generation]) -> str:
 def _often(often: list[tuple[Cause, int]], total: int) -> str:
     parts = [f"{number} × {cause.value}" for cause, number in often]
     rest = total - sum(number for _, number in often)
-    return " + ".join(parts) + (f" + {rest} others" if rest else "")
+    return " + ".join(parts) + (f" + {count(rest, 'other')}" if rest else "")
 
 
 def clause(generation: Generation) -> str:
     """Who and why, for one generation."""
-    held = generation.held_by
+    held = generation.kept_by
     if held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2):
         return _held(held, generation)
     if generation.outcome is Outcome.OPEN:
@@ -87,4 +87,6 @@ def _held(held: Late, generation: Generation) -> str:
 def _subject(generation: Generation) -> str:
     if generation.culprit is None:
         return f"{generation.cause.value}{': ' + generation.why if generation.why else ''}"
-    return f"{generation.culprit.host} {generation.why}"
+    ended = f" and its session ended at {clock(generation.began_us)}" if generation.cause.is_session else ""
+    returned = generation.why.startswith("came back")
+    return f"{generation.culprit.host} {generation.why}{'' if returned else ended}"

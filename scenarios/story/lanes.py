@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from bisect import bisect_right
 from itertools import pairwise
 
 from groupsim.scenarios.story.delivery import Deliveries
@@ -85,20 +86,21 @@ class _Reader:
         self.host = host
         self.evicted = evicted
         self.ends = [end.began_us for end in host.ended]
+        self.states = [at for at, _ in host.states]
+        claims = ((host.pauses, Phase.PAUSED), (host.callbacks, Phase.CALLBACK), (evicted, Phase.EVICTED))
+        self.claims = [(stretches, [stretch.began_us for stretch in stretches], phase) for stretches, phase in claims]
 
     def phase(self, at_us: int) -> Phase:
+        """The phase at a moment. Stretches of one sort follow each other, so the last to begin is the one to ask."""
         started = latest(self.host.started, at_us)
         if started is None:
             return Phase.OUTSIDE
         ended = latest(self.ends, at_us)
         if ended is not None and ended >= started:
             return self._after_end(ended)
-        for stretches, phase in (
-            (self.host.pauses, Phase.PAUSED),
-            (self.host.callbacks, Phase.CALLBACK),
-            (self.evicted, Phase.EVICTED),
-        ):
-            if any(covers(stretch, at_us) for stretch in stretches):
+        for stretches, begins, phase in self.claims:
+            index = bisect_right(begins, at_us)
+            if index and covers(stretches[index - 1], at_us):
                 return phase
         return self._state(started, at_us)
 
@@ -107,8 +109,9 @@ class _Reader:
         return Phase.OUTSIDE if how == "stopped" else Phase.DEAD
 
     def _state(self, started: int, at_us: int) -> Phase:
-        state = next((s for t, s in reversed(self.host.states) if started <= t <= at_us), "UNJOINED")
-        return OF_STATE.get(state, Phase.OUTSIDE)
+        index = bisect_right(self.states, at_us)
+        at, state = self.host.states[index - 1] if index else (-1, "")
+        return OF_STATE.get(state if at >= started else "UNJOINED", Phase.OUTSIDE)
 
 
 def covers(stretch: Stretch, at_us: int) -> bool:

@@ -97,6 +97,12 @@ class Generation:
         """Whoever held it open: the one who never came, else the last to join."""
         return max(self.absent, key=lambda one: one.after_us, default=self.late)
 
+    @property
+    def kept_by(self) -> Late | None:
+        """The same, unless all it did was to hear of the rebalance at its next heartbeat, as it should."""
+        held = self.held_by
+        return held if held is not None and (held.removal or held.cause) else None
+
 
 @frozen
 class Span:

@@ -3,8 +3,8 @@
 A partition stands still from the last record that was processed under the old owner to the moment from which the new
 owner can fetch. "Under the old owner" ends where the new one begins, even if the old one does not know yet: what a
 zombie goes on processing is an overlap, not a standstill. Without records the begin is the release, the crash, or the
-pause that silenced the owner; the same when nothing was waiting for the new owner (its first records came long after
-it could fetch them), because then it was the traffic that paused, not the partition.
+pause that silenced the owner; the same when the traffic itself had paused: no record for a good while before that, and
+none waiting for the new owner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
 
-BACKLOG_US = 1_000_000  # records that come within this of the first possible fetch had been waiting
+PAUSE_US = 1_000_000  # no record for so long on both sides of the handover: nothing was there to be processed
 ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
 
 
@@ -162,16 +162,18 @@ def _at_the_end(holding: Holding, end_us: int) -> bool:
 
 def _between(old: Holding, new: Holding) -> Standstill:
     fetchable = new.fetchable_us or new.owned_us
-    waiting = new.first_record_us is None or new.first_record_us - fetchable <= BACKLOG_US
+    waiting = new.first_record_us is None or new.first_record_us - fetchable <= PAUSE_US
     begun, basis = _silence(old, fetchable, waiting)
     return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis)
 
 
 def _silence(old: Holding, until_us: int, waiting: bool) -> tuple[int, str]:
+    """When the old owner's last record was processed, or, where that says nothing, when the owner fell silent."""
     processed = old.processed_before(until_us)
-    if processed is not None and waiting:
+    silent = old.silent_from(until_us)
+    if processed is not None and (waiting or silent[0] - processed <= PAUSE_US):
         return processed, "processed"
-    return old.silent_from(until_us)
+    return silent
 
 
 def overlaps(spans: list[Holding]) -> list[Overlap]:

@@ -99,7 +99,8 @@ def _absent(facts: Facts, this: Round) -> list[Late]:
     begin, until = this.prepare.t_us, _until(facts, this)
     missing = []
     for removal in this.removed:
-        if removal.reason in ("left", "admin", "fenced") or not begin < removal.t_us <= until:
+        orderly = removal.reason in ("left", "admin", "fenced") or removal.member in this.in_vain
+        if orderly or not begin < removal.t_us <= until:
             continue
         verdict = _why_absent(facts, this, removal)
         missing.append(

@@ -12,7 +12,7 @@ from groupsim.scenarios.story.words import clock, span
 DEFAULT_SESSION_US = 45_000_000
 TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
 NOTICEABLE_US = 200_000
-STALLING_WORDS = ("stall", "freez", "paus")
+STALLING_WORDS = ("stall", "stands still")
 
 
 @frozen
@@ -76,16 +76,22 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
 
 
 def _blame_fault(fault: Stretch) -> Verdict:
-    words = fault.what.lower()
-    at_broker = any(name in words for name in ("broker", "the coordinator"))
-    stalled = at_broker and any(word in words for word in STALLING_WORDS)
-    hit = "was cut off" if "isolat" in words or "stall" in words else "was hit by a fault"
-    cause = Cause.SESSION_STALL if stalled else Cause.SESSION_NETWORK
-    return Verdict(cause, f"{hit} at {clock(fault.began_us)} ({fault.what})")
+    if _stalls_broker(fault):
+        return Verdict(Cause.SESSION_STALL, f"was found overdue: {fault.what}, from {clock(fault.began_us)} on")
+    cut = any(word in fault.what for word in ("isolate", "stall"))
+    hit = "was cut off" if cut else "was hit by a fault"
+    return Verdict(Cause.SESSION_NETWORK, f"{hit} at {clock(fault.began_us)} ({fault.what})")
+
+
+def _stalls_broker(fault: Stretch) -> bool:
+    at_broker = (fault.where or "").startswith("broker") or "the coordinator" in fault.what
+    return at_broker and any(word in fault.what for word in STALLING_WORDS)
 
 
 def _fault(facts: Facts, begin: int, end: int) -> Stretch | None:
-    return next((f for f in reversed(facts.faults.values()) if f.overlaps(begin, end)), None)
+    """The fault that was on; one of the coordinator's own goes before those of members."""
+    on = [fault for fault in facts.faults.values() if fault.overlaps(begin, end)]
+    return max(on, key=lambda fault: (_stalls_broker(fault), fault.began_us), default=None)
 
 
 def _fell_together(facts: Facts, removal: TraceEvent) -> bool:

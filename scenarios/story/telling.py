@@ -71,23 +71,34 @@ def _group(
 def _attribute(
     told: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
 ) -> list[Generation]:
-    """Hang moves and standstills on the generations that brought them: by number, else by time."""
-    by_number = {generation.number: index for index, generation in enumerate(told)}
-    begins = [generation.began_us for generation in told]
-
-    def find(number: int | None, at_us: int) -> int:
-        return by_number.get(number or -1, max(0, bisect_right(begins, at_us) - 1))
-
+    """Hang moves and standstills on the generations that brought them."""
     moves_of: dict[int, list[Move]] = {}
     still_of: dict[int, list[tuple[int, int]]] = {}
+    by_number = {generation.number: index for index, generation in enumerate(told)}
+    begins = [generation.began_us for generation in told]
     for number, at_us, move in moved:
-        moves_of.setdefault(find(number, at_us), []).append(move)
+        index = by_number.get(number or -1, max(0, bisect_right(begins, at_us) - 1))
+        moves_of.setdefault(index, []).append(move)
     for stop in still:
-        still_of.setdefault(find(stop.generation, stop.ended_us), []).append((stop.began_us, stop.ended_us))
+        for index, piece in _pieces(told, begins, stop):
+            still_of.setdefault(index, []).append(piece)
     return [
         evolve(generation, moves=tuple(moves_of.get(index, ())), stopped_us=union_us(still_of.get(index, ())))
         for index, generation in enumerate(told)
     ]
+
+
+def _pieces(
+    told: Sequence[Generation], begins: Sequence[int], stop: Standstill
+) -> Iterable[tuple[int, tuple[int, int]]]:
+    """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one."""
+    last = max(0, bisect_right(begins, stop.ended_us) - 1)
+    first = max(0, bisect_right(begins, stop.began_us) - 1)
+    if first < last and told[first].ended_us <= stop.began_us:
+        first += 1
+    for index in range(first, last + 1):
+        begin = stop.began_us if index == first else begins[index]
+        yield index, (begin, stop.ended_us if index == last else begins[index + 1])
 
 
 def _formed(told: Sequence[Generation]) -> int | None:

@@ -157,3 +157,24 @@ def test_a_pending_member_that_never_returns_holds_the_join() -> None:
     held = first_rebalance(tape.complete("c1", "c2", "c3")).held_by
     assert held is not None
     assert (held.who.host, held.cause) == ("ghost-1", Cause.PENDING)
+
+
+def test_a_broker_that_stands_still_goes_before_faults_of_members() -> None:
+    """The coordinator's own stall explains expiries even when the members were stalled, too."""
+    tape = formed("c1", "c2").at(15)
+    tape.add(Kind.FAULT_BEGUN, reason="broker-1 stands still for 60 s", host="broker-1", span=1)
+    tape.at(20).add(Kind.FAULT_BEGUN, reason="stall both at c1 for 60 s", host="c1", span=2)
+    assert first_rebalance(expiry(tape)).cause is Cause.SESSION_STALL
+
+
+def test_a_newcomer_whose_join_waited_in_vain_is_not_to_blame() -> None:
+    """It had joined and was removed while it waited: whoever was in a callback kept it, and its return says so."""
+    tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER")
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=1)
+    tape.at(320).remove("c2", "session-expired").remove("c1", "join-timeout")
+    tape.coordinator(Kind.GROUP_STATE, from_="PreparingRebalance", to="Empty", generation=2)
+    tape.generation, tape.state = 2, "Empty"
+    tape.at(321).join("c2", incarnation=2).prepare("c2", "ADD_MEMBER").complete("c2").stable()
+    first, second = tell(tape.at(330).end()).groups[0].rebalances
+    assert [late.who.host for late in first.absent] == ["c1"]
+    assert (second.cause, second.why) == (Cause.CALLBACK, "came back: its join had been waiting for 5 min in vain")

@@ -101,3 +101,12 @@ def test_duplicates_are_records_delivered_a_second_time() -> None:
 def test_stopped_time_is_a_union(stretches: list[tuple[int, int]], expected: int) -> None:
     """Seconds in which several partitions stand still count once."""
     assert union_us(stretches) == expected
+
+
+def test_a_standstill_over_two_rebalances_is_cut_where_the_second_begins() -> None:
+    """Each generation is charged with the time that passed while it was the last to have begun."""
+    tape = formed("c1", "c2").at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2")
+    tape.at(25).prepare("c2", "UPDATE_META").at(26).complete("c1", "c2").at(26.5).stable().at(27).own("c2", 0)
+    group = tell(tape.at(30).end()).groups[0]
+    assert [g.stopped_us for g in group.rebalances] == [5_000_000, 2_000_000]
+    assert group.stopped_us == 7_000_000
