@@ -31,6 +31,7 @@ def rounds(vector: Mapping[str, Any]) -> list[ROUND]:
 
 
 def as_sets(assignment: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, list[Sequence[Any]]]:
+    """An assignment without the order inside its lists."""
     return {member: sorted(held) for member, held in assignment.items()}
 
 
@@ -51,9 +52,7 @@ def test_every_round_equals_kafkas(vector: Mapping[str, Any]) -> None:
 
 
 PROPERTY_VECTORS = [
-    vector
-    for vector in VECTORS
-    if any("exact" not in one["expect"] for one in [vector, *vector.get("steps", ())])
+    vector for vector in VECTORS if any("exact" not in one["expect"] for one in [vector, *vector.get("steps", ())])
 ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groupsim.members.assignors import Assignor, CooperativeStickyAssignor, StickyAssignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import encode_sticky_user_data
+from groupsim.protocol.sticky_data import decode_sticky_user_data, encode_sticky_user_data
 
 Topics = Mapping[str, TopicMetadata]
 Held = dict[str, list[str]]
@@ -34,9 +34,11 @@ def member(
     rack: str | None = None,
     instance: str | None = None,
 ) -> MemberSubscription:
-    """A member whose claims stand where both sticky assignors look for them."""
+    """A member whose claims stand where both sticky assignors look for them, in the order in which bytes keep them."""
     claims = parts(owned) if isinstance(owned, str) else tuple(owned)
     data = None if generation is None else encode_sticky_user_data(claims, generation)
+    read = decode_sticky_user_data(data) if data is not None else None
+    claims = read[0] if read is not None else claims
     return MemberSubscription(member_id, tuple(wanted.split()), data, claims, generation, rack, instance)
 
 
@@ -45,9 +47,7 @@ def shown(result: GroupAssignment) -> Held:
     return {member_id: [str(partition) for partition in held] for member_id, held in result.partitions.items()}
 
 
-def rejoin(
-    members: Iterable[MemberSubscription], result: GroupAssignment, generation: int
-) -> list[MemberSubscription]:
+def rejoin(members: Iterable[MemberSubscription], result: GroupAssignment, generation: int) -> list[MemberSubscription]:
     """The members as they join again after this round, claiming what they got."""
     return [
         member(
@@ -129,7 +129,9 @@ def random_members(
     draw: st.DrawFn, known: Topics, uniform: bool = False, racks: bool = False
 ) -> list[MemberSubscription]:
     """One to nine fresh members; each wants at least one topic, all the same ones if `uniform`."""
-    ids = draw(st.lists(st.sampled_from([f"consumer-{n * 7 % 100}" for n in range(30)]), min_size=1, max_size=9, unique=True))
+    ids = draw(
+        st.lists(st.sampled_from([f"consumer-{n * 7 % 100}" for n in range(30)]), min_size=1, max_size=9, unique=True)
+    )
     names = st.lists(st.sampled_from(sorted(known)), min_size=1, unique=True)
     same = draw(names)
     rack = st.sampled_from((*_RACKS, None)) if racks else st.none()
