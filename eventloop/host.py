@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
+from groupsim.eventloop.agenda import BUCKET_SHIFT
 from groupsim.eventloop.heap import CALLBACK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
@@ -58,7 +60,12 @@ class Host:
         if ticket is not None or when_us < loop.now_us:
             return loop._schedule(when_us, callback, arg, order, ticket, self._life)
         entry = [when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self._life]
-        loop._push(entry)
+        agenda = loop._agenda
+        bucket = when_us >> BUCKET_SHIFT
+        if bucket <= agenda.now_bucket:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(bucket, entry)
         return entry
 
     def cancel(self, handle: Handle) -> None:
@@ -107,7 +114,7 @@ class Host:
     def _put_back(self, entry: Entry) -> None:
         """An entry keeps its old due time, and so its place; one that was taken back meanwhile stays out."""
         if entry[CALLBACK] is not None:
-            self._loop._push(entry)
+            self._loop._agenda.push(entry)
 
     def crash(self) -> None:
         """Drop its timers and messages and cancel its stories, in the order they were started."""

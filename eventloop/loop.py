@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
-from functools import partial
-from heapq import heapify, heappush
+from heapq import heappush
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
-from groupsim.eventloop.heap import ARG, CALLBACK, FREE, LIFE, RANKS, Callback, Entry, Life, release
+from groupsim.eventloop.agenda import BUCKET_SHIFT, Agenda
+from groupsim.eventloop.heap import FREE, RANKS, Callback, Entry, Life, release
 from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
@@ -20,8 +20,6 @@ from groupsim.eventloop.trace import OFF, Trace
 from groupsim.eventloop.units import show_us
 
 T = TypeVar("T")
-
-_COMPACT_FROM = 1_000
 
 
 class Loop:
@@ -43,9 +41,7 @@ class Loop:
         self.trace.attach(self)
         self.failure: BaseException | None = None
         self.ticket: Callable[[], int] = itertools.count(1).__next__
-        self._heap: list[Entry] = []
-        self._push: Callable[[Entry], None] = partial(heappush, self._heap)
-        self._taken_back = 0
+        self._agenda = Agenda()
         self._hosts: dict[str, Host] = {}
         self._stories: dict[Story, None] = {}
         self._by_task: dict[trio.lowlevel.Task, Story] = {}
@@ -68,18 +64,17 @@ class Loop:
         if ticket is not None or when_us < self.now_us:
             return self._schedule(when_us, callback, arg, order, ticket, FREE)
         entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE]
-        self._push(entry)
+        agenda = self._agenda
+        bucket = when_us >> BUCKET_SHIFT
+        if bucket <= agenda.now_bucket:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(bucket, entry)
         return entry
 
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
-        entry = cast(Entry, handle)
-        if entry[CALLBACK] is None:
-            return
-        entry[CALLBACK] = entry[ARG] = None
-        self._taken_back += 1
-        if self._taken_back > _COMPACT_FROM and self._taken_back * 2 > len(self._heap):
-            self._compact()
+        self._agenda.take_back(cast(Entry, handle))
 
     def _schedule(
         self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
@@ -91,7 +86,7 @@ class Loop:
             entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life]
         else:
             entry = self._entry(when_us, callback, arg, order, ticket, life)
-        self._push(entry)
+        self._agenda.push(entry)
         return entry
 
     def _entry(self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life) -> Entry:
@@ -105,13 +100,6 @@ class Loop:
 
     def _release_at(self, when_us: int, sleeper: Waiter, life: Life) -> Entry:
         return self._schedule(when_us, release, sleeper, Order.TASK, None, life)
-
-    def _compact(self) -> None:
-        """Throw out what was taken back or belongs to the dead; in place, because the kernel holds the list."""
-        heap = self._heap
-        heap[:] = [entry for entry in heap if entry[CALLBACK] is not None and not entry[LIFE].dead]
-        heapify(heap)
-        self._taken_back = 0
 
     # -- hosts, stories, luck -----------------------------------------------------------------------------------
 

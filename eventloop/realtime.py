@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import trio
 
+from groupsim.eventloop.agenda import Agenda
 from groupsim.eventloop.errors import single
 from groupsim.eventloop.heap import CALLBACK, WHEN, Entry, release
 from groupsim.eventloop.loop import Loop, name_of
@@ -27,6 +28,22 @@ _CALLBACKS_PER_TURN = 1_000
 _LOOK_EVERY_US = 5 * MS_US
 
 
+class _RingingAgenda(Agenda):
+    """One heap, without a present bucket, so that every entry passes through `push_later` and can wake the driver."""
+
+    __slots__ = ("_ring",)
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        super().__init__()
+        self.now_bucket = -1
+        self._ring = ring
+
+    def push_later(self, bucket: int, entry: Entry) -> None:
+        heappush(self.near, entry)
+        if self.near[0] is entry:
+            self._ring()
+
+
 class RealTimeLoop(Loop):
     """A loop in real time; one loop serves one run. `now_us` counts from when it was made."""
 
@@ -34,7 +51,7 @@ class RealTimeLoop(Loop):
         super().__init__(seed, trace)
         self._zero_ns = time.monotonic_ns()
         self._bell: trio.Event | None = None
-        self._push = self._push_and_ring
+        self._agenda = _RingingAgenda(self._ring)
 
     @property
     def now_us(self) -> int:
@@ -60,10 +77,9 @@ class RealTimeLoop(Loop):
             raise self.failure
         return result
 
-    def _push_and_ring(self, entry: Entry) -> None:
-        """Wake the driver if this is now the first thing to do."""
-        heappush(self._heap, entry)
-        if self._bell is not None and self._heap[0] is entry:
+    def _ring(self) -> None:
+        """Wake the driver: there is a new first thing to do."""
+        if self._bell is not None:
             self._bell.set()
 
     @trio.lowlevel.enable_ki_protection  # ctrl-C goes to the main story, through the heap
@@ -84,9 +100,10 @@ class RealTimeLoop(Loop):
         if self._watchers and self._release_watcher():
             return True
         for _ in range(_CALLBACKS_PER_TURN):
-            if not self._heap or self._heap[0][WHEN] > self.now_us:
+            entry = self._agenda.first()
+            if entry is None or entry[WHEN] > self.now_us:
                 return False
-            entry = heappop(self._heap)
+            heappop(self._agenda.near)
             if self._run(entry) or (self._watchers and self._release_watcher()):
                 return True
         return True
@@ -95,7 +112,7 @@ class RealTimeLoop(Loop):
         """Run one entry; True when it released a task."""
         _when, _rank, _serial, callback, arg, cause, life = entry
         if callback is None:
-            self._taken_back -= 1
+            self._agenda.taken_back -= 1
             return False
         if life.held:
             life.hold(entry)
@@ -112,7 +129,8 @@ class RealTimeLoop(Loop):
         return False
 
     def _idle_seconds(self) -> float:
-        idle_us = self._heap[0][WHEN] - self.now_us if self._heap else 3_600 * SECOND_US
+        first = self._agenda.first()
+        idle_us = 3_600 * SECOND_US if first is None else first[WHEN] - self.now_us
         if self._watchers:
             idle_us = min(idle_us, _LOOK_EVERY_US)
         return max(0, idle_us) / SECOND_US

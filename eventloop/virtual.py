@@ -4,10 +4,10 @@ Why. trio shuffles the tasks that are runnable at once, and the switch that stop
 sure that never two are. trio asks its clock how long to sleep exactly when no task is runnable; our clock answers
 "not at all", but before it does it takes a *turn*, and in a turn it decides what happens next.
 
-The heap holds everything that will happen, ordered by (time, class within the instant, ticket). A turn pops entries.
-A plain callback runs in place, and the turn goes on. An entry that moves a story on (its start, its wake-up, its
-cancellation) has the callback `release`; it makes one task runnable, and the turn is over. trio then steps that task;
-the task parks again, or ends, and trio asks its clock again. So what triggers what is:
+The heap (`agenda.py`) holds everything that will happen, ordered by (time, class within the instant, ticket). A turn
+pops entries. A plain callback runs in place, and the turn goes on. An entry that moves a story on (its start, its
+wake-up, its cancellation) has the callback `release`; it makes one task runnable, and the turn is over. trio then
+steps that task; the task parks again, or ends, and trio asks its clock again. So what triggers what is:
 
     call_at ──> heap ──> turn ──> callback ──> call_at, Event.set, Queue.put, Host.crash ... ──> heap
                           │
@@ -126,14 +126,15 @@ class VirtualLoop(Loop, trio.abc.Clock):
         watchers = self._watchers
         if watchers and self._release_watcher():
             return
-        heap, trace, now = self._heap, self.trace, self.now_us
+        agenda, trace, now = self._agenda, self.trace, self.now_us
+        near = agenda.near
         for _ in range(CALLBACKS_PER_TURN):
-            if not heap:
+            if not near and not agenda.advance():
                 return self._nothing_left()
-            entry = heappop(heap)
+            entry = heappop(near)
             when, _rank, _serial, callback, arg, cause, life = entry
             if callback is None:
-                self._taken_back -= 1
+                agenda.taken_back -= 1
                 continue
             if life.held:
                 life.hold(entry)

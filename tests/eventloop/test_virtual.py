@@ -254,7 +254,7 @@ def test_many_cancelled_events_are_thrown_out() -> None:
             loop.call_at(100 - n, seen.append, n)
         for n in range(50_000):
             loop.cancel(loop.call_at(1_000 + n, seen.append, -1))
-            sizes.append(len(loop._heap))
+            sizes.append(len(loop._agenda))
         await loop.sleep(200)
 
     run_virtual(main)
