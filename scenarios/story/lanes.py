@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from bisect import bisect_right
+from collections import Counter
 from itertools import pairwise
 
 from groupsim.scenarios.story.delivery import Deliveries
