@@ -47,12 +47,11 @@ class Agenda:
 
     def advance(self) -> bool:
         """Make the next bucket the present one, when `near` is empty; False when there is none."""
-        if not self._later:
-            return False
-        self.now_bucket = bucket = heappop(self._later)
-        self.near.extend(self._buckets.pop(bucket))
+        while self._later and not self.near:  # compaction may have left a bucket empty
+            self.now_bucket = bucket = heappop(self._later)
+            self.near.extend(self._buckets.pop(bucket))
         heapify(self.near)
-        return True
+        return bool(self.near)
 
     def first(self) -> Entry | None:
         """The entry that comes first, still in its place."""
