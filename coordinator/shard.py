@@ -200,6 +200,8 @@ class Shard:
         turn.purgatory.finish(turn, append_id, error)
         for group in vanished:
             group.vanished(turn)
+        if error is not None:
+            retention.arm(self.partition)  # a group whose tombstone failed is there again: it will be looked at again
         return turn.take()
 
     # --- life ----------------------------------------------------------------------------------------------------
