@@ -109,7 +109,9 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
     """The same life of the process was a member before, and the coordinator had removed it."""
     born = _life_began(host, at)
     for removal in reversed(group.removals):
-        if removal.t_us > at or removal.t_us < born or removal.reason == "left":
+        if removal.t_us < born:
+            break
+        if removal.t_us > at or removal.reason == "left":
             continue
         if facts.process.get(removal.member or "") == host.name and removal.member != member:
             return _returned(facts, group, removal)
@@ -118,7 +120,7 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
 
 def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     ended = clock(removal.t_us)
-    round_ = next((r for r in reversed(group.rounds) if removal in r.removed), None)
+    round_ = group.missed.get(removal.seq)
     if round_ is not None and removal.member in round_.in_vain:
         waited = span(removal.t_us - round_.in_vain[removal.member or ""])
         cause = next(_holders(facts, round_), Cause.DEPLOY_JOIN)
@@ -145,7 +147,7 @@ def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
 
 def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:
     """A member dropped from the join: kept by a callback or handler, or given less time than it needs to hear of it."""
-    missed = next((r for r in reversed(group.rounds) if removal in r.removed), None)
+    missed = group.missed.get(removal.seq)
     begin = missed.prepare.t_us if missed else removal.t_us
     return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
 

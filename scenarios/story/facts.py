@@ -41,7 +41,7 @@ class HostFacts:
     callbacks: list[Stretch] = Factory(list)
     handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
     states: list[tuple[int, str]] = Factory(list)
-    signals: list[TraceEvent] = Factory(list)  # poll.expired, rejoin.requested, request.failed, coordinator.lost …
+    signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
     failure: str | None = None
     heartbeats: int = 0
@@ -52,7 +52,9 @@ class HostFacts:
 
     def signal(self, kind: str, begin_us: int, end_us: int) -> TraceEvent | None:
         """The last signal of that kind in [begin, end]."""
-        return next((s for s in reversed(self.signals) if s.kind == kind and begin_us <= s.t_us <= end_us), None)
+        signals = self.signals.get(kind, [])
+        index = bisect_right(signals, end_us, key=lambda signal: signal.t_us)
+        return signals[index - 1] if index and signals[index - 1].t_us >= begin_us else None
 
 
 @define
@@ -85,6 +87,7 @@ class GroupFacts:
     last_change: TraceEvent | None = None
     rounds: list[Round] = Factory(list)
     removals: list[TraceEvent] = Factory(list)
+    missed: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
     loaded: list[int] = Factory(list)
 
     @property

@@ -112,7 +112,7 @@ def _client_state(facts: Facts, event: TraceEvent) -> None:
 
 
 def _signal(facts: Facts, event: TraceEvent) -> None:
-    facts.host(event.host or "?").signals.append(event)
+    facts.host(event.host or "?").signals.setdefault(event.kind, []).append(event)
     _learn(facts, event)
 
 
@@ -244,6 +244,7 @@ def _removed(facts: Facts, event: TraceEvent) -> None:
     current = group.open
     if current is not None:
         current.removed.append(event)
+        group.missed[event.seq] = current
         waited_since = current.arrivals.pop(event.member or "?", None)
         if waited_since is not None:
             current.in_vain[event.member or "?"] = waited_since
@@ -279,10 +280,10 @@ READERS: dict[Kind, Reader] = {
     Kind.PROCESS_FAILED: _ended,
     Kind.PROCESS_PAUSED: _paused,
     Kind.PROCESS_RESUMED: _resumed,
-    Kind.REQUEST_SENT: _signal,
+    Kind.REQUEST_SENT: _learn,
     Kind.REQUEST_RECEIVED: _arrived,
     Kind.REQUEST_PARKED: _arrived,
-    Kind.RESPONSE_RECEIVED: _signal,
+    Kind.RESPONSE_RECEIVED: _learn,
     Kind.REQUEST_FAILED: _signal,
     Kind.GROUP_STATE: _state,
     Kind.MEMBER_PENDING: _pending,
