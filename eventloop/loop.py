@@ -26,6 +26,8 @@ class Loop:
     """Clock, heap, randomness and trace of one run. `VirtualLoop` and `RealTimeLoop` drive it."""
 
     free: Life = FREE
+    # In virtual time nothing lies in the past. In real time it may, and keeps its place before what is due later.
+    late_is_now = True
     _nursery: trio.Nursery
 
     if TYPE_CHECKING:
@@ -79,9 +81,8 @@ class Loop:
     def _schedule(
         self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
     ) -> Entry:
-        now = self.now_us
-        if when_us < now:
-            when_us = now
+        if when_us < self.now_us and self.late_is_now:
+            when_us = self.now_us
         if ticket is None:
             entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life]
         else:

@@ -47,6 +47,8 @@ class _RingingAgenda(Agenda):
 class RealTimeLoop(Loop):
     """A loop in real time; one loop serves one run. `now_us` counts from when it was made."""
 
+    late_is_now = False
+
     def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
         super().__init__(seed, trace)
         self._zero_ns = time.monotonic_ns()
