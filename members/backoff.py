@@ -6,6 +6,7 @@ libraries, a constant `retry.backoff.ms`. Source: `ExponentialBackoff`; classic-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.units import MS_US
@@ -22,13 +23,14 @@ _MOST_DOUBLINGS = 20
 class Backoff:
     """The waits of one kind of attempt; `reset` after a success."""
 
-    __slots__ = ("_attempts", "_base_us", "_exponential", "_max_us", "_stream")
+    __slots__ = ("_attempts", "_base_us", "_exponential", "_luck", "_max_us", "_stream")
 
-    def __init__(self, settings: ConsumerSettings, profile: ClientProfile, stream: Stream) -> None:
+    def __init__(self, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> None:
         self._base_us = settings.retry_backoff_ms * MS_US
         self._max_us = max(self._base_us, settings.retry_backoff_max_ms * MS_US)
         self._exponential = profile.exponential_backoff
-        self._stream = stream
+        self._luck = luck  # most members never wait: the stream is made when it is needed
+        self._stream: Stream | None = None
         self._attempts = 0
 
     def reset(self) -> None:
@@ -42,4 +44,5 @@ class Backoff:
         doubled = min(self._base_us << min(self._attempts, _MOST_DOUBLINGS), self._max_us)
         self._attempts += 1
         spread = doubled * _JITTER_PERCENT // 100
-        return min(doubled - spread + self._stream.below(2 * spread + 1), self._max_us)
+        stream = self._stream = self._stream or self._luck()
+        return min(doubled - spread + stream.below(2 * spread + 1), self._max_us)

@@ -69,8 +69,7 @@ class Committer:
         settings = member.settings
         self._member = member
         self._interval_us = settings.auto_commit_interval_ms * MS_US
-        stream = member.loop.stream("commit-backoff", member.host.name, member.host.incarnation)
-        self._backoff = Backoff(settings, member.profile, stream)
+        self._backoff = Backoff(settings, member.profile, member.luck("commit-backoff"))
         self._timer: Handle | None = None
         self._owed = False
         self._committed: dict[TopicPartition, int] = {}

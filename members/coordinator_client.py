@@ -13,20 +13,19 @@ from groupsim.eventloop.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
-from groupsim.members.links import Done
+from groupsim.members.links import SHARED, Done
 from groupsim.members.member import Member
 from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 
-SHARED = "data"
 APART = "coordinator"
 
 
 class CoordinatorClient:
     """The group's coordinator as this client knows it."""
 
-    __slots__ = ("_backoff", "_busy", "_link", "_member", "_next_broker", "_purpose", "node")
+    __slots__ = ("_asked_node", "_backoff", "_busy", "_link", "_member", "_purpose", "node")
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -34,10 +33,8 @@ class CoordinatorClient:
         self._link: Connection | None = None
         self._busy = False  # a look-up is in flight, or waits out its backoff
         self._purpose = SHARED if member.profile.shared_connection else APART
-        name = member.host.name
-        stream = member.loop.stream("coordinator-lookup", name, member.host.incarnation)
-        self._backoff = Backoff(member.settings, member.profile, stream)
-        self._next_broker = stream.below(len(member.transport.bootstrap))
+        self._asked_node = -1
+        self._backoff = Backoff(member.settings, member.profile, member.luck("coordinator-backoff"))
 
     @property
     def known(self) -> bool:
@@ -84,15 +81,12 @@ class CoordinatorClient:
 
     def _ask(self, _: Any) -> None:
         member = self._member
-        brokers = member.transport.bootstrap
-        node = brokers[self._next_broker % len(brokers)]
         request = FindCoordinatorRequest(member.group, version=member.profile.versions[Api.FIND_COORDINATOR])
-        link = member.links.connection(node, SHARED)
-        member.links.send(link, node, request, self._answered, member.request_timeout_us)
+        self._asked_node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
         if isinstance(outcome, Disconnected):
-            self._next_broker += 1
+            self._member.links.avoid(self._asked_node)
             self._again()
         elif isinstance(outcome, FindCoordinatorResponse):
             if outcome.error:

@@ -72,9 +72,7 @@ class Heartbeat:
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = member.request_timeout_us
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
-        self._backoff = Backoff(
-            settings, member.profile, member.loop.stream("heartbeat-backoff", member.host.name, member.host.incarnation)
-        )
+        self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._on_due = self._due
         self._request_of: Generation = NO_MEMBERSHIP
         self._request: HeartbeatRequest = heartbeat_request(member)

@@ -146,8 +146,10 @@ class Joining:
         self.stage = Stage.IDLE
 
     def metadata_changed(self) -> None:
-        """New metadata arrived: the story has to look whether it matters."""
-        self._member.wake.set()
+        """New metadata arrived: wake the story where that matters."""
+        watching = self._watching_stage and (self.leader.metadata_changed() or self._subscription_changed)
+        if watching or self.stage is Stage.SYNCING or self._member.subscription.by_pattern:
+            self._member.wake.set()
 
     @property
     def _watching_stage(self) -> bool:

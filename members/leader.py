@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.randomness import Stream
 from groupsim.members.assignors.errors import AssignorError, JavaFailure
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.members.assignors.validate import judge, run_assignor
@@ -33,7 +34,7 @@ class Leader:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        self._draws = member.loop.stream("assignor-time", member.host.name)
+        self._draws: Stream | None = None
         #: The topics as they were when this leader assigned; None for a follower.
         self.snapshot: Snapshot | None = None
 
@@ -91,7 +92,10 @@ class Leader:
     async def _take_time(self) -> None:
         member = self._member
         distribution = member.behaviour.assignor_time
-        took = distribution.draw(self._draws) if distribution else 0
+        if not distribution:
+            return
+        self._draws = self._draws or member.loop.stream("assignor-time", member.host.name)
+        took = distribution.draw(self._draws)
         if took:
             member.poll_clock.leave()
             await member.host.sleep(took)

@@ -24,17 +24,34 @@ from groupsim.protocol.messages import (
 )
 
 Done = Callable[[Outcome], None]
+#: The connection that everything but the group's requests goes on.
+SHARED = "data"
 
 
 class Links:
     """All connections of one process."""
 
-    __slots__ = ("_in_flight", "_member", "_open")
+    __slots__ = ("_any", "_in_flight", "_member", "_open")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._open: dict[tuple[int, str], Connection] = {}
         self._in_flight: dict[_Pending, Connection] = {}
+        self._any = member.luck("bootstrap")().below(len(member.transport.bootstrap))
+
+    def ask_any(self, request: Request, on_done: Done) -> int:
+        """Send to whatever broker this process prefers (at first one drawn by lot); returns its node id."""
+        member = self._member
+        brokers = member.transport.bootstrap
+        node = brokers[self._any % len(brokers)]
+        self.send(self.connection(node, SHARED), node, request, on_done, member.request_timeout_us)
+        return node
+
+    def avoid(self, node: int) -> None:
+        """That broker did not answer: prefer the next one."""
+        brokers = self._member.transport.bootstrap
+        if brokers[self._any % len(brokers)] == node:
+            self._any += 1
 
     def connection(self, node: int, purpose: str) -> Connection:
         """The open connection to a broker for a purpose; a new one when there is none."""

@@ -9,7 +9,9 @@ division: answers are stored by whoever reads the socket, and acted upon in `pol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groupsim.eventloop.events import Kind
@@ -18,6 +20,7 @@ from groupsim.protocol.messages import NO_GENERATION
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
+    from groupsim.eventloop.randomness import Stream
     from groupsim.members.behaviour import Behaviour
     from groupsim.members.committing import Committer
     from groupsim.members.coordinator_client import CoordinatorClient
@@ -166,6 +169,12 @@ class Member:
     def warn(self, reason: str) -> None:
         """Emit what the client's own log would warn of."""
         self.say(Kind.WARNING, reason=reason)
+
+    # -- luck ---------------------------------------------------------------------------------------------------
+
+    def luck(self, purpose: str) -> Callable[[], Stream]:
+        """A way to make the random stream of this process for a purpose, for whoever needs it one day."""
+        return partial(self.loop.stream, purpose, self.host.name, self.host.incarnation)
 
     # -- times --------------------------------------------------------------------------------------------------
 

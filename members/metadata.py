@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
-from groupsim.members.coordinator_client import SHARED
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.protocol.javahash import java_sorted
@@ -34,10 +33,10 @@ class MetadataView:
         "_again",
         "_asked",
         "_backoff",
-        "_broker",
         "_group_topics",
         "_in_flight",
         "_member",
+        "_node",
         "_timer",
         "topics",
         "version",
@@ -51,10 +50,9 @@ class MetadataView:
         self._asked: tuple[str, ...] | None = ()
         self._in_flight = False
         self._again = False
+        self._node = -1
         self._timer: Handle | None = None
-        stream = member.loop.stream("metadata", member.host.name, member.host.incarnation)
-        self._backoff = Backoff(member.settings, member.profile, stream)
-        self._broker = stream.below(len(member.transport.bootstrap))
+        self._backoff = Backoff(member.settings, member.profile, member.luck("metadata-backoff"))
 
     # -- what is wanted -----------------------------------------------------------------------------------------
 
@@ -98,16 +96,13 @@ class MetadataView:
         self._stop_timer()
         self._in_flight, self._again = True, False
         self._asked = None if member.subscription.by_pattern else self.wanted
-        brokers = member.transport.bootstrap
-        node = brokers[self._broker % len(brokers)]
         request = MetadataRequest(self._asked, version=member.profile.versions[Api.METADATA])
-        link = member.links.connection(node, SHARED)
-        member.links.send(link, node, request, self._answered, member.request_timeout_us)
+        self._node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
         self._in_flight = False
         if isinstance(outcome, Disconnected):
-            self._broker += 1
+            self._member.links.avoid(self._node)
             self._ask_in(self._backoff.next_us())
         elif isinstance(outcome, MetadataResponse):
             self._take(outcome)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.randomness import Stream
 from groupsim.members.assignors.blame import blame
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
@@ -54,11 +55,7 @@ class Ownership:
         self.protocol = common_protocol(assignors)
         #: Partition → the generation in which it was taken over, in the order of the assignment.
         self.owned: dict[TopicPartition, int] = {}
-        name = member.host.name
-        self._draws = {
-            kind: member.loop.stream(f"callback-{kind}", name, member.host.incarnation)
-            for kind in (ASSIGNED, REVOKED, LOST)
-        }
+        self._draws: dict[str, Stream] = {}
         self._blocks: dict[str, int] = {}
         self._raises: dict[str, str] = {}
 
@@ -250,5 +247,9 @@ class Ownership:
             LOST: behaviour.on_lost or behaviour.on_revoked,
         }
         distribution = by_kind[kind]
-        drawn = distribution.draw(self._draws[kind]) if distribution else 0
-        return drawn + self._blocks.pop(kind, 0)
+        blocked = self._blocks.pop(kind, 0)
+        if not distribution:
+            return blocked
+        if kind not in self._draws:
+            self._draws[kind] = self._member.luck(f"callback-{kind}")()
+        return blocked + distribution.draw(self._draws[kind])

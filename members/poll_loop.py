@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import OnError, ProcessingTimes
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched
@@ -23,23 +25,13 @@ from groupsim.members.profiles import HeartbeatPlacement
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = (
-        "_between_batches",
-        "_blocked_us",
-        "_enforce_draws",
-        "_gap_draws",
-        "_member",
-        "_timeout_draws",
-        "_times",
-    )
+    __slots__ = ("_between_batches", "_blocked_us", "_draws", "_member", "_times")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._blocked_us = 0
         self._times = ProcessingTimes(member.loop)
-        self._timeout_draws = member.loop.stream("poll-timeout", member.host.name)
-        self._gap_draws = member.loop.stream("poll-gap", member.host.name)
-        self._enforce_draws = member.loop.stream("enforce-rebalance", member.host.name)
+        self._draws: dict[str, Stream] = {}
         self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
 
     async def run(self) -> None:
@@ -115,7 +107,7 @@ class PollLoop:
         distribution = self._member.behaviour.poll_timeout
         if not distribution:
             return None
-        until_us = self._member.now_us + distribution.draw(self._timeout_draws)
+        until_us = self._member.now_us + self._draw("poll-timeout", distribution)
         self._member.wake_at(until_us)
         return until_us
 
@@ -170,9 +162,15 @@ class PollLoop:
 
     async def _gap(self) -> None:
         distribution = self._member.behaviour.poll_gap
-        took = distribution.draw(self._gap_draws) if distribution else 0
+        took = self._draw("poll-gap", distribution) if distribution else 0
         if took:
             await self._member.host.sleep(took)
+
+    def _draw(self, purpose: str, distribution: Distribution) -> int:
+        """The next duration; the stream belongs to the host over all its lives, and is made when first needed."""
+        if purpose not in self._draws:
+            self._draws[purpose] = self._member.loop.stream(purpose, self._member.host.name)
+        return distribution.draw(self._draws[purpose])
 
     # -- an application that asks for rebalances ----------------------------------------------------------------
 
@@ -180,7 +178,7 @@ class PollLoop:
         member = self._member
         distribution = member.behaviour.enforce_rebalance_every
         if distribution:
-            member.host.call_at(member.now_us + max(distribution.draw(self._enforce_draws), 1), self._enforce)
+            member.host.call_at(member.now_us + max(self._draw("enforce-rebalance", distribution), 1), self._enforce)
 
     def _enforce(self, _: Any) -> None:
         member = self._member

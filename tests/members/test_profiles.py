@@ -1,0 +1,75 @@
+"""Client profiles: data, complete, and true to the request versions of their age."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTimeout
+from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+from groupsim.protocol.releases import BASELINE, client_version
+
+GROUP_APIS = (
+    Api.METADATA,
+    Api.FIND_COORDINATOR,
+    Api.JOIN_GROUP,
+    Api.SYNC_GROUP,
+    Api.HEARTBEAT,
+    Api.LEAVE_GROUP,
+    Api.OFFSET_COMMIT,
+    Api.OFFSET_FETCH,
+)
+NAMES = sorted(PROFILES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_profile_speaks_versions_that_exist(name):
+    """Every profile names a version of each API it sends, and the baseline broker could agree on one with it."""
+    versions = PROFILES[name].versions
+    assert set(versions) == set(GROUP_APIS)
+    assert all(client_version(api, version, BASELINE) == version for api, version in versions.items() if version > 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_profile_sends_what_its_join_can_carry(name):
+    """JoinGroup v0 has no rebalance timeout: exactly such profiles send none."""
+    profile = PROFILES[name]
+    unsent = profile.rebalance_timeout is RebalanceTimeout.UNSENT
+    assert unsent == (profile.versions[Api.JOIN_GROUP] == 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
+    """max.poll.interval.ms needs somebody who looks while the application works (KIP-62)."""
+    profile = PROFILES[name]
+    assert not profile.enforces_poll_limit or profile.heartbeats is HeartbeatPlacement.BACKGROUND
+
+
+@pytest.mark.parametrize(
+    ("name", "api", "error", "reaction"),
+    [
+        ("java", Api.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.RESET_MEMBER),
+        ("java", Api.SYNC_GROUP, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_GENERATION),
+        ("java", Api.SYNC_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Reaction.THROW),
+        ("java", Api.HEARTBEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Reaction.BACKOFF),
+        ("java", Api.OFFSET_COMMIT, ErrorCode.REQUEST_TIMED_OUT, Reaction.REDISCOVER),
+        ("brod", Api.SYNC_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Reaction.RETRY),
+        ("brod", Api.SYNC_GROUP, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.RESET_MEMBER),
+    ],
+)
+def test_reactions_are_javas_unless_a_profile_says_otherwise(name, api, error, reaction):
+    """A profile overrides single rows of the tables; the rest is the Java consumer's."""
+    assert PROFILES[name].reaction(api, error) is reaction
+
+
+def test_every_api_with_a_table_has_a_row_for_the_rest():
+    """No error is without a reaction."""
+    assert set(JAVA) == set(OTHERWISE)
+
+
+def test_aliases_stand_for_an_age():
+    """`java` is the 3.x client, and each family's bare name is one of its profiles."""
+    assert PROFILES["java"].name == "java-3.9"
+    assert PROFILES["java-2.x"].name == "java-2.8"
+    assert PROFILES["librdkafka"].name == "librdkafka-2.x"
