@@ -163,10 +163,18 @@ def _hosts_of(events: Iterable[TraceEvent]) -> dict[str, str]:
 def _states_of(events: Iterable[TraceEvent]) -> dict[str, list[StateChange]]:
     found: dict[str, list[StateChange]] = {}
     for event in events:
-        if event.kind is Kind.GROUP_STATE and event.group:
-            change = StateChange(event.t_us, event.seq, event.to or "", event.generation or 0)
+        state = _state_after(event)
+        if state is not None and event.group:
+            change = StateChange(event.t_us, event.seq, state, event.generation or 0)
             found.setdefault(event.group, []).append(change)
     return found
+
+
+def _state_after(event: TraceEvent) -> str | None:
+    """The state a group is in after an event; a group that was loaded goes on where the log has it."""
+    if event.kind is Kind.GROUP_LOADED:
+        return "Stable" if (event.payload or {}).get("members") else "Empty"
+    return event.to if event.kind is Kind.GROUP_STATE else None
 
 
 def _topic_sizes(events: Iterable[TraceEvent], facts: Mapping[str, Any]) -> list[tuple[int, str, int]]:

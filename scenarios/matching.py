@@ -16,7 +16,7 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.targets import GroupName, OneMember
-from groupsim.scenarios.values import VALUE_TYPES, ApiName, Count, ErrorName, Moment, Positive, ValueType, quote
+from groupsim.scenarios.values import ERROR_NAMES, VALUE_TYPES, ApiName, Count, Moment, Positive, ValueType, quote
 
 if TYPE_CHECKING:
     from groupsim.scenarios.evidence import Evidence
@@ -33,6 +33,23 @@ def _read_kind(found: object) -> KindName:
     return KindName(str(found))
 
 
+AnyError = NewType("AnyError", str)
+"""One of Kafka's error codes, what ends a request without answer, or the name of a client's exception."""
+
+_LOST = ("DISCONNECTED", "TIMED_OUT")
+
+
+def _read_any_error(found: object) -> AnyError:
+    known = (*ERROR_NAMES, *_LOST)
+    if isinstance(found, str) and (found in known or found.endswith(("Exception", "Error"))):
+        return AnyError(found)
+    raise ValueError(f"{quote(found)} is not an error code; {suggest(str(found), known)}")
+
+
+VALUE_TYPES[AnyError] = ValueType(
+    _read_any_error,
+    {"anyOf": [{"enum": [*ERROR_NAMES, *_LOST]}, {"type": "string", "pattern": "(Exception|Error)$"}]},
+)
 VALUE_TYPES[KindName] = ValueType(_read_kind, {"enum": list(KIND_NAMES)})
 
 
@@ -48,7 +65,7 @@ class Matcher:
     topic: str | None = key("The topic.", None)
     partition: Count | None = key("The partition's number.", None)
     api: ApiName | None = key("The API.", None)
-    error: ErrorName | None = key("The error.", None)
+    error: AnyError | None = key("The error: a code such as UNKNOWN_MEMBER_ID, or an exception of the client.", None)
     from_: str | None = key("The state before.", None)
     to: str | None = key("The state afterwards.", None)
     reason: str | None = key("A part of the reason, or a pattern with `*`.", None)

@@ -15,7 +15,18 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
-from groupsim.scenarios.values import ApiName, Count, Duration, Moment, Names, Positive, Properties, Rate, Version, read_rate
+from groupsim.scenarios.values import (
+    ApiName,
+    Count,
+    Duration,
+    Moment,
+    Names,
+    Positive,
+    Properties,
+    Rate,
+    Version,
+    read_rate,
+)
 
 
 @frozen
@@ -81,7 +92,9 @@ class MemberDefaults:
     assignor: Names | None = key("Assignors by name, Java class name or `module:Class`, the preferred first.", None)
     client_id: str | None = key("client.id; `{name}` and `{n}` stand for the member's name and number.", None)
     instance_id: str | None = key("group.instance.id (static membership); `{name}` and `{n}` are filled in.", None)
-    versions: Mapping[ApiName, Count] | None = key("Request versions the client speaks, where its profile's differ.", None)
+    versions: Mapping[ApiName, Count] | None = key(
+        "Request versions the client speaks, where its profile's differ.", None
+    )
     processing: Distribution | None = key("Time to process one record.", None)
     poll_gap: Distribution | None = key("Time spent between two polls, whatever was returned.", None)
     on_assigned: Distribution | None = key("Time the callback for assigned partitions takes.", None)

@@ -17,8 +17,11 @@ def deed_words(deed: Deed) -> str:
     """`crash c2`, `pause c1: for 12.000 s`."""
     whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
     head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
-    rest = {name: text for name, text in _said(deed).items() if name not in ("member", "topic")}
+    rest = {name: text for name, text in _said(deed).items() if name not in _NOT_SAID and text != ""}
     return head + (": " + ", ".join(f"{name} {text}" for name, text in rest.items()) if rest else "")
+
+
+_NOT_SAID = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")
 
 
 def deed_data(deed: Deed) -> dict[str, Any]:
