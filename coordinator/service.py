@@ -45,6 +45,8 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     OffsetFetchRequest,
+    Request,
+    Response,
     SyncGroupRequest,
     SyncGroupResponse,
     TopicPartition,
@@ -98,7 +100,7 @@ class GroupCoordinator:
         Raises KeyError for a request that is none of the coordinator's.
         """
         if self._stopped:
-            call.answer(failure(call.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            call.answer(_refusal(call.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
             self._handlers[type(call.request)](call)
 
@@ -205,9 +207,9 @@ class GroupCoordinator:
         assert isinstance(request, JoinGroupRequest)
         timeout_ms = request.session_timeout_ms
         if not request.group_id:
-            call.answer(JoinGroupResponse(ErrorCode.INVALID_GROUP_ID))
+            call.answer(_refusal(request, ErrorCode.INVALID_GROUP_ID))
         elif not self.config.min_session_timeout_ms <= timeout_ms <= self.config.max_session_timeout_ms:
-            call.answer(JoinGroupResponse(ErrorCode.INVALID_SESSION_TIMEOUT, member_id=request.member_id))
+            call.answer(_refusal(request, ErrorCode.INVALID_SESSION_TIMEOUT))
         else:
             self._route(call, request.group_id, "" if request.member_id else self._fresh_id(call, request))
 
@@ -318,3 +320,10 @@ class GroupCoordinator:
         for groups in by_partition.values():
             part = evolve(request, groups=tuple(groups))
             self._route(GroupsPart(gathered, part), part.groups[0])
+
+
+def _refusal(request: Request, error: ErrorCode) -> Response:
+    """The answer of a check that needs no group; alone among failures of JoinGroup it echoes the member id."""
+    if isinstance(request, JoinGroupRequest):
+        return JoinGroupResponse(error, member_id=request.member_id)
+    return failure(request, error)
