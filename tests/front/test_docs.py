@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from types import ModuleType
 
 import attrs
 
+from groupsim import Simulation, load_text, run_scenario
 from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,3 +59,48 @@ def test_links_between_pages_lead_somewhere() -> None:
         if not (path.parent / target).exists()
     ]
     assert broken == []
+
+
+def names_in(path: Path) -> set[str]:
+    """Functions, classes and methods (`Class.method`) that a module defines."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            inner = [item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]
+            found.update(f"{node.name}.{item.name}" for item in inner)
+    return found
+
+
+def test_the_walk_through_the_rooms_names_what_exists() -> None:
+    """Every file that docs/architecture.md names is there, and every function is defined in a file it names."""
+    text = page("architecture.md")
+    files = set(re.findall(r"`(\w[\w/]*\.py)`", text))
+    assert [name for name in sorted(files) if not (ROOT / name).is_file()] == []
+    defined = set().union(*(names_in(ROOT / name) for name in files))
+    named = set(re.findall(r"`([A-Z]\w+\.\w+)`", text)) | set(re.findall(r"\.py`\s+`(\w+)`", text))
+    assert sorted(named - defined) == []
+
+
+def test_the_examples_of_the_test_page_run(sim: Simulation) -> None:
+    """Calls that docs/writing-a-test.md shows exist on the simulation."""
+    calls = set(re.findall(r"\bsim\.(\w+)", page("writing-a-test.md")))
+    assert (
+        sorted(name for name in calls if not hasattr(type(sim), name) and name not in attrs.fields_dict(type(sim)))
+        == []
+    )
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    """The picture in the README is the real output; tools/refresh_readme.py puts it there."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert tool("refresh_readme").refreshed(text) == text
+
+
+def test_the_scenario_in_the_readme_runs() -> None:
+    """What the README shows as a scenario is one, and what it expects holds."""
+    shown = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert shown is not None
+    run = run_scenario(load_text(shown[1]))
+    assert [str(check) for check in run.failed] == []
