@@ -2,7 +2,8 @@
 
 The model is the Java coordinator of Kafka 4.x (`BASELINE`). An incident of 2019 ran on the Scala coordinator of its
 day, so `broker.version` picks the values below. Each difference is a name with a list of (since version, value);
-nothing in the core asks for a version, only for a difference by name.
+nothing in the core asks for a version, only for a difference by name. Which request versions a broker takes is in
+`protocol.releases`.
 
 Sources: classic-protocol reference, the rows marked **[old]** and section 5; KIP-134 (initial delay, 0.11), KIP-394
 (member id required, 2.2), KIP-345 (static members, 2.3), KIP-389 (group.max.size, 2.2), KIP-211 (retention counts
@@ -20,12 +21,11 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
-from groupsim.protocol.messages import Api
+from groupsim.protocol.releases import BASELINE as BASELINE
 
 Version: TypeAlias = tuple[int, ...]
 T = TypeVar("T")
 
-BASELINE = "4.1"
 OLDEST: Version = (0, 9)
 _VERSION = re.compile(r"\d+(\.\d+){0,3}$")
 
@@ -132,46 +132,3 @@ def differences(broker_version: str = BASELINE) -> Differences:
     version = parse_version(broker_version)
     values = {name: since(version, steps) for name, steps in HISTORY.items()}
     return Differences(**values)  # type: ignore[arg-type]
-
-
-NOT_OFFERED = -1
-
-MAX_VERSIONS: Mapping[Api, Sequence[tuple[str, int]]] = {
-    Api.METADATA: (
-        *(("0.9", 0), ("0.10", 1), ("0.10.1", 2), ("0.11", 4), ("1.0", 5), ("2.0", 6), ("2.1", 7), ("2.3", 8)),
-        *(("2.4", 9), ("2.8", 11), ("3.1", 12), ("4.0", 13)),
-    ),
-    Api.FIND_COORDINATOR: (
-        ("0.9", 0),
-        ("0.11", 1),
-        ("2.0", 2),
-        ("2.4", 3),
-        ("3.0", 4),
-        ("3.8", 5),
-        ("3.9", 6),
-    ),
-    Api.JOIN_GROUP: (
-        *(("0.9", 0), ("0.10.1", 1), ("0.11", 2), ("2.0", 3), ("2.2", 4), ("2.3", 5), ("2.4", 6), ("2.5", 7)),
-        ("3.2", 9),
-    ),
-    Api.SYNC_GROUP: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 4), ("2.5", 5)),
-    Api.HEARTBEAT: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 4)),
-    Api.LEAVE_GROUP: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.4", 4), ("3.2", 5)),
-    Api.OFFSET_COMMIT: (
-        *(("0.9", 2), ("0.11", 3), ("2.0", 4), ("2.1", 6), ("2.3", 7), ("2.4", 8), ("3.6", 9), ("4.1", 10)),
-    ),
-    Api.OFFSET_FETCH: (
-        *(("0.9", 1), ("0.10.2", 2), ("0.11", 3), ("2.0", 4), ("2.1", 5), ("2.4", 6), ("2.5", 7), ("3.0", 8)),
-        *(("3.6", 9), ("4.1", 10)),
-    ),
-    Api.DESCRIBE_GROUPS: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.3", 3), ("2.4", 5), ("4.0", 6)),
-    Api.LIST_GROUPS: (("0.9", 0), ("0.11", 1), ("2.0", 2), ("2.4", 3), ("2.6", 4), ("3.8", 5)),
-    Api.DELETE_GROUPS: (("0.9", NOT_OFFERED), ("1.1", 0), ("2.0", 1), ("2.4", 2), ("4.4", 3)),
-    Api.OFFSET_DELETE: (("0.9", NOT_OFFERED), ("2.4", 0)),
-}
-"""The newest version of each request that a broker offers, by the broker's own version."""
-
-
-def max_version(api: Api, broker_version: str = BASELINE) -> int:
-    """The newest version of `api` a broker of that version offers; NOT_OFFERED (-1) when it has no such API."""
-    return since(parse_version(broker_version), MAX_VERSIONS[api])

@@ -7,9 +7,9 @@ import pytest
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import Bench, offsets_of
-from groupsim.coordinator.versions import HISTORY, MAX_VERSIONS, differences, max_version, parse_version
+from groupsim.coordinator.versions import HISTORY, differences, parse_version
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages import TopicPartition
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,6 @@ def test_every_difference_has_a_history_that_ends_at_the_baseline() -> None:
         assert steps[-1][1] == getattr(baseline, name)
         versions = [parse_version(begin) for begin, _ in steps]
         assert versions == sorted(versions)
-
-
-def test_request_versions_grow_with_the_broker() -> None:
-    """What a broker offers of each API, at some well-known ages."""
-    assert [max_version(Api.JOIN_GROUP, v) for v in ("0.9", "0.10.1", "2.2", "2.3", "3.0", "3.2")] == [0, 1, 4, 5, 7, 9]
-    assert max_version(Api.OFFSET_DELETE, "2.3") == -1
-    for steps in MAX_VERSIONS.values():
-        assert [number for _, number in steps] == sorted(number for _, number in steps)
 
 
 def test_old_brokers_add_members_without_the_handshake() -> None:
