@@ -126,14 +126,14 @@ class JsonLinesSink(_Closing):
     """Writes JSON Lines to a path (atomically: it appears at `close`) or to an open text file (left open)."""
 
     def __init__(self, target: Path | str | TextIO) -> None:
+        from groupsim.eventloop.jsonlines import event_writer  # structlog: only for who writes a file
+
         self._file: _File | None = None
         if isinstance(target, (str, Path)):
             self._file = _File(Path(target))
             self._stream: TextIO = self._file.temporary.open("w", encoding="utf-8", newline="\n")
         else:
             self._stream = target
-        from groupsim.eventloop.jsonlines import event_writer  # structlog: only for who writes a file
-
         self._write = event_writer(self._stream)
 
     def __call__(self, event: TraceEvent) -> None:

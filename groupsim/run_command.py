@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json, timeline, verdicts
-from groupsim.eventloop.sinks import JsonLinesSink, ParquetSink, Sink
+from groupsim.eventloop.sinks import sink_for
 from groupsim.logs import write_logs
 from groupsim.running import perform
 from groupsim.scenarios.model import Scenario
@@ -25,7 +26,9 @@ def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: P
     check_target(trace)
     check_directory(logs)
     scenario = load(source, settings)
-    done = perform(scenario, seed, source, [_sink(trace)] if trace is not None else [])
+    with ExitStack() as whole_or_not_at_all:
+        sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
+        done = perform(scenario, seed, source, sinks)
     if logs is not None:
         write_logs(done.events, logs)
     story = tell(done.events)
@@ -37,10 +40,6 @@ def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: P
         if where is not None:
             Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"{what}: {where}", "dim"))
     return done.exit_code
-
-
-def _sink(path: Path) -> Sink:
-    return JsonLinesSink(path) if path.suffix == ".jsonl" else ParquetSink(path)
 
 
 def show(story: Story, done: Run, source: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from groupsim.lanes_drawn import can_print
@@ -23,17 +24,17 @@ def show(checks: Sequence[Judged], console: Console) -> None:
     well, bad = ("✓", "✗") if can_print(console, "✓✗") else ("ok", "NO")
     for check in checks:
         for row in _rows(check, well, bad):
-            console.print(row)
+            console.print(Padding(row, (0, 0, 0, 4), expand=False))
 
 
 def _rows(check: Judged, well: str, bad: str) -> Iterable[Text]:
     finding = check.finding
     if finding.holds:
-        yield Text.assemble((f"    {well} ", "green"), finding.expected)
+        yield Text.assemble((f"{well} ", "green"), finding.expected)
         return
-    yield Text.assemble((f"    {bad} ", "bold red"), (finding.expected, "bold"))
+    yield Text.assemble((f"{bad} ", "bold red"), (finding.expected, "bold"))
     moment = f" at {clock(finding.t_us)}" if finding.t_us is not None else ""
-    yield Text(f"      found: {finding.found}{moment}", "red")
+    yield Text(f"  found: {finding.found}{moment}", "red")
     events = f"; trace events {', '.join(map(str, finding.seqs[:5]))}" if finding.seqs else ""
     because = f", because {check.expectation.because}" if check.expectation.because else ""
-    yield Text(f"      {str(check.place).removesuffix(':0')}{because}{events}", "dim")
+    yield Text(f"  {str(check.place).removesuffix(':0')}{because}{events}", "dim")
