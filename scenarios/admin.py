@@ -9,35 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import SECOND_US
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol import messages
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     NO_GENERATION,
-    Api,
     LeaveGroupRequest,
     LeavingMember,
     OffsetCommitRequest,
     OffsetToCommit,
     Request,
     Response,
-    TopicPartition,
 )
 from groupsim.scenarios.actor import Actor
-from groupsim.scenarios.expectations import partition_named
+from groupsim.scenarios.requests import make_request
+from groupsim.scenarios.targets import partition_named
 
 if TYPE_CHECKING:
     from groupsim.scenarios.actions import HandMadeRequest
     from groupsim.scenarios.stage import Stage
 
 _TIMEOUT_US = 310 * SECOND_US
-REQUESTS: dict[str, type[Any]] = {
-    api.title: getattr(messages, f"{api.title}Request") for api in Api if hasattr(messages, f"{api.title}Request")
-}
 
 
 class Admin:
@@ -123,59 +116,3 @@ def _error_of(response: Response) -> str | None:
     """The name of a response's error, if it has one."""
     error = getattr(response, "error", None)
     return error.name if isinstance(error, ErrorCode) and error else None
-
-
-def make_request(api: str, group: str, fields: Mapping[str, Any]) -> Request:
-    """A request of that API from plain fields. Raises ValueError naming the fields there are."""
-    cls = REQUESTS[api]
-    known = attrs.fields_dict(cls)
-    unknown = [name for name in fields if name not in known]
-    if unknown:
-        raise ValueError(f"{api} has no field `{unknown[0]}`; its fields: {', '.join(known)}")
-    values = {name: _typed(cls, name, value) for name, value in fields.items()}
-    if "group_id" in known:
-        values.setdefault("group_id", group)
-    elif api in ("DescribeGroups", "DeleteGroups"):
-        values.setdefault("groups", (group,))
-    try:
-        request: Request = cls(**values)
-    except TypeError:
-        needed = [name for name, field in known.items() if field.default is attrs.NOTHING and name not in values]
-        raise ValueError(f"{api} needs the fields {', '.join(needed)}") from None
-    return request
-
-
-_PARTS: dict[tuple[str, str], str] = {
-    ("JoinGroupRequest", "protocols"): "JoinProtocol",
-    ("SyncGroupRequest", "assignments"): "SyncAssignment",
-    ("LeaveGroupRequest", "members"): "LeavingMember",
-    ("OffsetCommitRequest", "offsets"): "OffsetToCommit",
-}
-
-
-def _typed(cls: type, name: str, value: Any) -> Any:
-    """Lists as tuples, texts such as orders-0 as partitions, mappings as the parts of the message."""
-    part = _PARTS.get((cls.__name__, name))
-    if part is not None and isinstance(value, list):
-        return tuple(_part(part, item) for item in value)
-    if name in ("partitions", "topics") and isinstance(value, list):
-        return tuple(_partition(item) if name == "partitions" else item for item in value)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _part(part: str, item: Any) -> Any:
-    cls = getattr(messages, part)
-    if not isinstance(item, dict):
-        return cls(item)
-    values = {
-        key: _partition(value) if key == "partition" else value.encode() if key in _BYTES else value
-        for key, value in item.items()
-    }
-    return cls(**values)
-
-
-_BYTES = ("metadata", "assignment")
-
-
-def _partition(text: str) -> TopicPartition:
-    return partition_named(text)

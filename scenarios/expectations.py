@@ -20,7 +20,7 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.records import account
 from groupsim.scenarios.steps import Check, Finding, check
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.targets import GroupName, OneMember, PartitionName, TheGroup, split_partition
+from groupsim.scenarios.targets import GroupName, OneMember, PartitionName, TheGroup, partition_named
 from groupsim.scenarios.values import (
     END,
     VALUE_TYPES,
@@ -381,14 +381,6 @@ class RebalanceWas(Check):
         expected = ", ".join(f"{name} {wanted}" for name, wanted, _, _ in facts)
         seen_all = ", ".join(f"{name} {seen}" for name, _, seen, _ in facts)
         return Finding(all(ok for *_, ok in facts), f"generation {self.to}: {expected}", seen_all, found.began_us)
-
-
-def partition_named(name: str) -> TopicPartition:
-    """`orders-0` as a partition; the loader has seen to it that it is one."""
-    parts = split_partition(name)
-    if parts is None:
-        raise ValueError(f"`{name}` is no partition; write topic-number")
-    return TopicPartition(*parts)
 
 
 def badly_owned(evidence: Evidence, group: str, at_us: int) -> list[str]:

@@ -16,6 +16,7 @@ from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import ConsumerSettings, Note, SettingError, settings_from
+from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
 from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
@@ -29,6 +30,8 @@ from groupsim.scenarios.naming import (
     properties_of,
 )
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem, suggest
+from groupsim.scenarios.requests import make_request
+from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.values import END, Moment, quote, show_duration
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -143,8 +146,23 @@ def _times(scenario: Scenario) -> Found:
             yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the time between")
         if step.every == 0:
             yield (*path, "every"), Wrong("repeats without end at one instant", "write for example `every: 10s`")
+        yield from _step(path, step.deed, scenario)
     for index, expectation in enumerate(scenario.expect):
         yield from _late(expectation.check, ("expect", index, expectation.check.NAME), scenario.run_for)
+
+
+def _step(path: Path_, deed: Deed, scenario: Scenario) -> Found:
+    """What an action can be seen to get wrong before it runs."""
+    if isinstance(deed, HandMadeRequest):
+        try:
+            make_request(deed.api, "group", deed.fields)
+        except ValueError as error:
+            message, _, remedy = str(error).partition("; ")
+            yield (*path, "fields"), Wrong(message, remedy)
+    topic = scenario.topics.get(deed.topic) if isinstance(deed, AddPartitions) else None
+    if isinstance(deed, AddPartitions) and topic is not None and deed.to <= topic.partitions:
+        message = f"`{deed.topic}` has {topic.partitions} partitions already"
+        yield (*path, "to"), Wrong(message, f"partitions are only added: write at least {topic.partitions + 1}")
 
 
 def _late(item: Any, path: Path_, end_us: int) -> Found:

@@ -40,7 +40,7 @@ def converter() -> Converter:
     made.register_structure_hook_func(_is_mapping, _mapping)
     made.register_structure_hook_func(_is_tuple, _tuple)
     made.register_structure_hook_func(_is_union, _union)
-    made.register_structure_hook_func(lambda cls: get_origin(cls) in (Literal,), _literal)
+    made.register_structure_hook_func(lambda cls: _origin(cls) is Literal, _literal)
     for plain, words in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
         made.register_structure_hook_func(_same(plain), _strict(plain, words))
     made.register_structure_hook_func(_same(Any), _anything)
@@ -55,16 +55,20 @@ def _same(wanted: Any) -> Callable[[Any], bool]:
     return lambda cls: bool(cls is wanted)
 
 
+def _origin(cls: Any) -> Any:
+    return get_origin(cls)
+
+
 def _is_union(cls: Any) -> bool:
     return get_origin(cls) in (types.UnionType, typing.Union)
 
 
 def _is_tuple(cls: Any) -> bool:
-    return get_origin(cls) in (tuple,)
+    return _origin(cls) is tuple
 
 
 def _is_mapping(cls: Any) -> bool:
-    return get_origin(cls) in (collections.abc.Mapping,)
+    return _origin(cls) is collections.abc.Mapping
 
 
 def _reader(read: Callable[[object], Any]) -> Hook:

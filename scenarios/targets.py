@@ -19,6 +19,7 @@ from typing import NewType
 
 from attrs import frozen
 
+from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.values import API_NAMES, VALUE_TYPES, ValueType, quote
 
@@ -98,6 +99,14 @@ def split_partition(name: str) -> tuple[str, int] | None:
     """`orders-0` as topic and number."""
     match = _PARTITION.fullmatch(name)
     return (match["topic"], int(match["number"])) if match else None
+
+
+def partition_named(name: str) -> TopicPartition:
+    """`orders-0` as a partition; the loader has seen to it that it is one."""
+    parts = split_partition(name)
+    if parts is None:
+        raise ValueError(f"`{name}` is no partition; write topic-number")
+    return TopicPartition(*parts)
 
 
 def _read_members(found: object) -> Members:

@@ -1,0 +1,89 @@
+"""YAML with positions: what can be wrong before any meaning is read into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupsim.scenarios.document import parse_document, read_document
+from groupsim.scenarios.problems import ScenarioError
+
+
+def _wrong(text: str) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        parse_document(text, "f.yaml")
+    return str(caught.value)
+
+
+def test_values_and_keys_have_places() -> None:
+    """Every key and every value knows its line and column."""
+    document = parse_document("a: 1\nb:\n  - {c: x}\n")
+    assert (document.at_value(("b", 0, "c")).line, document.at_value(("b", 0, "c")).column) == (3, 9)
+    assert (document.at_key(("b",)).line, document.at_key(("b",)).column) == (2, 1)
+
+
+def test_a_value_without_a_place_is_where_its_parent_is() -> None:
+    """A key that is not in the file is reported at the mapping that lacks it."""
+    document = parse_document("a:\n  b: 1\n")
+    assert document.at_value(("a", "missing", 0)).line == 2
+
+
+def test_scalars_follow_yaml_1_2() -> None:
+    """`on` and `no` are text, numbers are numbers, and a number remembers how it was written."""
+    data = parse_document("{a: on, b: no, c: 10, d: 3.10, e: true, f: ~, g: 0x1f}").data
+    assert {key: data[key] for key in "abcefg"} == {"a": "on", "b": "no", "c": 10, "e": True, "f": None, "g": 31}
+    assert data["d"].text == "3.10"
+
+
+def test_merge_keys_bring_in_what_is_not_there() -> None:
+    """`<<` lays another mapping under this one."""
+    assert parse_document("a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}").data["b"] == {"p": 1, "q": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("# nothing\n", "the file is empty"),
+        ("a: 1\na: 2\n", "f.yaml:2:1: error: the key `a` stands here twice"),
+        ("? [x]\n: 3\n", "a key must be text"),
+        ("a: [1", "this is not YAML"),
+        ("\ta: 1", "cannot start any token"),
+        ("a: &a [*a]", "contains itself"),
+        ("--- \na: 1\n--- \nb: 2\n", "a second document"),
+        ("a: !!int foo", "`foo` is not a valid int"),
+        ("\x00abc", "this is not YAML"),
+        ("<<: 3\n", "`<<` can only bring in another mapping"),
+    ],
+)
+def test_what_is_no_document_is_said_with_its_place(text: str, said: str) -> None:
+    """Broken YAML is an error with file and line, never a traceback."""
+    assert said in _wrong(text)
+
+
+def test_aliases_cannot_unfold_without_measure() -> None:
+    """A few lines of nested aliases do not fill the memory."""
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
+    assert "unfolds to more than" in _wrong("\n".join(lines))
+
+
+def test_files_that_cannot_be_read_name_the_remedy(tmp_path: Path) -> None:
+    """A missing file, a directory and a binary file are three clear errors."""
+    binary = tmp_path / "x.yaml"
+    binary.write_bytes(b"\xff\xfe\x00\x01")
+    for path, said in (
+        (tmp_path / "none.yaml", "no such file"),
+        (tmp_path, "is a directory"),
+        (binary, "is not text (byte 0 is not UTF-8)"),
+    ):
+        with pytest.raises(ScenarioError, match=said.replace("(", r"\(").replace(")", r"\)")):
+            read_document(path)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    """Editors on Windows write one."""
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_document(path).data == {"a": 1}

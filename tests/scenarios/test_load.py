@@ -1,0 +1,205 @@
+"""The loader: what is wrong with a file is said all at once, with place and remedy, before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupsim.scenarios.load import load_file, load_text
+from groupsim.scenarios.problems import WARNING, ScenarioError
+
+GOOD = """\
+title: a crash
+run-for: 60s
+broker: {version: "3.9"}
+topics:
+  orders: {partitions: 6, rate: 10/s}
+groups:
+  g1:
+    client: java-3.9
+    properties:
+      session.timeout.ms: 10000
+    members:
+      c: {count: 3, start: 1s}
+timeline:
+  - {at: 30s, do: crash, member: c-2}
+expect:
+  - generations: 2
+"""
+
+
+def wrong(text: str) -> str:
+    """The report on a bad file."""
+    with pytest.raises(ScenarioError) as caught:
+        load_text(text, "f.yaml")
+    return str(caught.value)
+
+
+def test_a_good_file_becomes_a_scenario() -> None:
+    """Names, durations and steps arrive as the file says them."""
+    scenario = load_text(GOOD, "f.yaml")
+    assert (scenario.name, scenario.run_for, scenario.topics["orders"].partitions) == ("f", 60_000_000, 6)
+    assert scenario.timeline[0].at == 30_000_000
+    assert scenario.timeline[0].deed.NAME == "crash"
+    assert (scenario.timeline[0].line, scenario.expect[0].line) == (14, 16)
+
+
+# (what is replaced, by what, what the report says, and in which line)
+MISTAKES = [
+    ("title", "titel", "unknown key `titel`", "did you mean `title`?", 1),
+    ("run-for: 60s", "run-for: 60", "a duration needs a unit: write 60s or 60ms", "", 2),
+    ("run-for: 60s", "run-for: -5s", "not a duration", "", 2),
+    ("run-for: 60s", "run-for: 60 parsecs", "unknown unit 'parsecs'", "", 2),
+    ("run-for: 60s", "run-for: 0", "a run of no time shows nothing", "run-for: 60s", 2),
+    ("run-for: 60s\n", "", "nothing ends this scenario", "add `run-for: 90s`", 1),
+    ('"3.9"', "three", "expected a version such as 3.9", "", 3),
+    ('"3.9"', '"0.1"', "has no group coordinator", "the oldest is 0.9", 3),
+    ('version: "3.9"', "group.max.sise: 3", "unknown broker setting 'group.max.sise'", "group.max.size", 3),
+    ('version: "3.9"', "group.max.size: many", "must be a whole number", "", 3),
+    ("partitions: 6", "partitions: 0", "a whole number of at least 1, found `0`", "", 5),
+    ("partitions: 6", "partitions: six", "a whole number of at least 1, found `six`", "", 5),
+    ("partitions: 6", "partition: 6", "unknown key `partition`", "did you mean `partitions`?", 5),
+    ("rate: 10/s", "rate: 10", "expected a rate such as 10/s", "", 5),
+    ("rate: 10/s", "rate: 10/s, replication: 9", "9 replicas on 3 brokers", "choose 1 to 3", 5),
+    ("rate: 10/s", "rate: 10/s, weights: [1]", "1 weights for 6 partitions", "", 5),
+    ("java-3.9", "jawa-3.9", "no client profile `jawa-3.9`", "did you mean `java-3.9`?", 8),
+    ("client: java-3.9", "assignor: rangee", "assignor `rangee`", "", 8),
+    ("client: java-3.9", "assignor: nowhere:Nothing", "nowhere", "", 8),
+    ("client: java-3.9", "subscribe: ordres", "there is no topic `ordres`", "did you mean `orders`?", 8),
+    ("client: java-3.9", "subscribe-pattern: '['", "is no pattern", "orders-.*", 8),
+    ("session.timeout.ms: 10000", "session.timeout.ms: ten", "not a time", "milliseconds", 10),
+    ("session.timeout.ms: 10000", "heartbeat.interval.ms: 45000", "not below session.timeout.ms = 45000", "third", 10),
+    ("session.timeout.ms: 10000", "sesion.timeout.ms: 10000", "sesion.timeout.ms", "did you mean", 10),
+    ("session.timeout.ms: 10000", "session: {timeout: 3}", "`session` is a mapping", "", 10),
+    ("count: 3", "count: -3", "a whole number of at least 0", "", 12),
+    ("start: 1s", "start: later", "not a duration", "", 12),
+    ("count: 3", "count: 3, processing: 'uniform(5ms)'", "uniform", "", 12),
+    ("count: 3", "count: 3, stuck: [asleep]", "`asleep` is not allowed here", "never-heartbeat", 12),
+    ("do: crash", "do: crush", "`crush` is no action or fault", "did you mean `crash`?", 14),
+    ("do: crash, ", "", "a step needs `at` and `do`", "", 14),
+    ("at: 30s", "at: 90s", "90.000 s is after the end of the run", "raise `run-for`", 14),
+    ("at: 30s", "at: 30s, times: 3", "`times` without `every`", "add `every`", 14),
+    ("at: 30s", "at: 30s, every: 0", "repeats without end", "", 14),
+    ("member: c-2", "member: c-4", "no member has this name: `c-4`", "did you mean", 14),
+    ("member: c-2", "member: 'x*'", "pattern fits no member", "", 14),
+    ("member: c-2", "member: c-2, for: 3s", "unknown key `for`", "keys here: member", 14),
+    (", member: c-2", "", "the key `member` is missing", "", 14),
+    ("do: crash, member: c-2", "do: freeze-broker, broker: 7, for: 1s", "there is no broker 7", "0 to 2", 14),
+    ("do: crash, member: c-2", "do: add-partitions, topic: orders, to: 4", "has 6 partitions already", "7", 14),
+    ("do: crash, member: c-2", "do: lose-response, to: join of c-2", "`join` is not an API", "JoinGroup", 14),
+    ("do: crash, member: c-2", "do: lose-response, to: c-2", "expected requests such as", "", 14),
+    ("do: crash, member: c-2", "do: request, api: Heartbeat, fields: {gen: 3}", "no field `gen`", "generation_id", 14),
+    ("do: crash, member: c-2", "do: request, api: Heartbeat", "needs the fields", "", 14),
+    ("generations: 2", "generation: 2", "`generation` is no expectation", "did you mean `generations`?", 16),
+    ("generations: 2", "generations: about 3", "expected a whole number", "", 16),
+    ("generations: 2", "generations: 5..2", "is empty", "", 16),
+    ("generations: 2", "state: Stabel", "`Stabel` is not allowed here", "did you mean `Stable`?", 16),
+    ("generations: 2", "state: {is: Stable, group: g2}", "there is no group `g2`", "g1", 16),
+    ("generations: 2", "owner: {partition: orders-9, is: c-1}", "`orders` has no partition 9", "0 to 5", 16),
+    ("generations: 2", "owner: {partition: orders, is: c-1}", "expected a partition such as orders-0", "", 16),
+    ("generations: 2", "error: {is: ILEGAL_GENERATION}", "is not an error code", "ILLEGAL_GENERATION", 16),
+    ("generations: 2", "event: {kind: group.stat}", "no kind of event", "group.state", 16),
+    ("generations: 2", "rebalance: {to: 2, cause: bad luck}", "is no cause", "", 16),
+    ("generations: 2", "state: {is: Stable, at: 70s}", "after the end of the run", "", 16),
+    ("generations: 2", "time-between: {from: {}, to: {}, is: 10 ± 5ms}", "not a duration", "", 16),
+    ("- generations: 2", "- {generations: 2, rebalances: 3}", "an expectation is one check", "", 16),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said", "remedy", "line"), MISTAKES, ids=[f"{n}" for _, n, *_ in MISTAKES])
+def test_each_mistake_has_place_and_remedy(old: str, new: str, said: str, remedy: str, line: int) -> None:
+    """Misspelt keys, wrong units, impossible values and strangers are errors with the line they stand in."""
+    assert old in GOOD
+    report = wrong(GOOD.replace(old, new, 1))
+    assert said in report
+    assert remedy in report
+    assert any(part.startswith(f"f.yaml:{line}:") for part in report.splitlines()), report
+
+
+def test_all_mistakes_are_reported_at_once() -> None:
+    """Three mistakes in three places make one report of three, in the order of the file."""
+    report = wrong(GOOD.replace("60s", "60").replace("rate: 10/s", "rte: 10/s").replace("crash, m", "crush, m"))
+    lines = [line for line in report.splitlines() if line.startswith("f.yaml")]
+    assert [line.split(":")[1] for line in lines] == ["2", "5", "14"]
+
+
+@pytest.mark.parametrize("text", ["- a\n", "a\n", "42\n", "[1, 2]\n"])
+def test_a_scenario_is_a_mapping(text: str) -> None:
+    """A list or a bare word is told so."""
+    assert "a scenario is a mapping" in wrong(text)
+
+
+def test_sections_of_the_wrong_shape_are_told_their_shape() -> None:
+    """A number where a mapping belongs, a mapping where a list belongs."""
+    report = wrong("run-for: 1m\ngroups: 3\ntopics: []\ntimeline: {}\nexpect: 3\n")
+    assert report.count("expected a mapping of names") == 2
+    assert report.count("expected a list") == 2
+
+
+def test_a_scenario_without_members_is_an_error() -> None:
+    """Nothing would happen."""
+    assert "there is no group" in wrong("run-for: 1m\n")
+    assert "no group has a member" in wrong("run-for: 1m\ngroups: {g: {}}\n")
+
+
+def test_two_processes_cannot_have_one_name() -> None:
+    """Names are hosts: the second group has to choose another."""
+    text = "run-for: 1m\ntopics: {t: 1}\ngroups: {a: {members: {c: 2}}, b: {members: {c-1: 1}}}\n"
+    assert "`c-1` is a member of `a` already" in wrong(text)
+
+
+def test_with_several_groups_a_step_says_which() -> None:
+    """`leader` and checks of one group are ambiguous with two."""
+    text = """\
+run-for: 1m
+topics: {t: 1}
+groups: {a: {members: {c: 1}}, b: {members: {d: 1}}}
+timeline:
+  - {at: 1s, do: crash, member: leader}
+  - {at: 1s, do: move-coordinator}
+  - {at: 1s, do: crash, member: leader of a}
+expect:
+  - state: Stable
+"""
+    report = wrong(text)
+    assert "`leader` of which group?" in report
+    assert report.count("which group? add `group`") == 2
+
+
+def test_names_that_later_steps_make_are_known() -> None:
+    """Scaling and rollouts make members, create-topic makes topics."""
+    text = GOOD.replace(
+        "timeline:\n",
+        "timeline:\n  - {at: 5s, do: scale, to: 5}\n  - {at: 20s, do: crash, member: c-5}\n"
+        "  - {at: 6s, do: create-topic, topic: more, partitions: 2}\n",
+    ).replace("  - generations: 2", "  - owner: {partition: more-1, is: nobody}")
+    assert len(load_text(text).timeline) == 4
+
+
+def test_a_session_the_broker_refuses_is_a_warning() -> None:
+    """INVALID_SESSION_TIMEOUT is the broker's answer at run time, so the file is let through."""
+    scenario = load_text(GOOD.replace("session.timeout.ms: 10000", "session.timeout.ms: 5000"))
+    warning = next(note for note in scenario.notes if "outside the broker's" in note.message)
+    assert (warning.level, warning.place.line) == (WARNING, 10)
+    assert "INVALID_SESSION_TIMEOUT" in warning.remedy
+
+
+def test_unknown_keys_in_pasted_properties_warn() -> None:
+    """A consumer.properties may hold keys of others; a misspelt one is warned of with the nearest name."""
+    pasted = "properties: |\n      sesion.timeout.ms=10000\n      my.own.key=1\n"
+    text = GOOD.replace("properties:\n      session.timeout.ms: 10000\n", pasted)
+    notes = load_text(text).notes
+    assert [note.level for note in notes] == [WARNING, WARNING]
+    assert "did you mean session.timeout.ms?" in notes[0].remedy
+
+
+def test_a_properties_file_is_read_beside_the_scenario(tmp_path: Path) -> None:
+    """The path is relative to the scenario; a missing file is an error with that remedy."""
+    (tmp_path / "consumer.properties").write_text("session.timeout.ms=9000\n# comment\n", encoding="utf-8")
+    good = GOOD.replace("properties:\n      session.timeout.ms: 10000", "properties-file: consumer.properties")
+    (tmp_path / "s.yaml").write_text(good, encoding="utf-8")
+    assert load_file(tmp_path / "s.yaml").groups["g1"].properties_file == "consumer.properties"
+    (tmp_path / "s.yaml").write_text(good.replace("consumer.prop", "konsumer.prop"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="cannot be read: no such file"):
+        load_file(tmp_path / "s.yaml")
