@@ -20,6 +20,7 @@ from groupsim.protocol.messages import (
     MetadataResponse,
     Response,
 )
+from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
@@ -54,7 +55,7 @@ class Broker:
 
         Quiet heartbeats do not come this way but straight to `handle`.
         """
-        request = call.request
+        call.request = request = normalise_request(call.request)
         if type(request) is not HeartbeatRequest or self._trace.heartbeats:
             self.note_received(call)
         if isinstance(request, MetadataRequest):

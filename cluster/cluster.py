@@ -36,7 +36,9 @@ class Cluster:
         self.config = config = ClusterConfig() if config is None else config
         names = [(node, broker_name(node)) for node in range(config.brokers)]
         self.topics = Topics(loop, names, config.racks, offsets_partitions=config.offsets_partitions)
-        self.network = Network(loop, Timing(config.latency, config.processing))
+        self.network = Network(
+            loop, Timing(config.latency, config.processing), config.coordinator_config.broker_version
+        )
         self.network.roles = ClusterRoles(self)
         self.offsets_log = OffsetsLog(loop, config.offsets_partitions, config.append_latency)
         self.brokers = {node: Broker(loop, node, self.topics) for node, _ in names}

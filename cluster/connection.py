@@ -29,6 +29,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
+from groupsim.protocol.versions import normalise_response
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker import Broker
@@ -282,6 +283,7 @@ class Connection:
         trace = self._trace
         quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
         if not quiet:
+            response = normalise_response(response, self.request.version)
             before = trace.cause
             self.broker.note_answer(self, response)
             self._reply(response)

@@ -20,6 +20,7 @@ from groupsim.cluster.links import Condition, Links
 from groupsim.cluster.taps import Taps
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
+from groupsim.protocol.releases import BASELINE
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker import Broker
@@ -58,9 +59,10 @@ class Timing:
 class Network:
     """All connections of a run; implements `members.interfaces.Transport`."""
 
-    def __init__(self, loop: EventLoop, timing: Timing) -> None:
+    def __init__(self, loop: EventLoop, timing: Timing, release: str = BASELINE) -> None:
         self.loop = loop
         self.timing = timing
+        self.release = release
         self.links = Links()
         self.taps = Taps(self)
         self.roles: Roles = NoRoles()

@@ -81,7 +81,7 @@ class CoordinatorClient:
 
     def _ask(self, _: Any) -> None:
         member = self._member
-        request = FindCoordinatorRequest(member.group, version=member.profile.versions[Api.FIND_COORDINATOR])
+        request = FindCoordinatorRequest(member.group, version=member.version(Api.FIND_COORDINATOR))
         self._asked_node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:

@@ -95,7 +95,7 @@ class Fetcher:
         if not member.coordinator.known:
             member.coordinator.ensure()
             return
-        version = member.profile.versions[Api.OFFSET_FETCH]
+        version = member.version(Api.OFFSET_FETCH)
         self._looking_up = frozenset(missing)
         self._lookup_number += 1
         request = OffsetFetchRequest(member.group, tuple(missing), version >= _STABLE_SINCE, version)

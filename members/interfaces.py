@@ -58,6 +58,11 @@ class Transport(Protocol):
         """Node ids of the brokers the client was configured with."""
         ...
 
+    @property
+    def release(self) -> str:
+        """The brokers' release, as the client concludes from their answer to ApiVersions."""
+        ...
+
     def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
         """Open a connection from the process `host` to a broker; `purpose` ("coordinator", "data") keeps them apart.
 

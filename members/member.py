@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
-from groupsim.protocol.messages import NO_GENERATION
+from groupsim.members.failures import ClientFailure
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages import NO_GENERATION, Api
+from groupsim.protocol.releases import client_version
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from groupsim.members.behaviour import Behaviour
     from groupsim.members.committing import Committer
     from groupsim.members.coordinator_client import CoordinatorClient
-    from groupsim.members.failures import ClientFailure, PluginErrors
+    from groupsim.members.failures import PluginErrors
     from groupsim.members.fetching import Fetcher
     from groupsim.members.heartbeat import Heartbeat
     from groupsim.members.interfaces import Data, Transport
@@ -91,6 +94,7 @@ class Member:
         "subscription",
         "trace",
         "transport",
+        "versions",
         "wake",
     )
 
@@ -125,6 +129,7 @@ class Member:
         self.transport = transport
         self.data = data
         self.plugin_errors = plugin_errors
+        self.versions: dict[Api, int] = {}
         self.group = settings.group_id
         self.state = ClientState.UNJOINED
         self.generation = NO_MEMBERSHIP
@@ -153,6 +158,22 @@ class Member:
         if self.failure is None:
             self.failure = failure
             self.wake.set()
+
+    def version(self, api: Api) -> int:
+        """The version this library and the brokers talk in: the newest that both know.
+
+        Raises ClientFailure UNSUPPORTED_VERSION where there is none.
+        """
+        known = self.versions.get(api)
+        if known is None:
+            known = self.versions[api] = self._negotiate(api)
+        return known
+
+    def _negotiate(self, api: Api) -> int:
+        try:
+            return client_version(api, self.profile.versions[api], self.transport.release)
+        except ProtocolError as error:
+            raise ClientFailure("UNSUPPORTED_VERSION", str(error), fatal=True) from error
 
     # -- voice --------------------------------------------------------------------------------------------------
 

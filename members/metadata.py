@@ -96,7 +96,7 @@ class MetadataView:
         self._stop_timer()
         self._in_flight, self._again = True, False
         self._asked = None if member.subscription.by_pattern else self.wanted
-        request = MetadataRequest(self._asked, version=member.profile.versions[Api.METADATA])
+        request = MetadataRequest(self._asked, version=member.version(Api.METADATA))
         self._node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:

@@ -42,6 +42,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
     TopicPartition,
 )
+from groupsim.protocol.releases import BASELINE
 
 LATENCY_US = 500
 SECOND = 1_000_000
@@ -254,6 +255,7 @@ class FakeTransport:
     def __init__(self, loop: EventLoop, broker: ScriptedBroker) -> None:
         self.loop, self.broker = loop, broker
         self.bootstrap = (0, 1)
+        self.release = BASELINE
         self.unreachable = False  # what is sent vanishes
         self.refuses = False  # … or is refused
         self.connections: list[FakeConnection] = []

@@ -304,7 +304,7 @@ def test_an_old_client_speaks_join_group_v0(on_bench):
     async def story(bench):
         await bench.stable()
         [join] = bench.broker.all(Api.JOIN_GROUP)
-        assert (join.version, join.rebalance_timeout_ms, join.reason) == (0, -1, None)
+        assert (join.version, join.rebalance_timeout_ms, join.reason) == (0, 30_000, None)
         assert bench.consumer.member_id == "m1"
 
     on_bench(story, profile="kafka-python-1.3")
@@ -363,3 +363,28 @@ def test_a_generation_lost_during_the_sync_discards_its_result(on_bench):
         assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
 
     on_bench(story)
+
+
+def test_client_and_broker_talk_in_the_newest_version_both_know(on_bench):
+    """A client of today joins an 0.11 broker with JoinGroup 2, without the reason that only version 8 carries."""
+
+    async def story(bench):
+        bench.net.release = "0.11"
+        await bench.stable()
+        [join] = bench.broker.all(Api.JOIN_GROUP)
+        assert (join.version, join.reason) == (2, None)
+
+    on_bench(story)
+
+
+def test_a_static_member_needs_a_broker_that_knows_static_members(on_bench):
+    """group.instance.id against a 2.2 broker ends in UNSUPPORTED_VERSION, and no JoinGroup is sent."""
+
+    async def story(bench):
+        bench.net.release = "2.2"
+        bench.consumer.start()
+        await bench.run_for(1)
+        assert bench.broker.all(Api.JOIN_GROUP) == []
+        assert bench.consumer.failed.error == "UNSUPPORTED_VERSION"
+
+    on_bench(story, properties={"group.instance.id": "i"})
