@@ -179,8 +179,8 @@ class Consumer:
 
     async def _live(self, member: Member) -> None:
         """The whole life of one process."""
-        member.metadata.refresh()
         try:
+            member.metadata.refresh()
             self._poll_loop = PollLoop(member)
             await self._poll_loop.run()
             member.trace.begin(self._close_cause)

@@ -65,6 +65,7 @@ class CoordinatorClient:
         if link is None:
             return
         self.node = None
+        self._member.heartbeat.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
         if link.open:
             self._member.links.drop(link, reason)

@@ -45,6 +45,7 @@ class Heartbeat:
         "_call_at",
         "_handle",
         "_interval_us",
+        "_link",
         "_loop",
         "_member",
         "_needs_poll",
@@ -52,7 +53,6 @@ class Heartbeat:
         "_on_due",
         "_owed",
         "_request",
-        "_request_of",
         "_session_us",
         "_timeout_us",
         "_trace",
@@ -74,7 +74,7 @@ class Heartbeat:
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._on_due = self._due
-        self._request_of: Generation = NO_MEMBERSHIP
+        self._link: Connection | None = None
         self._request: HeartbeatRequest = heartbeat_request(member)
         self._on_answer = partial(self._answered, NO_MEMBERSHIP)
         self._handle: Handle | None = None
@@ -93,6 +93,8 @@ class Heartbeat:
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
         self.enabled = True
+        self._renew()
+        self._look_at_link()
         self._unanswered = 0
         self._alive_us = self.last_sent_us = member.now_us
         member.poll_clock.restart()
@@ -109,31 +111,27 @@ class Heartbeat:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
         self._alive_us = self._member.now_us
         self._unanswered = 0
+        self._look_at_link()
         if self._owed:
-            self._due(None)
+            self._due_slowly()
+
+    def coordinator_lost(self) -> None:
+        """There is no connection to send on."""
+        self._link = None
 
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
         if self._owed and self.enabled:
-            self._due(None)
+            self._due_slowly()
 
     # -- the short road -----------------------------------------------------------------------------------------
 
     def _due(self, _: Any) -> None:
-        member = self._member
-        link = member.coordinator.link
-        if (
-            link is None
-            or not link.open
-            or self._unanswered
-            or self._owed
-            or (self._needs_poll and not member.poll_clock.inside)
-        ):
+        link = self._link
+        if link is None or self._unanswered or not link.open:
             self._due_slowly()
-            return
-        if self._request_of is not member.generation:
-            self._renew()
-        self._send(link)
+        else:
+            self._send(link)
 
     def _send(self, link: Connection) -> None:
         now = self._loop.now_us
@@ -172,8 +170,6 @@ class Heartbeat:
             self._owed = True
             member.coordinator.ensure()
             return
-        if self._request_of is not member.generation:
-            self._renew()
         link = member.coordinator.link
         if link is not None:
             self._send(link)
@@ -196,9 +192,13 @@ class Heartbeat:
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
 
+    def _look_at_link(self) -> None:
+        """Keep the connection at hand; without a background thread each heartbeat has to look around first."""
+        self._link = None if self._needs_poll else self._member.coordinator.link
+
     def _renew(self) -> None:
-        """Make the request and the answer's callback of the present generation."""
-        self._request_of = generation = self._member.generation
+        """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
+        generation = self._member.generation
         self._request = heartbeat_request(self._member)
         self._on_answer = partial(self._answered, generation)
 
