@@ -24,6 +24,7 @@ MANY_LANES = 24
 MANY_STANDSTILLS = 8
 MANY_NOTES = 12
 NARROW = 40
+TOGETHER_US = 50_000  # removals within this are one event
 
 AROUND_CAUSE = 58  # what the other columns of a generation take
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
@@ -171,7 +172,11 @@ def _who(generation: Generation) -> str:
 
 
 def _waited_for(generation: Generation) -> Iterable[str]:
-    shown = sorted(generation.absent, key=lambda one: -one.after_us)
+    together = [late for late in generation.absent if late.after_us < TOGETHER_US]
+    if together:
+        names = ", ".join(late.who.host for late in together[:3]) + (", …" if len(together) > 3 else "")
+        yield f"removed in the same moment: {names} ({len(together)} in all)"
+    shown = sorted((late for late in generation.absent if late not in together), key=lambda one: -one.after_us)
     for late in shown[:3]:
         yield _never_came(late)
     if len(shown) > 3:

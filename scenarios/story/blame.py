@@ -102,7 +102,7 @@ def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
     expired = host.signal(Kind.POLL_EXPIRED, max(_life_began(host, at), at - RECENT_US), at)
     if expired is None or any(expired.t_us < t < at for t, s in host.states if s == "STABLE"):
         return None
-    return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit of {clock(expired.t_us)}")
+    return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit ran out at {clock(expired.t_us)}")
 
 
 def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
@@ -186,16 +186,7 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None
 
 def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
     removal = this.began_by or this.prepare
-    verdict = why_expired(facts, removal)
-    if verdict.cause is Cause.SESSION_SILENT and _was_assigning(facts, group, removal):
-        return Verdict(Cause.ASSIGNOR, "computed the assignment for longer than its session")
-    return Verdict(verdict.cause, verdict.why)
-
-
-def _was_assigning(facts: Facts, group: GroupFacts, removal: TraceEvent) -> bool:
-    """The leader, between its join and its sync."""
-    last = next((r for r in reversed(group.rounds) if r.completing and r.completing.t_us <= removal.t_us), None)
-    return last is not None and last.leader == removal.member and last.stable is None
+    return why_expired(facts, removal)
 
 
 def _judge_sync(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:

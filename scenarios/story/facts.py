@@ -88,6 +88,7 @@ class GroupFacts:
     rounds: list[Round] = Factory(list)
     removals: list[TraceEvent] = Factory(list)
     missed: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
+    fenced: dict[str, list[str]] = Factory(dict)  # instance id → members fenced under it
     loaded: list[int] = Factory(list)
 
     @property

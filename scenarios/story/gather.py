@@ -119,8 +119,12 @@ def _signal(facts: Facts, event: TraceEvent) -> None:
 def _learn(facts: Facts, event: TraceEvent) -> None:
     """A client's own event that names its member id tells whose id that is."""
     if event.host and event.member and facts.process.get(event.member) != event.host:
-        facts.process[event.member] = event.host
-        facts.host(event.host).members.append((event.t_us, event.member))
+        _belongs(facts, event.member, event.host, event.t_us)
+
+
+def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
+    facts.process[member] = host
+    facts.host(host).members.append((t_us, member))
 
 
 def _owned(facts: Facts, event: TraceEvent) -> None:
@@ -214,7 +218,8 @@ def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: Tr
         host = sender.host if sender.kind is Kind.REQUEST_SENT else (sender.payload or {}).get("from")
     for name in (host, values.get("client_host"), values.get("client_id")):
         if isinstance(name, str) and name.lstrip("/") in facts.hosts:
-            facts.process.setdefault(member, name.lstrip("/"))
+            if member not in facts.process:
+                _belongs(facts, member, name.lstrip("/"), event.t_us)
             return
 
 
@@ -246,7 +251,7 @@ def _removed(facts: Facts, event: TraceEvent) -> None:
         current.removed.append(event)
         group.missed[event.seq] = current
         waited_since = current.arrivals.pop(event.member or "?", None)
-        if waited_since is not None:
+        if waited_since is not None and current.completing is None:
             current.in_vain[event.member or "?"] = waited_since
 
 
@@ -255,6 +260,12 @@ def _pending(facts: Facts, event: TraceEvent) -> None:
     _note_member(facts, event.member or "?", event.payload or {}, event)
     if group.open is not None:
         group.open.pending.append(event)
+
+
+def _fenced(facts: Facts, event: TraceEvent) -> None:
+    facts.notes.append(event)
+    instance = str((event.payload or {}).get("instance_id", "?"))
+    _group(facts, event).fenced.setdefault(instance, []).append(event.member or "?")
 
 
 def _loaded(facts: Facts, event: TraceEvent) -> None:
@@ -291,7 +302,7 @@ READERS: dict[Kind, Reader] = {
     Kind.MEMBER_UPDATED: _updated,
     Kind.MEMBER_REPLACED: _replaced,
     Kind.MEMBER_REMOVED: _removed,
-    Kind.MEMBER_FENCED: _note,
+    Kind.MEMBER_FENCED: _fenced,
     Kind.GROUP_LOADED: _loaded,
     Kind.GROUP_UNLOADED: _unloaded,
     Kind.OFFSET_EXPIRED: _note,

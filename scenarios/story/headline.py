@@ -17,6 +17,7 @@ REMOVALS = {
     "join-timeout": "until the rebalance timeout",
     "pending-expired": "until its pending id expired",
     "sync-timeout": "until the rebalance timeout",
+    "left": "until it left",
 }
 
 
@@ -39,15 +40,32 @@ def of_group(group: GroupStory) -> str:
     """The sentence for one group."""
     if not group.rebalances:
         return _calm(group)
+    return f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {_cost(group)}: {_reasons(group.rebalances)}"
+
+
+def _cost(group: GroupStory) -> str:
     stopped = f"{tenths(group.stopped_us)} s stopped" if group.stopped_us else "nothing stopped"
-    facts = f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {stopped}, "
-    return facts + f"{count(group.moved, 'partition')} moved: {_reasons(group.rebalances)}"
+    return f"{stopped}, {count(group.moved, 'partition')} moved"
+
+
+def _without(group: GroupStory) -> str:
+    """What stopped or moved partitions although no rebalance did."""
+    if group.fenced:
+        instance, times = max(group.fenced, key=lambda item: item[1])
+        return f"{times} × {Cause.STATIC_FENCE.value}, two processes use group.instance.id {instance}"
+    waited = dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin)
+    names = list(waited)
+    if not names:
+        return "static members took over from others"
+    return f"its static partitions waited for {', '.join(names[:3])}{', …' if len(names) > 3 else ''} to come back"
 
 
 def _calm(group: GroupStory) -> str:
     first = group.generations[0]
     if group.formed_us is None:
         return f"{group.group} never became stable: {_subject(first)}"
+    if group.stopped_us or group.moved:
+        return f"no rebalance of {group.group}, {_cost(group)}: {_without(group)}"
     return f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(first.size, 'member')}"
 
 

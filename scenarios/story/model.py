@@ -193,6 +193,7 @@ class GroupStory:
     delivered: int
     duplicates: int
     commits_failed: tuple[tuple[str, int], ...]
+    fenced: tuple[tuple[str, int], ...] = ()  # group.instance.id → how often one of its users was fenced
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:

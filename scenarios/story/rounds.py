@@ -99,8 +99,7 @@ def _absent(facts: Facts, this: Round) -> list[Late]:
     begin, until = this.prepare.t_us, _until(facts, this)
     missing = []
     for removal in this.removed:
-        orderly = removal.reason in ("left", "admin", "fenced") or removal.member in this.in_vain
-        if orderly or not begin < removal.t_us <= until:
+        if _orderly(facts, removal) or removal.member in this.in_vain or not begin < removal.t_us <= until:
             continue
         verdict = _why_absent(facts, this, removal)
         missing.append(
@@ -116,9 +115,22 @@ def _absent(facts: Facts, this: Round) -> list[Late]:
     return missing
 
 
+def _orderly(facts: Facts, removal: TraceEvent) -> bool:
+    """Whether it went by itself, or was sent away, without the group having waited for it."""
+    return removal.reason in ("admin", "fenced") or (removal.reason == "left" and not _gave_up(facts, removal))
+
+
+def _gave_up(facts: Facts, removal: TraceEvent) -> bool:
+    """It left because its poll limit ran out: until then it was expected."""
+    host = facts.host_of(removal.member)
+    return host is not None and host.signal(Kind.POLL_EXPIRED, removal.t_us - 5_000_000, removal.t_us) is not None
+
+
 def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:
     if removal.reason == "session-expired":
         return why_expired(facts, removal)
+    if removal.reason == "left":
+        return Verdict(Cause.POLL_LIMIT, "did not call poll() for max.poll.interval.ms")
     if removal.reason == "pending-expired":
         return Verdict(Cause.PENDING, "was given an id and never came back with it")
     verdict = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us)

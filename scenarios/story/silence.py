@@ -6,12 +6,13 @@ from attrs import frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
+from groupsim.scenarios.story.facts import Facts, HostFacts, Round, Stretch
 from groupsim.scenarios.story.words import clock, span
 
 DEFAULT_SESSION_US = 45_000_000
 TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
 NOTICEABLE_US = 200_000
+LONGEST_ASSIGNMENT_US = 600_000_000
 STALLING_WORDS = ("stall", "stands still")
 
 
@@ -34,16 +35,35 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
     session = facts.session_us.get(member, DEFAULT_SESSION_US)
     begin = removal.t_us - session - session // 10
     host = facts.host_of(member)
+    leading = _leading(facts, removal)
     if host is None:
         return _around(facts, None, removal, begin) or Verdict(Cause.SESSION_SILENT, "was never heard of again")
     return (
         _dead(facts, host, member, removal.t_us)
         or _paused(host, begin, removal.t_us)
         or _around(facts, host, removal, begin)
+        or (_assigning(facts, host, leading) if leading is not None else None)
         or _busy(host, begin, removal.t_us)
         or _lost_coordinator(host, begin, removal.t_us)
         or Verdict(Cause.SESSION_SILENT, "sent no heartbeat for its whole session")
     )
+
+
+def _leading(facts: Facts, removal: TraceEvent) -> Round | None:
+    """The round of which the member, as its leader, owed the assignment when it was removed."""
+    rounds = facts.groups[removal.group].rounds if removal.group in facts.groups else []
+    for this in reversed(rounds):
+        if this.completing is not None and this.completing.seq < removal.seq:
+            owed = this.stable is None or this.stable.seq > removal.seq
+            return this if owed and this.leader == removal.member else None
+    return None
+
+
+def _assigning(facts: Facts, host: HostFacts, this: Round) -> Verdict:
+    began = this.completing.t_us if this.completing is not None else this.prepare.t_us
+    if host.signal(Kind.ASSIGNMENT_COMPUTED, began, began + LONGEST_ASSIGNMENT_US) is not None:
+        return Verdict(Cause.ASSIGNOR, "computed the assignment for longer than its session")
+    return Verdict(Cause.SESSION_SILENT, "fell silent right after its join, and never synced")
 
 
 def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | None:
@@ -67,7 +87,7 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
     broker = facts.hosts.get(removal.host or "")
     if broker is not None and any(p.overlaps(begin, removal.t_us) for p in broker.pauses):
         return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
-    fault = _fault(facts, begin, removal.t_us)
+    fault = _fault(facts, host, begin, removal.t_us)
     if fault is not None:
         return _blame_fault(fault)
     if host is not None and _fell_together(facts, removal):
@@ -88,10 +108,11 @@ def _stalls_broker(fault: Stretch) -> bool:
     return at_broker and any(word in fault.what for word in STALLING_WORDS)
 
 
-def _fault(facts: Facts, begin: int, end: int) -> Stretch | None:
-    """The fault that was on; one of the coordinator's own goes before those of members."""
+def _fault(facts: Facts, host: HostFacts | None, begin: int, end: int) -> Stretch | None:
+    """The fault that was on: the coordinator's own before the member's own, and that before the rest."""
     on = [fault for fault in facts.faults.values() if fault.overlaps(begin, end)]
-    return max(on, key=lambda fault: (_stalls_broker(fault), fault.began_us), default=None)
+    name = host.name if host is not None else ""
+    return max(on, key=lambda fault: (_stalls_broker(fault), fault.where == name, fault.began_us), default=None)
 
 
 def _fell_together(facts: Facts, removal: TraceEvent) -> bool:

@@ -65,6 +65,7 @@ def _group(
         delivered=counted.delivered[group.name],
         duplicates=counted.duplicates[group.name],
         commits_failed=_failed(facts, group.name),
+        fenced=tuple((instance, len(members)) for instance, members in group.fenced.items()),
     )
 
 

@@ -178,3 +178,36 @@ def test_a_newcomer_whose_join_waited_in_vain_is_not_to_blame() -> None:
     first, second = tell(tape.at(330).end()).groups[0].rebalances
     assert [late.who.host for late in first.absent] == ["c1"]
     assert (second.cause, second.why) == (Cause.CALLBACK, "came back: its join had been waiting for 5 min in vain")
+
+
+def test_a_leader_that_computes_for_longer_than_its_session_is_an_assignor_too_slow() -> None:
+    """It lost its membership between JoinGroup and SyncGroup, and came up with the assignment afterwards."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
+    tape.at(65).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED").at(70)
+    tape.client(Kind.ASSIGNMENT_COMPUTED, "c1")
+    assert tell(tape.at(90).end()).groups[0].rebalances[-1].cause is Cause.ASSIGNOR
+
+
+def test_a_leader_that_never_syncs_nor_computes_just_fell_silent() -> None:
+    """Without an assignment nothing says that the assignor was slow."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
+    tape.at(65).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
+    last = tell(tape.at(90).end()).groups[0].rebalances[-1]
+    assert (last.cause, last.why) == (Cause.SESSION_SILENT, "fell silent right after its join, and never synced")
+
+
+def test_a_member_that_left_at_its_poll_limit_was_waited_for_until_then() -> None:
+    """The rebalance could go on only when the busy member left by itself."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c1").at(200)
+    tape.client(Kind.POLL_EXPIRED, "c2")
+    held = first_rebalance(tape.remove("c2", "left").complete("c1", "c3")).held_by
+    assert held is not None
+    assert (held.who.host, held.cause, held.removal) == ("c2", Cause.POLL_LIMIT, "left")
+
+
+def test_a_fence_without_a_rebalance_makes_the_headline() -> None:
+    """Two processes with one group.instance.id move partitions although no generation begins."""
+    tape = formed("old").at(20).start("new").release("old", 0, reason="lost").own("new", 0)
+    tape.coordinator(Kind.MEMBER_FENCED, member="old-1", reason="heartbeat", payload={"instance_id": "i-0"})
+    headline = tell(tape.at(30).end()).headline
+    assert headline.endswith("1 partition moved: 1 × static fence, two processes use group.instance.id i-0")
