@@ -151,7 +151,14 @@ class Consumer:
             "profile": self.profile.name,
             "instance_id": settings.group_instance_id,
             "config": dict(settings.changed),
+            **self._subscribed(),
         }
+
+    def _subscribed(self) -> dict[str, Any]:
+        subscription = self._subscription
+        if isinstance(subscription, Topics):
+            return {"topics": list(subscription.names)}
+        return {} if subscription is None else {"pattern": subscription.text}
 
     def _assemble(self) -> Member:
         member = Member(

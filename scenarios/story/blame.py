@@ -90,7 +90,20 @@ def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None)
         _after_eviction(facts, group, host, member, at)
         or _after_poll_limit(host, at)
         or _after_fault(facts, host, at)
+        or _mixes(facts, this, host, member)
         or Verdict(Cause.DEPLOY_JOIN, _joined_words(facts, this, host, at))
+    )
+
+
+def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict | None:
+    """A newcomer shares no topic with anybody in the group: another application under the same group id."""
+    others = [facts.host_of(known) for known in this.known if known != member]
+    theirs = {topic for other in others if other is not None for topic in other.topics or ()}
+    if not host.topics or not theirs or theirs & set(host.topics):
+        return None
+    return Verdict(
+        Cause.SUBSCRIPTION_MIX,
+        f"joined for {', '.join(host.topics)}, the others are there for {', '.join(sorted(theirs))}",
     )
 
 

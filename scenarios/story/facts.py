@@ -43,6 +43,7 @@ class HostFacts:
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
+    topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
     failure: str | None = None
     heartbeats: int = 0
 
@@ -108,7 +109,6 @@ class Facts:
     groups: dict[str, GroupFacts] = Factory(dict)
     process: dict[str, str] = Factory(dict)  # member id → host
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
-    topics: dict[str, tuple[str, ...]] = Factory(dict)  # member id → what it subscribes to, where known
     by_seq: dict[int, TraceEvent] = Factory(dict)
     actions: list[TraceEvent] = Factory(list)
     faults: dict[int, Stretch] = Factory(dict)

@@ -69,6 +69,8 @@ def _started(facts: Facts, event: TraceEvent) -> None:
     host.group = event.group or host.group
     host.client_id = payload.get("client_id") or host.client_id
     host.profile = payload.get("profile") or host.profile
+    if "topics" in payload:
+        host.topics = tuple(sorted(payload["topics"]))
     host.started.append(event.t_us)
 
 

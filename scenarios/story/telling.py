@@ -131,6 +131,12 @@ def _faults(facts: Facts) -> tuple[Doing, ...]:
     )
 
 
+FAILURES = {
+    "FencedInstanceId": Cause.STATIC_FENCE,
+    "InconsistentGroupProtocol": Cause.PROTOCOL,
+}
+
+
 def _note(event: TraceEvent) -> str:
     words = event.reason or event.error or ""
     if event.kind is Kind.OFFSET_EXPIRED:
@@ -139,5 +145,7 @@ def _note(event: TraceEvent) -> str:
         instance = (event.payload or {}).get("instance_id", "?")
         return f"{Cause.STATIC_FENCE.value}: {event.member} in {words}; {instance} belongs to another member now"
     if event.kind is Kind.PROCESS_FAILED:
-        return f"failed: {event.error or ''} {event.reason or ''}".rstrip()
+        error = event.error or ""
+        name = next((cause.value for part, cause in FAILURES.items() if part in error), "failed")
+        return f"{name}: {error} {event.reason or ''}".rstrip()
     return f"{event.kind.value}: {words}"

@@ -211,3 +211,19 @@ def test_a_fence_without_a_rebalance_makes_the_headline() -> None:
     tape.coordinator(Kind.MEMBER_FENCED, member="old-1", reason="heartbeat", payload={"instance_id": "i-0"})
     headline = tell(tape.at(30).end()).headline
     assert headline.endswith("1 partition moved: 1 × static fence, two processes use group.instance.id i-0")
+
+
+def test_another_application_under_the_same_group_id_is_a_subscription_mix() -> None:
+    """A newcomer that shares no topic with the group is not just a deploy."""
+    tape = Tape()
+    for host, topics in (("c1", ["orders"]), ("c2", ["orders"]), ("x1", ["billing"])):
+        tape.client(Kind.PROCESS_STARTED, host, payload={"client_id": host, "topics": topics})
+    tape.join("c1").prepare("c1", "ADD_MEMBER").at(3).complete("c1").stable()
+    tape.at(10).join("c2").prepare("c2", "ADD_MEMBER").at(11).complete("c1", "c2").stable()
+    tape.at(20).join("x1").prepare("x1", "ADD_MEMBER").at(21).complete("c1", "c2", "x1").stable()
+    first, second = tell(tape.at(30).end()).groups[0].rebalances
+    assert first.cause is Cause.DEPLOY_JOIN
+    assert (second.cause, second.why) == (
+        Cause.SUBSCRIPTION_MIX,
+        "joined for billing, the others are there for orders",
+    )
