@@ -107,7 +107,7 @@ class JavaHashMap(MutableMapping[K, V]):
     removing and inserting a key again moves it to the end of its bucket.
     """
 
-    __slots__ = ("_capacity", "_order", "_spreads", "_values")
+    __slots__ = ("_capacity", "_chains", "_order", "_spreads", "_values")
 
     def __init__(
         self, entries: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, capacity: int = _INITIAL_CAPACITY
@@ -115,7 +115,7 @@ class JavaHashMap(MutableMapping[K, V]):
         self._values: dict[K, V] = {}
         self._spreads: dict[K, int] = {}
         self._order: list[K] | None = None
-        self._capacity = capacity
+        self._resize(capacity)
         self.update(entries)
 
     @property
@@ -133,7 +133,9 @@ class JavaHashMap(MutableMapping[K, V]):
 
     def __delitem__(self, key: K) -> None:
         del self._values[key]
-        del self._spreads[key]
+        spread = self._spreads.pop(key)
+        if self._chains:
+            self._chains[spread & (self._capacity - 1)] -= 1
         self._order = None
 
     def __contains__(self, key: object) -> bool:
@@ -153,6 +155,7 @@ class JavaHashMap(MutableMapping[K, V]):
         """Forget all entries; the table keeps its size, as in Java."""
         self._values.clear()
         self._spreads.clear()
+        self._resize(self._capacity)
         self._order = None
 
     def copy(self) -> JavaHashMap[K, V]:
@@ -160,25 +163,29 @@ class JavaHashMap(MutableMapping[K, V]):
         twin: JavaHashMap[K, V] = JavaHashMap(capacity=self._capacity)
         twin._values = dict(self._values)
         twin._spreads = dict(self._spreads)
+        twin._chains = list(self._chains)
         twin._order = self._order
         return twin
 
     def _make_room(self, key: K) -> None:
-        spread = _spread(key)
-        crowded = self._capacity < _SMALLEST_TREE_TABLE and self._neighbours(spread) >= _CROWDED_BUCKET
-        self._spreads[key] = spread
-        if crowded:
-            self._capacity *= 2
-        if len(self._spreads) * 4 > self._capacity * 3:
-            self._capacity *= 2
+        spread = self._spreads[key] = _spread(key)
         self._order = None
+        if self._chains:
+            bucket = spread & (self._capacity - 1)
+            self._chains[bucket] += 1
+            if self._chains[bucket] > _CROWDED_BUCKET:
+                self._resize(2 * self._capacity)
+        if len(self._spreads) * 4 > self._capacity * 3:
+            self._resize(2 * self._capacity)
 
-    def _neighbours(self, spread: int) -> int:
-        """How many entries sit in the bucket of `spread`."""
-        if len(self._spreads) < _CROWDED_BUCKET:
-            return 0
-        mask = self._capacity - 1
-        return sum((other ^ spread) & mask == 0 for other in self._spreads.values())
+    def _resize(self, capacity: int) -> None:
+        """Set the number of buckets; the lengths of their chains are kept as long as they matter, in a small table."""
+        self._capacity = capacity
+        self._chains: list[int] = []
+        if capacity < _SMALLEST_TREE_TABLE:
+            self._chains = [0] * capacity
+            for spread in self._spreads.values():
+                self._chains[spread & (capacity - 1)] += 1
 
     def _in_order(self) -> list[K]:
         # A dict keeps insertion order and forgets a removed key's place, exactly as a bucket's chain does.

@@ -5,6 +5,7 @@ Sources: `AbstractPartitionAssignor` (`assign`, `MemberInfo`); KIP-345 (static m
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
@@ -15,7 +16,6 @@ from groupsim.protocol.messages import TopicPartition
 #: Partition objects kept for the next round, over all topics; beyond this the cache starts anew.
 _KEPT_PARTITIONS = 1 << 18
 
-_kept: dict[tuple[str, int], tuple[TopicPartition, ...]] = {}
 _new = tuple.__new__  # a named tuple without its Python-level constructor: a million of them are made at once
 
 
@@ -35,46 +35,78 @@ def _member_order(member: MemberSubscription) -> tuple[bool, bytes]:
     return True, java_string_key(member.member_id)
 
 
+def same_topics(members: Sequence[MemberSubscription]) -> bool:
+    """Whether all members name the same topics in the same order: the usual case, for which much is simpler."""
+    return all(member.topics == members[0].topics for member in members)
+
+
 def existing_topics(
-    topics: Mapping[str, TopicMetadata], members: Iterable[MemberSubscription]
+    topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
 ) -> dict[str, TopicMetadata]:
-    """The subscribed topics that have partitions, in Java's hash map order; `members` come in hash order too.
+    """The subscribed topics that have partitions, in Java's hash map order; `members` in JoinGroup order.
 
     This is the filter that Kafka applies before any built-in assignor runs: an unknown topic is left out silently.
     """
-    subscribed = dict.fromkeys(topic for member in members for topic in member.topics)
+    if same_topics(members):
+        subscribed = dict.fromkeys(members[0].topics if members else ())
+    else:
+        subscribed = dict.fromkeys(topic for member in in_hash_order(members) for topic in member.topics)
     found = java_set_order(subscribed)
-    known = JavaHashMap((name, topics[name]) for name in found if name in topics and topics[name].partitions > 0)
-    return dict(known.items())
+    known = [name for name in found if name in topics and topics[name].partitions > 0]
+    if len(known) < len(found):
+        known = java_set_order(known)  # a map of its own, which may have a smaller table
+    return {name: topics[name] for name in known}
 
 
 def partitions_of(topic: str, count: int) -> tuple[TopicPartition, ...]:
     """All partitions of a topic, ascending; the same objects again at the next call, as long as they fit the cache."""
-    key = (topic, count)
-    found = _kept.get(key)
+    found = _kept.get(topic, count)
     if found is None:
         found = tuple(partitions_numbered(topic, range(count)))
-        _keep(key, found)
+        _kept.keep(topic, found)
     return found
 
 
 def partitions_numbered(topic: str, numbers: Iterable[int]) -> list[TopicPartition]:
     """Some partitions of a topic."""
-    return list(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
+    # Nothing here can be garbage, but the collector would look through all of it again and again: half of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return list(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
+    finally:
+        if collecting:
+            gc.enable()
 
 
-def _keep(key: tuple[str, int], partitions: tuple[TopicPartition, ...]) -> None:
-    """Remember them within the bound. What is kept changes no result, only the time it takes."""
-    global _kept_total
-    if _kept_total + len(partitions) > _KEPT_PARTITIONS:
-        _kept.clear()
-        _kept_total = 0
-    if len(partitions) <= _KEPT_PARTITIONS:
-        _kept[key] = partitions
-        _kept_total += len(partitions)
+class _Kept:
+    """Partition objects of earlier calls, within a bound. What is kept changes no result, only the time it takes."""
+
+    def __init__(self) -> None:
+        self._by_topic: dict[tuple[str, int], tuple[TopicPartition, ...]] = {}
+        self._total = 0
+
+    def get(self, topic: str, count: int) -> tuple[TopicPartition, ...] | None:
+        return self._by_topic.get((topic, count))
+
+    def keep(self, topic: str, partitions: tuple[TopicPartition, ...]) -> None:
+        if self._total + len(partitions) > _KEPT_PARTITIONS:
+            self.clear()
+        if len(partitions) <= _KEPT_PARTITIONS:
+            self._by_topic[topic, len(partitions)] = partitions
+            self._total += len(partitions)
+
+    def clear(self) -> None:
+        self._by_topic.clear()
+        self._total = 0
 
 
-_kept_total = 0
+_kept = _Kept()
+
+
+def forget_partitions() -> None:
+    """Drop the partition objects kept for the next round (for measurements)."""
+    _kept.clear()
 
 
 def group_assignment(

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from groupsim.members.assignors.common import (
     existing_topics,
     group_assignment,
-    in_hash_order,
     in_member_order,
     partitions_of,
+    same_topics,
 )
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.assignors.racks import member_racks
@@ -33,7 +33,7 @@ class RangeAssignor(Assignor):
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
         """Cut every topic; with racks, lists are sorted, else topics stand in hash map order as in Java."""
-        known = existing_topics(topics, in_hash_order(members))
+        known = existing_topics(topics, members)
         consumers = _consumers(known, members)
         racks = member_racks(members)
         if racks:
@@ -46,17 +46,24 @@ class RangeAssignor(Assignor):
         return group_assignment(members, given)
 
 
-def _consumers(known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> dict[str, list[str]]:
+def _consumers(
+    known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
+) -> Mapping[str, Sequence[str]]:
     """For each topic its subscribers in member order; topics in the order of `known`."""
+    ordered = in_member_order(members)
+    if same_topics(members):
+        return dict.fromkeys(known, tuple(member.member_id for member in ordered))
     consumers: dict[str, list[str]] = {topic: [] for topic in known}
-    for member in in_member_order(members):
+    for member in ordered:
         for topic in dict.fromkeys(member.topics):
             if topic in consumers:
                 consumers[topic].append(member.member_id)
     return consumers
 
 
-def _cut(partitions: tuple[TopicPartition, ...], consumers: list[str], given: dict[str, list[TopicPartition]]) -> None:
+def _cut(
+    partitions: tuple[TopicPartition, ...], consumers: Sequence[str], given: dict[str, list[TopicPartition]]
+) -> None:
     quota, extras = divmod(len(partitions), len(consumers))
     start = 0
     for place, consumer in enumerate(consumers):

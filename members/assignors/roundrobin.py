@@ -20,6 +20,7 @@ from groupsim.members.assignors.common import (
     group_assignment,
     in_member_order,
     partitions_of,
+    same_topics,
 )
 from groupsim.members.assignors.interface import Assignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
@@ -44,8 +45,10 @@ class RoundRobinAssignor(Assignor):
         return group_assignment(members, {member.member_id: hand for member, hand in zip(ring, hands)})
 
 
-def _seats(ring: Sequence[MemberSubscription]) -> dict[str, list[int]]:
+def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
     """For each topic the places in the ring that subscribe to it, ascending."""
+    if same_topics(ring):
+        return dict.fromkeys(ring[0].topics if ring else (), range(len(ring)))
     seats: dict[str, list[int]] = {}
     for place, member in enumerate(ring):
         for topic in dict.fromkeys(member.topics):
@@ -54,7 +57,7 @@ def _seats(ring: Sequence[MemberSubscription]) -> dict[str, list[int]]:
 
 
 def _deal(
-    partitions: tuple[TopicPartition, ...], seats: list[int], cursor: int, hands: list[list[TopicPartition]]
+    partitions: tuple[TopicPartition, ...], seats: Sequence[int], cursor: int, hands: list[list[TopicPartition]]
 ) -> int:
     """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns the new cursor."""
     count = len(seats)

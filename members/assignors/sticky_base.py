@@ -43,7 +43,7 @@ class StickyBase(Assignor):
         Raises JavaFailure on input on which Kafka's class throws.
         """
         claims = [self.claim(member) for member in in_hash_order(members)]
-        known = existing_topics(topics, [claim.member for claim in claims])
+        known = existing_topics(topics, members)
         return group_assignment(members, self.place(known, claims))
 
     def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
