@@ -1,0 +1,39 @@
+"""docs/writing-an-assignor.md: the code in it runs, and what it says comes out does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from groupsim.assign import run_document
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "writing-an-assignor.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def test_the_smallest_assignor_runs_on_the_group_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first listing, saved under its name, assigns the document of the first command."""
+    (tmp_path / "everything_to_the_first.py").write_text(PYTHON[0])
+    monkeypatch.chdir(tmp_path)
+    document = json.loads(re.findall(r"echo '(.*?)'", GUIDE)[0])
+    result = run_document(document, "everything_to_the_first:EverythingToTheFirst")
+    assert result["counts"] == {"c1": 3, "c2": 0}
+
+
+def test_the_test_in_the_guide_passes() -> None:
+    """The last listing is a test of the first."""
+    names: dict[str, object] = {}
+    exec(PYTHON[0] + PYTHON[1], names)
+    test = names["test_one_member_gets_everything"]
+    assert callable(test)
+    test()
+
+
+def test_the_example_differs_from_range_as_told() -> None:
+    """The document in the guide gives 3 and 1 under `rack-first`, 2 and 2 under `range`."""
+    document = json.loads(re.findall(r"\$ cat group.json\n(.*?)\n\$", GUIDE, re.DOTALL)[0])
+    assert list(run_document(document, "rack-first")["counts"].values()) == [3, 1]
+    assert list(run_document(document, "range")["counts"].values()) == [2, 2]
