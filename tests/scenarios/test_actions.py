@@ -1,0 +1,274 @@
+"""Every action does what its sentence says: one small run each, judged on the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.python_api import Draft, scenario
+from groupsim.scenarios.runner import Run, StepError
+from groupsim.scenarios.steps import ACTIONS
+
+QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "metadata.max.age.ms": 2000}
+
+
+def base(run_for: str = "40s", members: Any = None, **said: Any) -> Draft:
+    """Two consumers on one topic; no initial delay."""
+    return (
+        scenario("actions", run_for=run_for)
+        .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=4, rate="20/s")
+        .group("g", members={"c": {"count": 2}} if members is None else members, properties=QUICK, **said)
+    )
+
+
+def happened(run: Run, kind: Kind, **columns: Any) -> int:
+    """How often an event happened."""
+    return sum(
+        event.kind is kind and all(getattr(event, name) == value for name, value in columns.items())
+        for event in run.events
+    )
+
+
+def expect(draft: Draft, check: str, value: Any = True, **said: Any) -> None:
+    """Run and judge one expectation."""
+    run = draft.expect(check, value, **said).run()
+    assert not run.failed, run.failed[0]
+
+
+def start(draft: Draft) -> None:
+    """A process that was told to wait begins."""
+    late = base(members={"c": 1, "late": {"start": "never"}})
+    expect(late, "load", is_={"late": 0})
+    expect(late.at("5s").start("late"), "load", is_={"late": 2})
+
+
+def stop(draft: Draft) -> None:
+    """It leaves, or stays when told to."""
+    expect(draft.at("10s").stop("c-1"), "event", kind="member.removed", member="c-1", reason="left")
+    expect(draft.at("10s").stop("c-1", leave=False), "event", kind="member.removed", reason="session-expired")
+
+
+def crash(draft: Draft) -> None:
+    """It is gone without a word, and its session ends it."""
+    silent = draft.at("10s").crash("c-1")
+    expect(silent, "event", kind="request.sent", api="LeaveGroup", count=0)
+    expect(silent, "event", kind="member.removed", member="c-1", reason="session-expired", count=1)
+
+
+def pause(draft: Draft) -> None:
+    """Nothing of it happens until it goes on."""
+    paused = draft.at("10s").pause("c-1", for_="3s")
+    expect(paused, "event", kind="records.delivered", host="c-1", after="10.1s", before="13s", count=0)
+    expect(paused, "time-between", from_={"kind": "process.paused"}, to={"kind": "process.resumed"}, is_="3s")
+
+
+def restart(draft: Draft) -> None:
+    """It ends, and after the downtime it is back."""
+    again = draft.at("10s").restart("c-1", downtime="4s")
+    ends, begins = {"kind": "process.stopped"}, {"kind": "process.started", "host": "c-1"}
+    expect(again, "time-between", from_=ends, to=begins, is_="4s")
+    expect(draft.at("10s").restart("c-1", how="crash"), "event", kind="process.crashed", count=1)
+
+
+def rolling_restart(draft: Draft) -> None:
+    """Old pods end, new pods with new names take over."""
+    rolled = draft.at("10s").rolling_restart(start_time="1s", ready_time="1s")
+    expect(rolled, "load", is_={"c-1": 0, "c-2": 0, "c-3": 2, "c-4": 2})
+
+
+def scale(draft: Draft) -> None:
+    """New members are made like the last; the newest stop first."""
+    expect(draft.at("10s").scale(3), "load", is_={"c-3": "1..2"})
+    expect(draft.at("10s").scale(1), "load", is_={"c-1": 4, "c-2": 0})
+
+
+def subscribe(draft: Draft) -> None:
+    """Other topics, or a pattern."""
+    two = draft.topic("u", partitions=1).at("10s").subscribe("all", topics="u")
+    expect(two, "owner", partition="t-0", is_="nobody")
+    expect(draft.topic("u", partitions=1).at("10s").subscribe("c-1", pattern="[tu]"), "every-partition-owned")
+
+
+def slow_processing(draft: Draft) -> None:
+    """Handlers take longer, for a while."""
+    slow = draft.at("10s").slow_processing("all", processing="2s", for_="5s")
+    expect(slow, "event", kind="records.processed", after="10.5s", before="11.9s", count=0)
+
+
+def block_poll(draft: Draft) -> None:
+    """No poll for a while, heartbeats go on."""
+    blocked = draft.at("10s").block_poll("c-1", for_="8s")
+    expect(blocked, "event", kind="records.delivered", host="c-1", after="10.5s", before="17.9s", count=0)
+    expect(blocked, "event", kind="member.removed", count=0)
+
+
+def block_callback(draft: Draft) -> None:
+    """The next callback of that kind takes long."""
+    blocked = draft.at("5s").block_callback("c-1", callback="revoked", for_="3s").at("10s").stop("c-2")
+    begun = {"kind": "callback.begun", "host": "c-1", "reason": "revoked", "after": "6s"}
+    expect(blocked, "time-between", from_=begun, to={"kind": "callback.ended", "host": "c-1"}, is_="3s")
+
+
+def rejoin(draft: Draft) -> None:
+    """The application asks for a rebalance, with a reason."""
+    asked = draft.at("10s").rejoin("c-1", reason="because I can")
+    expect(asked, "event", kind="rejoin.requested", member="c-1", reason="because I can")
+
+
+def remove_member(draft: Draft) -> None:
+    """An administrator removes a member; it finds out and comes back."""
+    removed = draft.at("10s").remove_member("c-1", reason="enough")
+    expect(removed, "event", kind="member.removed", member="c-1", count=1)
+    static = base(instance_id="{name}").at("10s").remove_member("c-1")
+    expect(static, "event", kind="member.removed", payload={"instance_id": "c-1"}, count=1)
+
+
+def commit(draft: Draft) -> None:
+    """A commit by hand: accepted now, refused with the generation before."""
+    stale = draft.at("10s").commit("c-1", offsets={"t-0": 1}, generation="previous")
+    expect(stale, "error", api="OffsetCommit", is_="ILLEGAL_GENERATION", count=1)
+    current = draft.at("10s").commit("c-1", offsets={"t-0": 1})
+    answered = {"kind": "response.received", "host": "c-1-by-hand", "api": "OffsetCommit"}
+    expect(current, "event", **answered)
+    expect(current, "event", **answered, error="ILLEGAL_GENERATION", count=0)
+
+
+def request(draft: Draft) -> None:
+    """A request made by hand reaches the coordinator and is answered."""
+    fields = {"generation_id": 99, "member_id": {"member": "c-1"}}
+    expect(draft.at("10s").request("Heartbeat", fields=fields), "error", api="Heartbeat", is_="ILLEGAL_GENERATION")
+    fields = {"generation_id": "current", "member_id": "stranger"}
+    expect(draft.at("10s").request("Heartbeat", fields=fields), "error", api="Heartbeat", is_="UNKNOWN_MEMBER_ID")
+
+
+def create_topic(draft: Draft) -> None:
+    """A new topic is there, and a pattern finds it."""
+    by_pattern = base(subscribe_pattern=".*").at("10s").create_topic("u", partitions=2, rate="5/s")
+    expect(by_pattern, "event", kind="records.delivered", topic="u")
+
+
+def add_partitions(draft: Draft) -> None:
+    """More partitions; the leader sees to them."""
+    expect(draft.at("10s").add_partitions("t", to=6), "load", is_={"c-1": 3, "c-2": 3})
+
+
+def delete_topic(draft: Draft) -> None:
+    """The topic is gone."""
+    expect(draft.at("10s").delete_topic("t"), "event", kind="metadata.changed", payload={"partitions": 0, "before": 4})
+
+
+def move_coordinator(draft: Draft) -> None:
+    """Another broker coordinates, and has loaded the group."""
+    expect(draft.at("10s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1")
+    expect(
+        draft.at("10s").move_coordinator(to=1).at("20s").move_coordinator(),
+        "event",
+        kind="group.loaded",
+        host="broker-2",
+    )
+
+
+def set_rate(draft: Draft) -> None:
+    """The topic stops growing."""
+    expect(draft.at("10s").set_rate("t", rate=0), "event", kind="records.delivered", after="15s", count=0)
+
+
+def crash_broker(draft: Draft) -> None:
+    """The group goes on under another coordinator."""
+    expect(draft.at("10s").crash_broker("coordinator"), "event", kind="group.loaded", after="10s")
+
+
+def restart_broker(draft: Draft) -> None:
+    """A crashed broker comes back and can coordinate again."""
+    back = draft.at("5s").move_coordinator(to=1).at("10s").crash_broker(1).at("15s").restart_broker(1)
+    expect(back.at("20s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1", after="20s")
+
+
+CASES: dict[str, Callable[[Draft], None]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        start,
+        stop,
+        crash,
+        pause,
+        restart,
+        rolling_restart,
+        scale,
+        subscribe,
+        slow_processing,
+        block_poll,
+        block_callback,
+        rejoin,
+        remove_member,
+        commit,
+        request,
+        create_topic,
+        add_partitions,
+        delete_topic,
+        move_coordinator,
+        set_rate,
+        crash_broker,
+        restart_broker,
+    )
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_action_does_what_it_says(name: str) -> None:
+    """Each action of the table has its effect."""
+    CASES[name](base())
+
+
+def test_every_action_is_tested() -> None:
+    """No action without a case here."""
+    assert set(CASES) == set(ACTIONS)
+
+
+def test_an_action_is_told_and_is_the_cause_of_what_follows() -> None:
+    """The trace says who did it: the crash has the action for its cause."""
+    run = base().at("10s").crash("c-1").run()
+    told = next(event for event in run.events if event.kind is Kind.ACTION)
+    crashed = next(event for event in run.events if event.kind is Kind.PROCESS_CRASHED)
+    assert (told.host, told.reason, told.payload) == ("c-1", "crash c-1", {"do": "crash", "member": ["c-1"]})
+    assert crashed.cause == told.seq
+
+
+def test_a_step_may_repeat() -> None:
+    """`every` and `times` repeat a step; without `times` it goes on to the end."""
+    run = base().at("10s", every="3s", times=3).rejoin("c-1").run()
+    assert [event.t_us for event in run.events if event.kind is Kind.ACTION] == [10_000_000, 13_000_000, 16_000_000]
+    assert happened(base().at("30s", every="5s").rejoin("c-1").run(), Kind.ACTION) == 3
+
+
+def test_a_step_that_cannot_be_done_ends_the_run() -> None:
+    """The error names the step, the time and the reason."""
+    with pytest.raises(StepError, match=r"step `delete-topic t` at 20\.000 s: there is no topic 't'"):
+        base().at("10s").delete_topic("t").at("20s").delete_topic("t").run()
+
+
+@pytest.mark.parametrize(
+    ("target", "hosts"),
+    [
+        ("c-1", ["c-1"]),
+        (["c-1", "c-2"], ["c-1", "c-2"]),
+        ("c-*", ["c-1", "c-2"]),
+        ("all", ["c-1", "c-2"]),
+        ("member 2", ["c-2"]),
+    ],
+)
+def test_targets_are_names_patterns_and_roles(target: Any, hosts: list[str]) -> None:
+    """Whoever is meant is crashed, nobody else."""
+    run = base().at("10s").crash(target).run()
+    assert sorted(event.host or "" for event in run.events if event.kind is Kind.PROCESS_CRASHED) == hosts
+
+
+def test_the_leader_is_whoever_leads_when_the_step_runs() -> None:
+    """`leader` is looked up at the time of the step."""
+    run = base().at("10s").crash("leader").run()
+    leader = [event.member for event in run.events if event.kind is Kind.LEADER_ELECTED and event.t_us < 10_000_000][-1]
+    crashed = next(event for event in run.events if event.kind is Kind.PROCESS_CRASHED)
+    assert crashed.member == leader

@@ -1,0 +1,151 @@
+"""Every fault does what its sentence says, is shown from begin to end, and leaves things as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.python_api import Draft, scenario
+from groupsim.scenarios.steps import FAULTS
+
+QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "request.timeout.ms": 4000}
+
+
+def base(**said: Any) -> Draft:
+    """Two consumers on one topic; no initial delay."""
+    return (
+        scenario("faults", run_for="45s")
+        .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
+        .cluster(latency="1ms")
+        .topic("t", partitions=4, rate="20/s")
+        .group("g", members=2, properties=QUICK, **said)
+    )
+
+
+def expect(draft: Draft, check: str, value: Any = True, **said: Any) -> None:
+    """Run and judge one expectation."""
+    run = draft.expect(check, value, **said).run()
+    assert not run.failed, run.failed[0]
+
+
+def latency(draft: Draft) -> None:
+    """Every message takes longer: a request made during it is answered later."""
+    slow = draft.at("9s").latency("c-1", add="500ms", for_="10s").at("10s").rejoin("c-1")
+    sent = {"kind": "request.sent", "api": "JoinGroup", "host": "c-1", "after": "9.5s"}
+    expect(slow, "time-between", from_=sent, to={"kind": "request.received", "api": "JoinGroup"}, is_=">= 500ms")
+
+
+def break_(draft: Draft) -> None:
+    """What is in flight ends in a disconnect."""
+    expect(draft.at("10s").break_("c-1"), "event", kind="coordinator.lost", host="c-1", after="9s")
+
+
+def stall(draft: Draft) -> None:
+    """Heartbeats wait; the session ends when they wait too long, and not before."""
+    expect(draft.at("10s").stall("c-1", for_="2s"), "event", kind="member.removed", count=0)
+    expect(draft.at("10s").stall("c-1", for_="12s"), "event", kind="member.removed", member="c-1", count=1)
+    only = draft.at("10s").stall("c-1", for_="12s", connection="coordinator", direction="both")
+    expect(only, "event", kind="records.delivered", host="c-1", after="11s", before="15s")
+
+
+def isolate(draft: Draft) -> None:
+    """Cut off: thrown out, and back afterwards."""
+    cut = draft.at("10s").isolate("c-1", for_="12s")
+    expect(cut, "event", kind="member.removed", member="c-1", reason="session-expired", count=1)
+    expect(cut, "load", is_={"c-1": 2, "c-2": 2})
+
+
+def refuse(draft: Draft) -> None:
+    """A process that has to connect anew cannot."""
+    refused = draft.at("10s").refuse("c-1", for_="10s").at("11s").break_("c-1")
+    expect(refused, "event", kind="member.removed", member="c-1", reason="session-expired")
+
+
+def lose_response(draft: Draft) -> None:
+    """The broker has done it, the client asks again."""
+    lost = draft.at("9s").lose_response("next JoinGroup of c-1").at("10s").rejoin("c-1")
+    expect(lost, "event", kind="request.failed", api="JoinGroup", host="c-1", count=1)
+    expect(lost, "converges", "30s")
+    third = draft.at("10s").lose_response("the third Heartbeat of c-1")
+    expect(third, "event", kind="fault.ended", payload={"hits": 1}, after="12s")
+
+
+def delay_response(draft: Draft) -> None:
+    """The answer comes late."""
+    late = draft.at("9s").delay_response("next SyncGroup of c-1", by="1s").at("10s").rejoin("c-1")
+    sent = {"kind": "request.sent", "api": "SyncGroup", "host": "c-1", "after": "9s"}
+    expect(
+        late,
+        "time-between",
+        from_=sent,
+        to={"kind": "response.received", "api": "SyncGroup", "host": "c-1"},
+        is_=">= 1s",
+    )
+
+
+def answer_error(draft: Draft) -> None:
+    """The broker answers with an error and does nothing."""
+    wrong = draft.at("10s").answer_error("next Heartbeat of c-1", is_="REBALANCE_IN_PROGRESS")
+    expect(wrong, "event", kind="rejoin.requested", host="c-1", reason="already rebalancing")
+
+
+def fail_append(draft: Draft) -> None:
+    """A commit whose append fails is answered with an error."""
+    failed = draft.at("10s").fail_append(error="NOT_ENOUGH_REPLICAS").at("10.1s").commit("c-1", offsets={"t-0": 1})
+    expect(failed, "event", kind="append.done", error="NOT_ENOUGH_REPLICAS", count=1)
+
+
+def freeze_broker(draft: Draft) -> None:
+    """A whole broker stands still, and then goes on where it was."""
+    frozen = draft.at("10s").freeze_broker("coordinator", for_="3s")
+    expect(frozen, "event", kind="request.received", host="broker-0", after="10.1s", before="12.9s", count=0)
+    expect(frozen, "time-between", from_={"kind": "fault.begun"}, to={"kind": "fault.ended"}, is_="3s")
+    expect(frozen, "converges", "30s")
+
+
+def hold_appends(draft: Draft) -> None:
+    """Nothing commits until followers go on."""
+    held = draft.at("10s").hold_appends(for_="3s").at("10.5s").commit("c-1", offsets={"t-0": 1})
+    sent = {"kind": "request.sent", "host": "c-1-by-hand"}
+    expect(held, "time-between", from_=sent, to={"kind": "response.received", "host": "c-1-by-hand"}, is_="2.4s..2.7s")
+
+
+CASES: dict[str, Callable[[Draft], None]] = {
+    function.__name__.rstrip("_").replace("_", "-"): function
+    for function in (
+        latency,
+        break_,
+        stall,
+        isolate,
+        refuse,
+        lose_response,
+        delay_response,
+        answer_error,
+        fail_append,
+        freeze_broker,
+        hold_appends,
+    )
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_does_what_it_says(name: str) -> None:
+    """Each fault of the table has its effect."""
+    CASES[name](base())
+
+
+def test_every_fault_is_tested() -> None:
+    """No fault without a case here."""
+    assert set(CASES) == set(FAULTS)
+
+
+def test_a_fault_that_lasts_is_shown_from_begin_to_end() -> None:
+    """Begin and end share a span, and lie as far apart as the file says."""
+    run = base().at("10s").isolate("c-1", for_="12s").run()
+    begun = next(event for event in run.events if event.kind is Kind.FAULT_BEGUN)
+    ended = next(event for event in run.events if event.kind is Kind.FAULT_ENDED)
+    assert (begun.span, ended.t_us - begun.t_us) == (ended.span, 12_000_000)
+    assert begun.host == "c-1"
