@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, cast, get_args
 
-from attrs import evolve, fields, frozen, has
+from attrs import evolve, fields, frozen, has, resolve_types
 
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.messages import (
@@ -175,12 +175,19 @@ def _carry_all(value: Any, version: int) -> Any:
 
 @lru_cache(maxsize=1024)
 def _plan(message: type, version: int) -> tuple[str, ...]:
-    """The fields that may have to change in this version: the ones it lacks, and tuples, which may hold parts."""
+    """The fields that change in this version: the ones it lacks, and tuples of parts that lack something."""
     table = CARRIED.get(message, {})
-    lacking = {name for name, carried in table.items() if not carried.by(version)}
-    names = [field.name for field in fields(message)]
-    tuples = {field.name for field in fields(message) if "tuple[" in str(field.type)}
-    return tuple(name for name in names if name in lacking or name in tuples)
+    return tuple(
+        field.name
+        for field in fields(resolve_types(message))
+        if (field.name in table and not table[field.name].by(version)) or _parts_change(field.type, version)
+    )
+
+
+def _parts_change(kind: Any, version: int) -> bool:
+    """Whether a field holds a tuple of parts to which this version does something."""
+    part = next(iter(get_args(kind)), None)
+    return isinstance(part, type) and has(part) and bool(_plan(part, version))
 
 
 # Each takes the message as it was, as its version carries it, and the version.
