@@ -1,0 +1,230 @@
+"""Expectations: what each of them finds in a trace that was written by hand, holding and failing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.shapes import structure_check
+from groupsim.scenarios.steps import CHECKS, Finding
+
+SECOND = 1_000_000
+PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "Stable"
+
+
+class Hand:
+    """A trace written by hand: `at` sets the time, `add` appends an event."""
+
+    def __init__(self) -> None:
+        self.events: list[TraceEvent] = []
+        self.now_us = 0
+
+    def at(self, seconds: float) -> Hand:
+        """Later events happen then."""
+        self.now_us = int(seconds * SECOND)
+        return self
+
+    def add(self, kind: Kind, **columns: Any) -> Hand:
+        """Append an event."""
+        self.events.append(TraceEvent(len(self.events) + 1, self.now_us, kind, **columns))
+        return self
+
+    def state(self, from_: str, to: str, generation: int) -> Hand:
+        """The group changes its state."""
+        return self.add(Kind.GROUP_STATE, host="broker-0", group="g", from_=from_, to=to, generation=generation)
+
+    def owns(self, host: str, *partitions: int) -> Hand:
+        """A member takes partitions of t."""
+        for number in partitions:
+            self.add(Kind.PARTITION_OWNED, host=host, group="g", member=f"{host}-id", topic="t", partition=number)
+        return self
+
+    def gives(self, host: str, *partitions: int) -> Hand:
+        """A member gives partitions of t up."""
+        for number in partitions:
+            self.add(
+                Kind.PARTITION_RELEASED,
+                host=host,
+                group="g",
+                member=f"{host}-id",
+                topic="t",
+                partition=number,
+                reason="revoked",
+            )
+        return self
+
+    def positioned(self, host: str, partition: int) -> Hand:
+        """A member knows from where it fetches."""
+        return self.add(
+            Kind.POSITION_SET,
+            host=host,
+            group="g",
+            member=f"{host}-id",
+            topic="t",
+            partition=partition,
+            payload={"offset": 0},
+        )
+
+    def delivers(self, host: str, partition: int, base: int, count: int) -> Hand:
+        """A member gets records of t."""
+        payload = {"base": base, "count": count}
+        return self.add(
+            Kind.RECORDS_DELIVERED,
+            host=host,
+            group="g",
+            member=f"{host}-id",
+            topic="t",
+            partition=partition,
+            payload=payload,
+        )
+
+
+def story() -> Hand:
+    """Two members; a forms the group at 3 s, b joins at 10 s and takes t-1 over; a stale commit at 20 s."""
+    hand = Hand()
+    hand.add(Kind.RUN_STARTED, payload={"scenario": "s", "seed": 0, "topics": {"t": 2}, "groups": {"g": ["t"]}})
+    for host in ("a", "b"):
+        hand.add(Kind.PROCESS_STARTED, host=host, group="g", payload={"client_id": host, "profile": "java-3.9"})
+    hand.at(0.1).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="a-id", payload={"client_host": "/a"})
+    hand.state("Empty", PREPARING, 0)
+    hand.at(3).state(PREPARING, COMPLETING, 1).at(3.1).state(COMPLETING, STABLE, 1).owns("a", 0, 1)
+    hand.positioned("a", 0).positioned("a", 1)
+    hand.at(5).delivers("a", 0, 0, 10).delivers("a", 1, 0, 10)
+    hand.at(10).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="b-id", payload={"client_host": "/b"})
+    hand.state(STABLE, PREPARING, 1).at(11).gives("a", 0, 1)
+    hand.at(12).state(PREPARING, COMPLETING, 2).at(12.5).state(COMPLETING, STABLE, 2).owns("a", 0).owns("b", 1)
+    hand.at(13).positioned("a", 0).positioned("b", 1)
+    hand.at(14).delivers("a", 0, 10, 5).delivers("b", 1, 8, 4).delivers("b", 1, 20, 2)
+    hand.at(20).add(
+        Kind.RESPONSE_SENT, host="broker-0", group="g", member="a-id", api="OffsetCommit", error="ILLEGAL_GENERATION"
+    )
+    return hand.at(30).add(Kind.RUN_ENDED, payload={"heartbeats": {}})
+
+
+def judge(name: str, value: Any, hand: Hand | None = None) -> Finding:
+    """What a check finds."""
+    return structure_check(name, value).judge(Evidence((hand or story()).events))
+
+
+HOLD = [
+    ("generations", 2),
+    ("generations", {"is": 1, "at": "11s"}),
+    ("generations", {"is": 0, "at": "0s"}),
+    ("rebalances", 1),
+    ("state", "Stable"),
+    ("state", {"is": PREPARING, "at": "10s"}),
+    ("state", {"is": "Dead", "at": "0s"}),
+    ("members", 2),
+    ("members", {"is": 1, "at": "9s"}),
+    ("owner", {"partition": "t-1", "is": "b"}),
+    ("owner", {"partition": "t-1", "is": "a", "at": "5s"}),
+    ("owner", {"partition": "t-1", "is": "nobody", "at": "11.5s"}),
+    ("every-partition-owned", "end"),
+    ("no-two-owners", True),
+    ("assignment", {"is": {"a": ["t-0"], "b": ["t-1"]}}),
+    ("assignment", {"is": {"b": []}, "at": "5s"}),
+    ("load", {"is": {"a": 1, "b": "<= 1"}}),
+    ("moved", 1),
+    ("moved", {"is": 0, "before": "9s"}),
+    ("stopped", ">= 1s"),
+    ("duplicates", 2),
+    ("lost", 8),
+    ("converges", "13s"),
+    ("error", {"is": "ILLEGAL_GENERATION", "count": 1}),
+    ("error", {"is": "ILLEGAL_GENERATION", "api": "OffsetCommit", "member": "a"}),
+    ("error", {"is": "ILLEGAL_GENERATION", "member": "b", "count": 0}),
+    ("rebalance", {"to": 2, "took": "2.5s", "by": "b"}),
+    ("event", {"kind": "group.state", "to": STABLE, "count": 2}),
+    ("event", {"kind": "partition.owned", "member": "b", "partition": 1}),
+    ("event", {"kind": "run.started", "payload": {"seed": 0}}),
+    ("time-between", {"from": {"to": PREPARING, "nth": 2}, "to": {"to": STABLE}, "is": "2.5s ± 1ms"}),
+    ("period", {"of": {"kind": "records.delivered", "host": "a", "partition": 0}, "is": "9s", "count": 2}),
+    ("spread", {"of": {"kind": "partition.owned", "after": "4s"}, "is": "0", "count": 2}),
+]
+
+# (check, value, what the finding shows)
+FAIL = [
+    ("generations", 3, "2"),
+    ("rebalances", 0, "1"),
+    ("state", PREPARING, "Stable since 12.500 s"),
+    ("state", {"is": STABLE, "at": "0s"}, "no such group yet"),
+    ("members", 1, "2"),
+    ("owner", {"partition": "t-1", "is": "a"}, "b"),
+    ("every-partition-owned", "11.5s", "t-0: nobody; t-1: nobody"),
+    ("assignment", {"is": {"a": ["t-0", "t-1"]}}, "a: t-0"),
+    ("load", {"is": {"b": 2}}, "b 1"),
+    ("moved", 0, "1 (t-1 a→b)"),
+    ("stopped", "<= 1s", " s"),
+    ("duplicates", 0, "2"),
+    ("lost", 0, "8 (t-1: offsets 12 to 19)"),
+    ("converges", "5s", "PreparingRebalance at 10.000 s"),
+    ("converges", "0s", "PreparingRebalance at 0.100 s"),
+    ("error", {"is": "UNKNOWN_MEMBER_ID"}, "0"),
+    ("rebalance", {"to": 2, "by": "a"}, "by b"),
+    ("rebalance", {"to": 7, "by": "a"}, "there was none"),
+    ("event", {"kind": "member.removed"}, "0"),
+    ("time-between", {"from": {"to": PREPARING}, "to": {"to": STABLE}, "is": "1s"}, "3.000 s"),
+    ("time-between", {"from": {"to": "Dead"}, "to": {"to": STABLE}, "is": "1s"}, "there is no any event (to Dead)"),
+    ("time-between", {"from": {"to": STABLE}, "to": {"to": "Dead"}, "is": "1s"}, "after that"),
+    ("period", {"of": {"kind": "records.delivered", "host": "a"}, "is": "9s"}, "0.000 s once"),
+    ("period", {"of": {"kind": "member.removed"}, "is": "9s"}, "0 times"),
+    ("spread", {"of": {"kind": "records.delivered"}, "is": "<= 1s"}, "5 within 9.000 s"),
+    ("spread", {"of": {"kind": "member.removed"}, "is": "<= 1s"}, "0 of them"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), HOLD, ids=str)
+def test_a_check_that_holds(name: str, value: Any) -> None:
+    """Each check holds where the trace says so."""
+    finding = judge(name, value)
+    assert finding.holds, finding
+
+
+@pytest.mark.parametrize(("name", "value", "found"), FAIL, ids=str)
+def test_a_check_that_fails_says_what_was_found(name: str, value: Any, found: str) -> None:
+    """Each check fails where the trace says otherwise, and shows expected and found."""
+    finding = judge(name, value)
+    assert not finding.holds
+    assert found in finding.found
+    assert finding.expected
+
+
+def test_every_check_is_tested_both_ways() -> None:
+    """No expectation without a case that holds and one that fails."""
+    assert {name for name, _ in HOLD} == set(CHECKS)
+    assert {name for name, *_ in FAIL} | {"no-two-owners"} == set(CHECKS)
+
+
+def test_two_owners_are_found_with_partition_and_time() -> None:
+    """An old owner that was not told is named beside the new one."""
+    hand = story().at(26).owns("b", 0).at(30)
+    finding = judge("no-two-owners", True, hand.add(Kind.RUN_ENDED, payload={}))
+    assert not finding.holds
+    assert (finding.t_us, "t-0: b while a held it") == (26 * SECOND, finding.found[:22])
+
+
+def test_two_owners_before_a_time_can_be_left_out() -> None:
+    """`after` forgives what was over by then."""
+    hand = story().at(26).owns("b", 0).gives("a", 0).at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("no-two-owners", {"after": "27s"}, hand).holds
+
+
+def test_a_finding_points_at_events() -> None:
+    """Time and seq of the event that decides stand in the finding."""
+    finding = judge("error", {"is": "ILLEGAL_GENERATION", "count": 0})
+    event = story().events[finding.seqs[0] - 1]
+    assert (finding.t_us, event.error) == (20 * SECOND, "ILLEGAL_GENERATION")
+
+
+def test_a_group_that_was_loaded_is_stable_again() -> None:
+    """The old coordinator's Dead is not the group's state once the new one has it."""
+    hand = story().at(22).state(STABLE, "Dead", 2)
+    hand.at(23).add(
+        Kind.GROUP_LOADED, host="broker-1", group="g", generation=2, payload={"members": 2, "generation": 2}
+    )
+    hand.at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("state", {"is": "Dead", "at": "22s"}, hand).holds
+    assert judge("state", STABLE, hand).holds

@@ -1,0 +1,89 @@
+"""Rollouts as Kubernetes does them: how many pods there are at any time, and in which order they go."""
+
+from __future__ import annotations
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.python_api import scenario
+from groupsim.scenarios.runner import Run
+
+
+def rolled(count: int, **said: object) -> Run:
+    """A rollout of a group at 10 s; starting takes 5 s, becoming ready 1 s."""
+    draft = (
+        scenario("rollout", run_for="120s")
+        .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=12, rate="4/s")
+        .group("g", members={"pod": {"count": count}})
+    )
+    return draft.at("10s").do("rolling-restart", start_time="5s", ready_time="1s", **said).run()
+
+
+def running(run: Run) -> list[int]:
+    """How many processes ran after each start and end, from 10 s on."""
+    alive: dict[str, None] = {}
+    counts: list[int] = []
+    for event in run.events:
+        if event.kind is Kind.PROCESS_STARTED:
+            alive[event.host or ""] = None
+        elif event.kind in (Kind.PROCESS_STOPPED, Kind.PROCESS_CRASHED):
+            alive.pop(event.host or "", None)
+        else:
+            continue
+        if event.t_us >= 10_000_000:
+            counts.append(len(alive))
+    return counts
+
+
+def ends(run: Run) -> list[str]:
+    """Which processes ended, in order."""
+    over = (Kind.PROCESS_STOPPED, Kind.PROCESS_CRASHED)
+    return [event.host or "" for event in run.events if event.kind in over]
+
+
+def test_a_deployment_keeps_to_surge_and_unavailability() -> None:
+    """With a surge of 1 and nobody missing there are never fewer than before, nor more than one in excess."""
+    run = rolled(4, max_unavailable=0, surge=1)
+    assert set(running(run)) == {4, 5}
+    assert running(run)[-1] == 4
+    assert ends(run) == ["pod-1", "pod-2", "pod-3", "pod-4"]
+
+
+def test_a_deployment_may_let_some_be_missing() -> None:
+    """Without a surge, pods end first: one is missing at a time."""
+    run = rolled(4, max_unavailable=1, surge=0)
+    assert set(running(run)) == {3, 4}
+
+
+def test_the_defaults_are_kubernetes_own() -> None:
+    """25 % of 8: two missing, two in excess."""
+    counts = running(rolled(8))
+    assert (min(counts), max(counts)) >= (6, 8)
+    assert max(counts) <= 10
+    assert counts[-1] == 8
+
+
+def test_a_stateful_set_goes_one_by_one_from_the_last() -> None:
+    """The same names, never more than one missing."""
+    run = rolled(3, kind="statefulset")
+    assert ends(run) == ["pod-3", "pod-2", "pod-1"]
+    assert running(run) == [2, 3, 2, 3, 2, 3]
+
+
+def test_recreate_stops_all_before_it_starts_any() -> None:
+    """Nobody runs in between."""
+    run = rolled(3, kind="recreate")
+    assert running(run) == [2, 1, 0, 1, 2, 3]
+
+
+def test_pods_can_be_killed() -> None:
+    """`how: crash` sends no LeaveGroup."""
+    run = rolled(2, kind="statefulset", how="crash")
+    assert not [event for event in run.events if event.kind is Kind.REQUEST_SENT and event.api == "LeaveGroup"]
+    assert len(ends(run)) == 2
+
+
+def test_new_pods_of_a_deployment_have_new_names() -> None:
+    """The successor of pod-1 of three is pod-4, with its own number."""
+    run = rolled(3, max_unavailable=0, surge=1)
+    started = [event.host for event in run.events if event.kind is Kind.PROCESS_STARTED]
+    assert started == ["pod-1", "pod-2", "pod-3", "pod-4", "pod-5", "pod-6"]
