@@ -1,7 +1,7 @@
 """Broker and client logs of a run, in the shapes people know from grep.
 
 `broker-N.log` has the stock layout `[time] LEVEL message (logger)`; a member's file, `<host>.log`, has the same for
-Java clients and librdkafka's own for librdkafka. Only what the trace says is written, in the words of the broker's and
+Java clients, and each other library's own. Only what the trace says is written, in the words of the broker's and
 the clients' versions. Virtual time 0 is `START`, in UTC. Source: log-formats reference.
 """
 
@@ -18,8 +18,10 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs_broker import BrokerLog
 from groupsim.logs_client import JavaLog
 from groupsim.logs_librdkafka import LibrdkafkaLog
+from groupsim.logs_others import OtherLog, family_of
 from groupsim.logs_wording import version
 
+ClientLog = JavaLog | LibrdkafkaLog | OtherLog
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -28,7 +30,7 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
     broker = BrokerLog(version((started.payload or {}).get("broker") if started else None))
-    clients: dict[str, JavaLog | LibrdkafkaLog] = {}
+    clients: dict[str, ClientLog] = {}
     rounds: dict[str, tuple[int, str]] = {}
     for event in events:
         _note_round(rounds, event)
@@ -49,18 +51,23 @@ def _note_round(rounds: dict[str, tuple[int, str]], event: TraceEvent) -> None:
         rounds[event.group] = (event.generation or 0, str(event.payload["protocol"]))
 
 
-def _client(event: TraceEvent, rounds: dict[str, tuple[int, str]]) -> JavaLog | LibrdkafkaLog:
+def _client(event: TraceEvent, rounds: dict[str, tuple[int, str]]) -> ClientLog:
     payload = event.payload or {}
     group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
     profile = str(payload.get("profile") or "java")
     if profile.startswith("librdkafka"):
         return LibrdkafkaLog(group, client_id)
+    family = family_of(profile)
+    if family is not None:
+        return OtherLog(family, group, client_id, rounds, START)
     return JavaLog(group, client_id, payload.get("instance_id"), version(profile), rounds)
 
 
-def _client_lines(client: JavaLog | LibrdkafkaLog, event: TraceEvent) -> Iterable[str]:
+def _client_lines(client: ClientLog, event: TraceEvent) -> Iterable[str]:
     if isinstance(client, JavaLog):
         return [layout(*line) for line in client.lines(event)]
+    if isinstance(client, OtherLog):
+        return client.lines(event)
     return [
         f"%{level}|{epoch_ms(t_us) / 1000:.3f}|{facility}|{client.client_id}#consumer-1| [thrd:main]: {text}"
         for t_us, level, facility, text in client.lines(event)

@@ -48,10 +48,7 @@ class JavaLog:
 
     def _values(self, event: TraceEvent) -> dict[str, object]:
         number = -1 if event.generation is None else event.generation
-        newest, protocol = self.rounds.get(self.group, (-1, "null"))
-        if event.kind is Kind.RESPONSE_RECEIVED and event.api == "JoinGroup" and not event.error:
-            number = newest  # the client learns it from this very answer
-        protocol = "null" if number < 0 else protocol
+        protocol = self.rounds.get(self.group, (-1, "null"))[1] if number >= 0 else "null"
         generation = f"generationId={number}, memberId='{event.member or ''}', protocol='{protocol}'"
         return {
             "g": self.group,
@@ -116,12 +113,16 @@ def _answered(log: JavaLog, event: TraceEvent) -> Words:
 
 
 ANSWERS = {
-    ("JoinGroup", True): "C_JOINED",
     ("JoinGroup", False): "C_JOIN_FAIL",
     ("SyncGroup", True): "C_SYNCED",
     ("SyncGroup", False): "C_SYNC_FAIL",
     ("Heartbeat", False): "C_HB_FAIL",
 }
+
+
+def _state(log: JavaLog, event: TraceEvent) -> Words:
+    if event.to == "COMPLETING_REBALANCE":
+        yield "C_JOINED", {}
 
 
 def _callback(log: JavaLog, event: TraceEvent) -> Words:
@@ -177,6 +178,7 @@ JAVA_WORDERS: dict[Kind, Callable[[JavaLog, TraceEvent], Words]] = {
     Kind.COORDINATOR_FOUND: _found,
     Kind.COORDINATOR_LOST: _lost,
     Kind.REQUEST_SENT: _sent,
+    Kind.CLIENT_STATE: _state,
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.CALLBACK_BEGUN: _callback,
     Kind.REJOIN_REQUESTED: _rejoin,

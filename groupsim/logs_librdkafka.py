@@ -56,6 +56,8 @@ Words = Iterator[tuple[int, str, str]]
 
 def _state(log: LibrdkafkaLog, event: TraceEvent) -> Words:
     new = JOIN_STATES.get(event.to or "", "init")
+    if new == "wait-sync":
+        yield 7, "JOINGROUP", f"JoinGroup response: GenerationId {event.generation}, my id {event.member or ''}"
     if new != log.state:
         yield 7, "CGRPJOINSTATE", log.said(f"changed join state {log.state} -> {new} (state up)")
         log.state = new
@@ -78,9 +80,8 @@ def _sent(log: LibrdkafkaLog, event: TraceEvent) -> Words:
 
 
 def _answered(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    if event.api == "JoinGroup":
-        error = f" ({ERRORS.get(event.error, event.error)})" if event.error else ""
-        yield 7, "JOINGROUP", f"JoinGroup response: GenerationId {event.generation}, my id {event.member or ''}{error}"
+    if event.api == "JoinGroup" and event.error:
+        yield 7, "JOINGROUP", f"JoinGroup response: GenerationId -1, error {ERRORS.get(event.error, event.error)}"
     elif event.api == "SyncGroup":
         text = ERRORS.get(event.error or "", event.error) if event.error else "Success"
         yield 7, "SYNCGROUP", f"SyncGroup response: {text}"
