@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tables_kit import (
+    CHANGED,
     COMPLETING,
     DEAD,
     EMPTY,
@@ -208,6 +209,20 @@ def test_append_that_ends_after_the_world_moved_on(outcome: E | None) -> None:
     else:
         stage.bench.fail_append(outcome)
     assert stage.bench.snapshot() == before
+
+
+def test_append_of_an_older_generation_changes_nothing() -> None:
+    """Leader path: committed only when the next generation is being assigned, the old assignment is dealt to nobody."""
+    stage = scene(COMPLETING)
+    stage.bench.auto_commit = False
+    stage.bench.sync(stage.leader, 1, {stage.follower: b"old"})
+    for one in (stage.leader, stage.follower):
+        stage.bench.join(member_id=one, protocols=CHANGED)
+    waiting = stage.bench.sync(stage.follower, 2)
+    assert (stage.bench.state, stage.bench.snapshot().generation) == (COMPLETING, 2)
+    stage.bench.commit()
+    assert is_parked(waiting)
+    assert stage.bench.state == COMPLETING
 
 
 def test_leader_may_repeat_its_sync() -> None:
