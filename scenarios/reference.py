@@ -1,0 +1,141 @@
+"""The reference part of docs/writing-a-scenario.md, made from the model and the registries.
+
+    python -m groupsim.scenarios.reference docs/writing-a-scenario.md     rewrites the part between the markers
+
+A test compares the page with what this module makes, so the page cannot say what the loader does not do.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from groupsim.members.profiles import PROFILES
+from groupsim.scenarios.catalogue import list_scenarios
+from groupsim.scenarios.keys import REQUIRED, fields_of, sentence, short_key
+from groupsim.scenarios.model import (
+    ClusterSpec,
+    GroupSpec,
+    MemberDefaults,
+    MemberSpec,
+    Pauses,
+    RateStep,
+    Scenario,
+    TopicSpec,
+)
+from groupsim.scenarios.shapes import Timing
+from groupsim.scenarios.steps import ACTIONS, CHECKS, FAULTS
+
+BEGIN = "<!-- reference: begin (written by python -m groupsim.scenarios.reference) -->"
+END = "<!-- reference: end -->"
+
+SECTIONS: tuple[tuple[str, type[Any]], ...] = (
+    ("The file", Scenario),
+    ("`cluster`", ClusterSpec),
+    ("`topics`: one topic", TopicSpec),
+    ("`topics`: a later change of the rate (`steps`)", RateStep),
+    ("`groups`: one group", GroupSpec),
+    ("`groups`: one member (`members`)", MemberSpec),
+    ("`groups`: `pauses`", Pauses),
+    ("`timeline`: when", Timing),
+)
+
+
+def reference() -> str:
+    """The whole part, markers included."""
+    return "\n".join([BEGIN, *_lines(), END])
+
+
+def _lines() -> Iterator[str]:
+    for title, cls in SECTIONS:
+        yield from ("", f"### {title}", "", *_intro(cls), *_table(cls))
+    registries: tuple[tuple[str, Mapping[str, type[Any]]], ...] = (
+        ("Actions", ACTIONS),
+        ("Faults", FAULTS),
+        ("Expectations", CHECKS),
+    )
+    for title, registry in registries:
+        yield from ("", f"### {title}", "")
+        for name, entry in registry.items():
+            yield from _entry(name, entry)
+    names = ", ".join(f"`{name}`" for name in PROFILES)
+    yield from ("", "### Client profiles", "", *_wrapped(names))
+    yield from ("", "### The library", "", "| name | what it shows | source |", "|---|---|---|")
+    for one in list_scenarios():
+        yield f"| `{one.name}` | {one.shows} | {one.source or ''} |"
+
+
+def _intro(cls: type) -> Iterator[str]:
+    short = short_key(cls)
+    if cls in (GroupSpec, MemberSpec):
+        keys = ", ".join(f"`{name}`" for name in fields_of(MemberDefaults))
+        if cls is MemberSpec:
+            yield from (*_wrapped(f"Besides these, every key of a group but `members`: {keys}."), "")
+    if short is not None:
+        yield from (f"A bare value stands for `{short}`.", "")
+
+
+def _table(cls: type) -> Iterator[str]:
+    inherited = fields_of(MemberDefaults) if cls is MemberSpec else {}
+    yield from ("| key | what it says | default |", "|---|---|---|")
+    for name, field in fields_of(cls).items():
+        if name not in inherited:
+            yield f"| `{name}` | {_cell(_said(field))} | {_default(field)} |"
+
+
+def _entry(name: str, cls: type) -> Iterator[str]:
+    yield f"- **`{name}`**: {_cell(sentence(cls))}"
+    for key, field in fields_of(cls).items():
+        default = _default(field)
+        yield f"  - `{key}`: {_cell(_said(field))}{' *(required)*' if default == 'required' else ''}"
+
+
+def _said(field: Any) -> str:
+    """What a key means, with the values it can have where they are few."""
+    choices = list(dict.fromkeys(_choices(field.type)))
+    return str(field.metadata["doc"]) + (f" One of {', '.join(f'`{one}`' for one in choices)}." if choices else "")
+
+
+def _choices(wanted: Any) -> Iterator[str]:
+    if get_origin(wanted) is Literal:
+        yield from map(str, get_args(wanted))
+    elif isinstance(wanted, type) and issubclass(wanted, Enum):
+        yield from (str(one.value) for one in wanted)
+    else:
+        for inner in get_args(wanted):
+            if inner is not Ellipsis and inner is not type(None):
+                yield from _choices(inner)
+
+
+def _default(field: Any) -> str:
+    if field.default is REQUIRED:
+        return "required"
+    if field.default is None or field.default == () or not isinstance(field.default, (int, str)):
+        return ""
+    return f"`{field.default}`" if field.default != "" else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _wrapped(text: str) -> Iterable[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def rewritten(page: str) -> str:
+    """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
+    head, found, rest = page.partition(BEGIN)
+    _, ended, tail = rest.partition(END)
+    if not found or not ended:
+        raise ValueError(f"the page has no markers; it needs the lines {BEGIN} and {END}")
+    return head + reference() + tail
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(rewritten(target.read_text(encoding="utf-8")), encoding="utf-8")

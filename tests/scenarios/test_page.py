@@ -1,0 +1,45 @@
+"""docs/writing-a-scenario.md: its reference is what the loader does, its examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.reference import rewritten
+from groupsim.scenarios.runner import run_scenario
+
+PAGE = Path(__file__).parents[2] / "docs" / "writing-a-scenario.md"
+
+
+def listing(language: str) -> str:
+    """The first listing of a language on the page."""
+    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_reference_is_what_the_loader_does() -> None:
+    """Nobody forgot `python -m groupsim.scenarios.reference docs/writing-a-scenario.md`."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert rewritten(page) == page
+
+
+def test_the_example_runs_and_holds() -> None:
+    """The file a newcomer copies loads without a warning, and everything it expects holds."""
+    scenario = load_text(listing("yaml"))
+    assert scenario.notes == ()
+    assert run_scenario(scenario, seed=7).failed == ()
+
+
+def test_the_python_example_runs() -> None:
+    """The listing is a program whose last line is an assertion."""
+    exec(compile(listing("python"), str(PAGE), "exec"), {})
+
+
+def test_a_page_without_markers_is_refused() -> None:
+    """The remedy names the markers."""
+    with pytest.raises(ValueError, match="no markers"):
+        rewritten("# A page\n")
