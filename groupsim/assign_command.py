@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 
-from rich.console import Console
-
 from groupsim.assign import render_table, run_file
 from groupsim.exits import WELL
+from groupsim.terminal import Terminal
 
 
 def assign(file: str, assignor: str | None, wants_json: bool) -> int:
     """Print the assignment of every document; returns the exit code. One line of JSON per document with `--json`."""
     results = run_file(file, assignor)
-    console = Console(highlight=False)
+    console = Terminal()
     for result in results:
         if wants_json:
             print(json.dumps(result, ensure_ascii=False))

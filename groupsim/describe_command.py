@@ -21,6 +21,7 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.story import Generation, Outcome, tell
 from groupsim.scenarios.story.words import clock, span
 from groupsim.settings_changed import load
+from groupsim.terminal import Terminal
 
 Snapshots = Mapping[str, GroupSnapshot | None]
 ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
@@ -39,7 +40,7 @@ def describe(source: str, at: str, group: str | None, seed: int, wants_json: boo
     if wants_json:
         print(as_json.text({"schema": as_json.SCHEMA, "t_us": at_us, "groups": as_json.plain(found)}))
     else:
-        show(found, at_us, done.events, Console(highlight=False))
+        show(found, at_us, done.events, Terminal())
     return WELL
 
 

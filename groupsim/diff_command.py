@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-
 from groupsim import as_json
 from groupsim import diff as comparing
 from groupsim.eventloop.events import TraceEvent
@@ -13,6 +11,7 @@ from groupsim.exits import WELL, Trouble
 from groupsim.running import perform
 from groupsim.settings_changed import load
 from groupsim.sources import is_trace, trace
+from groupsim.terminal import Terminal
 
 
 def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
@@ -28,7 +27,7 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
     if wants_json:
         print(as_json.text(document(found)))
     else:
-        comparing.show(found, Console(highlight=False))
+        comparing.show(found, Terminal())
     return WELL
 
 

@@ -19,6 +19,7 @@ from groupsim.eventloop.errors import EventLoopError
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
+from groupsim.terminal import nobody_reads
 
 WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -43,7 +44,10 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     def guard(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+        except (typer.Exit, typer.Abort):
+            raise
+        except BrokenPipeError:
+            nobody_reads()
             raise
         except KeyboardInterrupt:
             complain("interrupted")

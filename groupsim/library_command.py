@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from groupsim.scenarios import catalogue
 from groupsim.scenarios.load import load_file
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
 from groupsim.scenarios.schema import scenario_schema
+from groupsim.terminal import Terminal
 
 
 def list_scenarios(wants_json: bool) -> int:
@@ -22,7 +22,7 @@ def list_scenarios(wants_json: bool) -> int:
     if wants_json:
         print(as_json.text([as_json.plain(entry) for entry in entries]))
         return WELL
-    console = Console(highlight=False)
+    console = Terminal()
     other = {name: alias for alias, name in catalogue.ALIASES.items()}
     for entry in entries:
         alias = f" (also: {other[entry.name]})" if entry.name in other else ""
@@ -39,7 +39,7 @@ def validate(files: list[str], wants_json: bool) -> int:
     if wants_json:
         print(as_json.text([_document(file, problems) for file, problems in findings.items()]))
         return BAD_INPUT if bad else WELL
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(soft_wrap=True)
     for file, problems in findings.items():
         for problem in problems:
             console.print(Text(str(problem), "red" if problem.level == ERROR else "yellow"))

@@ -19,6 +19,7 @@ from groupsim.scenarios.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
 from groupsim.settings_changed import load
 from groupsim.sources import check_directory, check_target
+from groupsim.terminal import Terminal
 
 
 def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: Path | None, wants_json: bool) -> int:
@@ -44,7 +45,7 @@ def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: P
 
 def show(story: Story, done: Run, source: str) -> None:
     """Headline, timeline, expectations, notes."""
-    console = Console(highlight=False)
+    console = Terminal()
     timeline.show(story, console, _introduction(done.scenario))
     verdicts.show(done.checks, console)
     for note in done.scenario.notes:

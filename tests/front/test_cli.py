@@ -291,3 +291,16 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     result = call(command, "--help")
     assert result.exit_code == 0
     assert f"groupsim {command}" in result.stdout.split("Usage:")[1].split("\n", 1)[1] or "| groupsim" in result.stdout
+
+
+def test_a_reader_that_goes_away_is_no_failure(bounce: Path) -> None:
+    """With `| head` the command ends well, and says nothing of pipes."""
+    command = [sys.executable, "-m", "groupsim.cli", "run", str(bounce)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert errors == ""
