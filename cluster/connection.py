@@ -13,15 +13,15 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
 correlation and the way back are fields of the connection, and a heartbeat allocates one tuple.
 
-Latencies are drawn in blocks, from a stream per connection and direction, so the luck of one connection does not
-depend on what others do. The request timeout is one event per connection that is looked at lazily: it is armed for
+Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
+others do. The request timeout is one event per connection that is looked at lazily: it is armed for
 the earliest deadline when something is sent, and when it comes up it only looks whether that request still waits.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.links import SILENT, Condition
@@ -55,30 +55,28 @@ class Correlations:
 class Connection:
     """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
 
+    # Few and small objects per connection: at ten thousand members what costs is memory that is not in the cache.
     __slots__ = (
-        "_back_cb",
         "_broken",
         "_busy",
         "_check_handle",
         "_check_us",
-        "_flights",
+        "_draws",
         "_floor_in",
         "_floor_out",
         "_held_in",
         "_held_out",
         "_ids",
-        "_in",
-        "_in_pop",
         "_incarnation",
+        "_latency",
         "_loop",
+        "_more",
         "_network",
-        "_out",
-        "_out_pop",
+        "_oldest",
+        "_processing_us",
         "_queue",
         "_ready_us",
-        "_take_cb",
-        "_to_broker",
-        "_to_client",
+        "_thinking",
         "_trace",
         "blame",
         "broker",
@@ -109,7 +107,8 @@ class Connection:
         *,
         purpose: str,
         number: int,
-        draws: tuple[Draws, Draws],
+        draws: Draws,
+        processing: Draws | int,
         ids: Correlations,
     ) -> None:
         self._network = network
@@ -124,30 +123,31 @@ class Connection:
         self.purpose = purpose
         self.number = number
         self._incarnation = client.incarnation
-        self._out, self._in = draws
-        self._out_pop, self._in_pop = self._out.pop, self._in.pop
-        self._to_broker, self._to_client = broker.host.call_at, client.call_at
+        self._draws = draws
+        self._latency = draws.pop
+        self._thinking = None if isinstance(processing, int) else processing
+        self._processing_us = processing if isinstance(processing, int) else 0
         self._ids = ids
         self._start()
 
     def _start(self) -> None:
         self.open = True
         self.up = True
-        self.plain = True
+        self.plain = self._thinking is None
         self._broken = False
-        self.conditions: list[Condition] = []
+        self.conditions: Sequence[Condition] = ()
         self.blame = 0
         self.correlation = -1
         self.took_us = 0
         self._busy = False
-        self._flights: deque[Flight] = deque()
-        self._queue: deque[Flight] = deque()
-        self._held_out: deque[Flight] = deque()
-        self._held_in: deque[Response] = deque()
+        # Most connections have one request in flight: the oldest has a place of its own, queues are made when needed.
+        self._oldest: Flight | None = None
+        self._more: deque[Flight] | None = None
+        self._queue: deque[Flight] | None = None
+        self._held_out: deque[Flight] | None = None
+        self._held_in: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
-        self._take_cb = self._take
-        self._back_cb = self._back
         self._floor_in = 0
         self._floor_out = 0
         self._ready_us = 0
@@ -155,9 +155,9 @@ class Connection:
     def handshake(self) -> None:
         """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
         links = self._network.links
-        there, back, first = self._out.next(), self._in.next(), self._out.next()
+        there, back, first = self._draws.next(), self._draws.next(), self._draws.next()
         self._ready_us = self._loop.now_us + links.stretch(self, there) + links.stretch(self, back)
-        self._floor_out = self._ready_us + links.stretch(self, first)
+        self._floor_out = self._ready_us + links.stretch(self, first) + self._think_us()
 
     @property
     def next_correlation(self) -> int:
@@ -176,7 +176,12 @@ class Connection:
             return correlation
         deadline = now + timeout_us
         flight = (correlation, request, on_done, deadline)
-        self._flights.append(flight)
+        if self._oldest is None:
+            self._oldest = flight
+        elif self._more is None:
+            self._more = deque((flight,))
+        else:
+            self._more.append(flight)
         if deadline < self._check_us:
             self._arm(deadline)
         if not self.plain:
@@ -184,47 +189,60 @@ class Connection:
             return correlation
         # What follows is `_forward`, written out for the heartbeats' sake.
         try:
-            when = now + self._out_pop()
+            when = now + self._latency() + self._processing_us
         except IndexError:
-            when = now + self._out.next()
+            when = now + self._draws.next() + self._processing_us
         if when < self._floor_out:
             when = self._floor_out
         self._floor_out = when
-        self._to_broker(when, self._take_cb, flight, order=_MESSAGE)
+        self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
         return correlation
 
     def _send_with_care(self, flight: Flight, now: int) -> None:
         if not self.up:
             return
-        if self._network.links.holds_out(self):
-            self._held_out.append(flight)
-        else:
+        if not self._network.links.holds_out(self):
             self._forward(flight, now)
+        elif self._held_out is None:
+            self._held_out = deque((flight,))
+        else:
+            self._held_out.append(flight)
 
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
-        when = max(now + self._network.links.stretch(self, self._out.next()), self._floor_out)
-        self._floor_out = when
-        self._to_broker(when, self._take_cb, flight, order=_MESSAGE)
+        when = now + self._network.links.stretch(self, self._draws.next()) + self._think_us()
+        self._floor_out = when = max(when, self._floor_out)
+        self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
+
+    def _think_us(self) -> int:
+        """How long the broker takes for a request."""
+        return self._processing_us if self._thinking is None else self._thinking.next()
 
     def close(self) -> None:
         """See `members.interfaces.Connection.close`."""
         if self.open:
             self._end()
 
-    def _end(self) -> deque[Flight]:
+    def _end(self) -> list[Flight]:
         """Nothing is sent or received from here on; returns what was in flight."""
         self.open = self.up = self.plain = False
-        flights, self._flights = self._flights, deque()
-        self._held_out.clear()
+        flights = self._flights()
+        self._oldest = self._more = self._held_out = None
         self._disarm()
         self._network.forget(self)
         return flights
 
+    def _flights(self) -> list[Flight]:
+        """What is in flight, oldest first."""
+        return [] if self._oldest is None else [self._oldest, *(self._more or ())]
+
     def _back(self, response: Response) -> None:
         """A response arrives at the client."""
         if self.up:
-            self._flights.popleft()[2](response)
+            flight, more = self._oldest, self._more
+            assert flight is not None
+            self._oldest = more.popleft() if more else None
+            flight[2](response)
 
     def _arm(self, deadline: int) -> None:
         self._disarm()
@@ -240,9 +258,9 @@ class Connection:
     def _check(self, _: object) -> None:
         """The earliest deadline once armed for has come: does somebody still wait past his own?"""
         self._check_us, self._check_handle = _NEVER, None
-        if not self._flights:
+        if self._oldest is None:
             return
-        deadline = min(flight[3] for flight in self._flights)
+        deadline = min(flight[3] for flight in self._flights())
         if deadline > self._loop.now_us:
             self._arm(deadline)
             return
@@ -263,6 +281,8 @@ class Connection:
         if self._broken:
             return
         if self._busy:
+            if self._queue is None:
+                self._queue = deque()
             self._queue.append(flight)
             return
         self._busy = True
@@ -293,13 +313,13 @@ class Connection:
         else:
             self._busy = False
             try:
-                when = self._loop.now_us + self._in_pop()
+                when = self._loop.now_us + self._latency()
             except IndexError:
-                when = self._loop.now_us + self._in.next()
+                when = self._loop.now_us + self._draws.next()
             if when < self._floor_in:
                 when = self._floor_in
             self._floor_in = when
-            self._to_client(when, self._back_cb, response, order=_MESSAGE)
+            self.client.call_at(when, self._back, response, order=_MESSAGE)
 
     def _reply(self, response: Response) -> None:
         self._busy = False
@@ -308,13 +328,12 @@ class Connection:
         elif self.plain or not self._network.taps.takes(self, response):
             self.pass_back(response)
         if self._queue and not self._broken:
-            self._next()
+            self._next(self._queue.popleft())
 
-    def _next(self) -> None:
+    def _next(self, flight: Flight) -> None:
         """Read the next request out of the socket buffer: after this instant's own work, never inside it."""
         self._busy = True
-        when = self._loop.now_us + self._network.processing_us(self.broker.node)
-        self.broker_host.call_at(when, self._take_next, self._queue.popleft(), order=_MESSAGE)
+        self.broker_host.call_at(self._loop.now_us + self._think_us(), self._take_next, flight, order=_MESSAGE)
 
     def _take_next(self, flight: Flight) -> None:
         self._busy = False
@@ -323,15 +342,17 @@ class Connection:
     def pass_back(self, response: Response) -> None:
         """Send towards the client, or hold back while a stall lasts."""
         if self._held_in or self._network.links.holds_in(self):
+            if self._held_in is None:
+                self._held_in = deque()
             self._held_in.append(response)
         else:
             self._backward(response, self._loop.now_us)
 
     def _backward(self, response: Response, now: int) -> None:
         """Put a segment on the wire to the client."""
-        when = max(now + self._network.links.stretch(self, self._in.next()), self._floor_in)
+        when = max(now + self._network.links.stretch(self, self._draws.next()), self._floor_in)
         self._floor_in = when
-        self._to_client(when, self._back_cb, response, order=_MESSAGE)
+        self.client.call_at(when, self._back, response, order=_MESSAGE)
 
     def drop(self, reason: str) -> None:
         """Say in the trace that the answer in hand reaches nobody."""
@@ -346,10 +367,8 @@ class Connection:
             return
         self._broken = True
         self.up = self.plain = False
-        self._queue.clear()
-        self._held_out.clear()
-        self._held_in.clear()
-        delay = self._in.next() if after_us is None else after_us
+        self._queue = self._held_out = self._held_in = None
+        delay = self._draws.next() if after_us is None else after_us
         self.client.call_at(self._loop.now_us + delay, self._lose, Disconnected(reason), order=_MESSAGE)
 
     def delay(self, response: Response, by_us: int) -> None:
@@ -359,7 +378,7 @@ class Connection:
 
     def hush(self) -> None:
         """Nothing comes back on this connection any more, though it stays up."""
-        self.conditions = [*self.conditions, SILENT]
+        self.conditions = (*self.conditions, SILENT)
 
     def refuse(self) -> None:
         """The handshake comes to nothing: seen after its round trip."""
@@ -367,19 +386,19 @@ class Connection:
 
     def settle(self, tapped: bool) -> None:
         """See anew whether the connection is plain: up, and no fault near it."""
-        self.plain = self.up and not tapped and not self.conditions
+        self.plain = self.up and not tapped and not self.conditions and self._thinking is None
 
     def impose(self, conditions: list[Condition]) -> None:
         """The faults of links that concern this connection from now on."""
         silent = [c for c in self.conditions if c is SILENT]
-        self.conditions = conditions + silent
+        self.conditions = (*conditions, *silent)
         if conditions:
             self.blame = conditions[-1].seq
 
     def release_from(self, condition: Condition) -> None:
         """A fault has ended: what it held back goes out, in order."""
-        self.conditions = [c for c in self.conditions if c is not condition]
-        if not self._flights:
+        self.conditions = tuple(c for c in self.conditions if c is not condition)
+        if self._oldest is None:
             self.blame = 0
         now, links = self._loop.now_us, self._network.links
         while self._held_out and not links.holds_out(self):

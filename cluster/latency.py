@@ -11,22 +11,13 @@ _BLOCK = 16
 
 
 class Draws:
-    """Draws of one distribution from one stream, in order; a second pair, if given, is added draw by draw.
+    """Draws of one distribution from one stream, in order."""
 
-    The second pair is how a request's processing time rides on its latency: one event instead of two.
-    """
+    __slots__ = ("_block", "_distribution", "_stream", "pop")
 
-    __slots__ = ("_added", "_block", "_distribution", "_stream", "pop")
-
-    def __init__(
-        self,
-        distribution: Distribution,
-        stream: Stream,
-        added: tuple[Distribution, Stream] | None = None,
-    ) -> None:
+    def __init__(self, distribution: Distribution, stream: Stream) -> None:
         self._distribution = distribution
         self._stream = stream
-        self._added = added
         self._block: list[int] = []
         #: The next draw; raises IndexError when the block is used up, and `next` draws another. For the hottest paths.
         self.pop: Callable[[], int] = self._block.pop
@@ -36,14 +27,8 @@ class Draws:
         try:
             return self.pop()
         except IndexError:
-            self._refill()
+            draw, stream = self._distribution.draw, self._stream
+            block = [draw(stream) for _ in range(_BLOCK)]
+            block.reverse()
+            self._block.extend(block)
             return self.pop()
-
-    def _refill(self) -> None:
-        draw, stream = self._distribution.draw, self._stream
-        block = [draw(stream) for _ in range(_BLOCK)]
-        if self._added is not None:
-            distribution, other = self._added
-            block = [us + distribution.draw(other) for us in block]
-        block.reverse()
-        self._block.extend(block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,7 @@ class Links:
         return stretched(latency, connection.conditions)
 
 
-def stretched(latency: int, conditions: list[Condition]) -> int:
+def stretched(latency: int, conditions: Sequence[Condition]) -> int:
     """A latency under conditions: each multiplies, then adds."""
     for condition in conditions:
         latency = latency * condition.percent // 100 + condition.add_us

@@ -20,6 +20,7 @@ from groupsim.cluster.links import Condition, Links
 from groupsim.cluster.taps import Taps
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.quantiles import Constant
 from groupsim.protocol.releases import BASELINE
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ class Network:
         self._brokers: Mapping[int, Broker] = {}
         self._connections: dict[Connection, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
-        self._processing: dict[int, Draws] = {}
         self._ids: dict[str, Correlations] = {}
 
     def attach(self, brokers: Mapping[int, Broker]) -> None:
@@ -89,6 +89,7 @@ class Network:
         if broker is None:
             raise LookupError(f"{host} connects to broker {node}; there are {list(self._brokers)}")
         number = self._opened[host, node, purpose] = self._opened.get((host, node, purpose), -1) + 1
+        entity = f"{host}->{broker.host.name}/{purpose}"
         connection = Connection(
             self,
             broker,
@@ -96,7 +97,8 @@ class Network:
             client_id,
             purpose=purpose,
             number=number,
-            draws=self._draws(f"{host}->{broker.host.name}/{purpose}", number),
+            draws=Draws(self.timing.latency, self.loop.stream("latency", entity, number)),
+            processing=self._processing(entity, number),
             ids=self._ids.setdefault(host, Correlations()),
         )
         self._connections[connection] = None
@@ -105,12 +107,12 @@ class Network:
         self._refuse(connection)
         return connection
 
-    def _draws(self, entity: str, number: int) -> tuple[Draws, Draws]:
-        """Latencies there (with the time the broker takes) and back, each with a stream of its own."""
-        stream, timing = self.loop.stream, self.timing
-        processing = (timing.processing, stream("processing", entity, number))
-        there = Draws(timing.latency, stream("latency", entity, number), processing)
-        return there, Draws(timing.latency, stream("latency-back", entity, number))
+    def _processing(self, entity: str, number: int) -> Draws | int:
+        """How long a broker takes for each request of a connection: a number when it is always the same."""
+        processing = self.timing.processing
+        if isinstance(processing, Constant):
+            return processing.us
+        return Draws(processing, self.loop.stream("processing", entity, number))
 
     def _refuse(self, connection: Connection) -> None:
         """Break a new connection that a fault or a dead broker refuses."""
@@ -121,14 +123,6 @@ class Network:
                 connection.refuse()
         elif not connection.broker_host.alive:
             connection.refuse()
-
-    def processing_us(self, node: int) -> int:
-        """How long a broker takes to get to a request that waited in its buffer."""
-        draws = self._processing.get(node)
-        if draws is None:
-            draws = Draws(self.timing.processing, self.loop.stream("processing", f"broker-{node}"))
-            self._processing[node] = draws
-        return draws.next()
 
     # --- connections -----------------------------------------------------------------------------------------
 
@@ -185,7 +179,7 @@ class Network:
         """Let a fault look at every message."""
         self.taps.add(fault, handle)
         for connection in self._connections:
-            connection.plain = False
+            self._touch(connection)
 
     def untap(self, handle: FaultHandle) -> None:
         """Let it look no more."""
