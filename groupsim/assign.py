@@ -8,7 +8,7 @@ assignor object:
 
 `moves` counts partitions that a member gets although another one claims them, `kept` those that their claimant keeps.
 `transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member]. A round
-on which Kafka's class throws has `error` in place of all these.
+on which Kafka's class throws (or never returns) has `error` in place of all these.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def render_table(result: Result) -> Group:
 
 def _round_table(one: Result, title: str) -> Group | Text:
     if "error" in one:
-        return Text(f"{title}: Kafka's assignor throws {one['error']}")
+        return Text(f"{title}: Kafka's assignor fails with {one['error']}")
     table = Table()
     table.add_column("member")
     table.add_column("count", justify="right")

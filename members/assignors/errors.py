@@ -18,8 +18,15 @@ class AssignorError(Exception):
         self.where = where
 
 
+#: The `java` of a JavaFailure where Kafka's class does not throw but never returns.
+ENDLESS_LOOP = "endless loop"
+
+
 class JavaFailure(Exception):
-    """A built-in assignor met input on which Kafka's own class throws; `java` is the exception's class name."""
+    """A built-in assignor met input on which Kafka's own class throws, or never returns.
+
+    `java` is the exception's class name, or ENDLESS_LOOP.
+    """
 
     def __init__(self, java: str, reason: str) -> None:
         super().__init__(f"{java}: {reason}")

@@ -16,6 +16,9 @@ answer, and a visit without a move changes nothing, so here
 * for each topic we count how many of its partitions each member holds. The heaviest holder and the lightest
   subscriber tell whether anything of the topic can move at all; if not, its partitions are passed over together.
 
+With stale claims the moves can go round in circles for ever, because a substitute (`sticky_moves`) may be taken from
+somebody other than c. Kafka's class then never returns (seen with kafka-clients 4.0.0); we notice it and say so.
+
 (Kafka also looks at racks here, but only to choose between two ways of doing the same; we do not.)
 
 Sources: `GeneralAssignmentBuilder.performReassignments`, `isBalanced`, `reassignPartition`; assignors reference, 4.3.
@@ -27,8 +30,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from groupsim.members.assignors.errors import ENDLESS_LOOP, JavaFailure
 from groupsim.members.assignors.sticky_moves import Moves
 from groupsim.members.assignors.sticky_state import State
+
+# A reassignment ends after a handful of passes; only one that does not is watched.
+_SUSPICIOUS_PASSES = 200
 
 
 def imbalance(counts: Iterable[int]) -> int:
@@ -47,6 +54,7 @@ class Balance:
         self._with_previous = {state.topic_of[place] for place in previous}
         self._witness: int | None = None
         self._known_balanced: bool | None = None
+        self._seen: Counter[tuple[object, object]] = Counter()
         self._most_possible = [state.most_possible(member) for member in range(len(state.ids))]
         self._holders: list[Counter[int]] = [
             Counter(state.owner[start:end]) for start, end in zip(state.start, state.start[1:])
@@ -55,10 +63,20 @@ class Balance:
     def reassign(self, places: Iterable[int]) -> bool:
         """Passes over the partitions until nothing moves; returns whether anything did."""
         runs = [(topic, list(run)) for topic, run in groupby(places, key=self._state.topic_of.__getitem__)]
-        moved = False
+        passes = 0
         while self._pass(runs):
-            moved = True
-        return moved
+            passes += 1
+            if passes > _SUSPICIOUS_PASSES:
+                self._watch_for_circles()
+        return passes > 0
+
+    def _watch_for_circles(self) -> None:
+        """Raise when partitions move in circles: the same owners and the same memory of moves, over and over."""
+        now = (tuple(self._state.owner), self._moves.snapshot())
+        self._seen[now] += 1
+        if self._seen[now] > 2:  # twice could differ in the table sizes of hash sets, which no longer grow by then
+            reason = "partitions move in circles; a Java client never comes back from this rebalance"
+            raise JavaFailure(ENDLESS_LOOP, reason)
 
     def _pass(self, runs: Sequence[tuple[int, Sequence[int]]]) -> bool:
         """One pass over the partitions, by topic; returns whether it moved anything."""

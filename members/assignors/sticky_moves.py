@@ -47,6 +47,10 @@ class Moves:
         by_pair = self._of_topic.setdefault(partition.topic, {})
         by_pair.setdefault((owner, to), JavaHashMap())[partition] = None
 
+    def snapshot(self) -> frozenset[tuple[TopicPartition, _Pair]]:
+        """All moves remembered, to compare two moments."""
+        return frozenset(self._of_partition.items())
+
     def _forget(self, partition: TopicPartition, pair: _Pair) -> None:
         # An emptied set is dropped, so that the next one starts with a small table again, as in Java.
         by_pair = self._of_topic[partition.topic]

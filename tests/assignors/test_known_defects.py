@@ -17,7 +17,10 @@ from groupsim.members.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
+from groupsim.members.assignors.errors import ENDLESS_LOOP
 from groupsim.protocol.assignment import TopicMetadata
+
+CIRCLE_TOPICS = {"x.0": 5, "t1": 9, "Z2": 4, "x.3": 8, "topic-4": 7}
 
 both = pytest.mark.parametrize("kind", STICKY, ids=["sticky", "cooperative-sticky"])
 
@@ -131,6 +134,22 @@ def test_partitions_off_rack_can_keep_an_assignment_from_ever_settling() -> None
         members = rejoin(members, result, generation)
     assert seen[-1] == seen[-3] == seen[-5]
     assert seen[-1] != seen[-2]
+
+
+def test_a_reassignment_that_goes_round_in_circles_is_noticed() -> None:
+    """With stale claims, substitutes can undo each other for ever; Kafka's class never returns on this group."""
+    known = {name: TopicMetadata(name, count) for name, count in CIRCLE_TOPICS.items()}
+    members = [
+        member("K415", "t1 Z2 x.3", "", 3),
+        member("m639", "x.3 topic-4", "x.3-0 x.3-5", 1),
+        member("m920", "t1 x.3", "", 3),
+        member("K258", "x.0"),
+        member("z472", "x.0 Z2", "Z2-3 Z2-1 Z2-2 x.0-1 x.0-2 x.0-3 x.0-4", 3),
+        member("c863", "Z2 t1 x.0 x.3", "Z2-0 x.3-4 x.3-1 t1-6 t1-8 t1-5", 1),
+    ]
+    with pytest.raises(JavaFailure) as failure:
+        StickyAssignor().assign(known, members)
+    assert failure.value.java == ENDLESS_LOOP
 
 
 def test_range_overloads_the_first_members_over_many_small_topics() -> None:
