@@ -23,8 +23,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster
     from groupsim.cluster.config import ClusterConfig
@@ -96,7 +94,6 @@ __all__ = [
     "Story",
     "TopicPartition",
     "TraceEvent",
-    "__version__",
     "load_file",
     "load_text",
     "read_trace",

@@ -5,12 +5,12 @@ Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from groupsim import __version__
 from groupsim.exits import guarded
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ Traceback = Annotated[
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"groupsim {__version__}")
+        typer.echo(f"groupsim {metadata.version('groupsim')}")
         raise typer.Exit
 
 
