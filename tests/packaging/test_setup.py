@@ -88,7 +88,9 @@ def dry_run(checkout: Path, tmp_path: Path, target: str) -> str:
     """What `make` would do for a target on a clean clone."""
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy2(checkout / name, tmp_path / name)
-    done = subprocess.run(["make", "--no-print-directory", "-n", target], cwd=tmp_path, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=tmp_path, text=True, capture_output=True, check=True
+    )
     return done.stdout
 
 
