@@ -15,7 +15,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Deed, action
 from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, TheGroup, TopicName
-from groupsim.scenarios.values import ApiName, Count, Duration, Names, Positive, Rate, Share, read_share
+from groupsim.scenarios.values import Amount, ApiName, Count, Duration, Names, Positive, Rate, Share, Size, read_share
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
@@ -123,7 +123,7 @@ class RollingRestart(Deed):
 class Scale(Deed):
     """Bring a group to a number of running members: new ones are made like the group's last, the newest stop first."""
 
-    to: Count = key("Number of running members afterwards.")
+    to: Amount = key("Number of running members afterwards.")
     group: TheGroup | None = key(_GROUP, None)
     stagger: Duration = key("Time between one and the next.", 0)
     leave: bool | None = key("Whether stopping members send LeaveGroup.", None)
@@ -263,7 +263,7 @@ class CreateTopic(Deed):
     """Create a topic while the scenario runs."""
 
     topic: str = key("Its name.")
-    partitions: Positive = key("Number of partitions.", 1)
+    partitions: Size = key("Number of partitions.", 1)
     rate: Rate | None = key("Records per second of the whole topic.", None)
 
     def perform(self, stage: Stage) -> None:
@@ -277,7 +277,7 @@ class AddPartitions(Deed):
     """Raise the number of partitions of a topic."""
 
     topic: TopicName = key("Which topic.")
-    to: Positive = key("Number of partitions afterwards.")
+    to: Size = key("Number of partitions afterwards.")
 
     def perform(self, stage: Stage) -> None:
         """Add them."""

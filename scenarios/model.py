@@ -16,6 +16,7 @@ from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
 from groupsim.scenarios.values import (
+    Amount,
     ApiName,
     Count,
     Duration,
@@ -24,6 +25,7 @@ from groupsim.scenarios.values import (
     Positive,
     Properties,
     Rate,
+    Size,
     Version,
     read_rate,
 )
@@ -41,7 +43,7 @@ class BrokerSettings:
 class ClusterSpec:
     """The brokers and the network between them and the members."""
 
-    brokers: Positive = key("Number of brokers.", 3)
+    brokers: Size = key("Number of brokers.", 3)
     racks: tuple[str, ...] = key("Racks of the brokers, in turn.", ())
     latency: Distribution | None = key("One-way latency of a message.", None)
     processing: Distribution | None = key("Time a broker takes for a request.", None)
@@ -63,11 +65,11 @@ class RateStep:
 class TopicSpec:
     """A topic and its traffic."""
 
-    partitions: Positive = key("Number of partitions.", 1, short=True)
+    partitions: Size = key("Number of partitions.", 1, short=True)
     rate: Rate = key("Records per second of the whole topic, such as 10/s.", factory=lambda: read_rate(0))
     steps: tuple[RateStep, ...] = key("Later changes of the rate.", ())
-    replication: Positive = key("Replicas of each partition.", 1)
-    weights: tuple[Count, ...] | None = key("Shares of the traffic, one number for each partition.", None)
+    replication: Size = key("Replicas of each partition.", 1)
+    weights: tuple[Amount, ...] | None = key("Shares of the traffic, one number for each partition.", None)
 
 
 @frozen
@@ -116,7 +118,7 @@ class MemberDefaults:
 class MemberSpec(MemberDefaults):
     """One member, or several alike."""
 
-    count: Count = key("How many; more than one are called name-1, name-2 …", 1, short=True)
+    count: Amount = key("How many; more than one are called name-1, name-2 …", 1, short=True)
     start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
     stagger: Duration = key("Time between the starts of one and the next of several.", 0)
     start_spread: Distribution | None = key("An extra delay of the start, drawn for each.", None)

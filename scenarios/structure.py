@@ -113,7 +113,7 @@ def _union(data: Any, cls: Any) -> Any:
         if get_origin(choice) is Literal and data in get_args(choice):
             return data
     rest = [choice for choice in choices if choice is not type(None) and get_origin(choice) is not Literal]
-    return structure(data, rest[0])
+    return structure(data, rest[0] if rest else choices[0])
 
 
 def _tuple(data: Any, cls: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NewType
 from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.eventloop.units import parse_duration, show_us
+from groupsim.eventloop.units import DAY_US, parse_duration, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.problems import suggest
@@ -35,6 +35,10 @@ Count = NewType("Count", int)
 """A whole number that is not negative."""
 Positive = NewType("Positive", int)
 """A whole number of at least 1."""
+Size = NewType("Size", int)
+"""How many of something the simulation has to hold, from 1 to a million."""
+Amount = NewType("Amount", int)
+"""The same, from 0."""
 ErrorName = NewType("ErrorName", str)
 """One of Kafka's error codes by name."""
 ApiName = NewType("ApiName", str)
@@ -43,6 +47,9 @@ Properties = NewType("Properties", Mapping[str, object])
 """Settings by Kafka's own names; a mapping, or the text of a .properties file."""
 
 END = Moment(2**62)
+LARGEST = 2**63 - 1
+LONGEST_US = 3650 * DAY_US
+LARGEST_SIZE = 1_000_000
 
 API_NAMES = tuple(sorted(api.title for api in Api))
 ERROR_NAMES = tuple(sorted(code.name for code in ErrorCode))
@@ -106,6 +113,8 @@ def read_duration(found: object) -> Duration:
     us = parse_duration(_text(found, "a duration such as 300ms, 10s or 5m"))
     if us < 0:
         raise ValueError("a duration cannot be negative")
+    if us > LONGEST_US:
+        raise ValueError(f"{quote(found)} is longer than ten years; nothing here takes that long")
     return Duration(us)
 
 
@@ -174,9 +183,21 @@ def read_positive(found: object) -> Positive:
     return Positive(_whole(found, 1))
 
 
-def _whole(found: object, least: int) -> int:
+def read_size(found: object) -> Size:
+    """A whole number from 1 to LARGEST_SIZE."""
+    return Size(_whole(found, 1, LARGEST_SIZE))
+
+
+def read_amount(found: object) -> Amount:
+    """A whole number from 0 to LARGEST_SIZE."""
+    return Amount(_whole(found, 0, LARGEST_SIZE))
+
+
+def _whole(found: object, least: int, most: int = LARGEST) -> int:
     if not isinstance(found, int) or isinstance(found, bool) or found < least:
         raise ValueError(f"expected a whole number of at least {least}, found {quote(found)}")
+    if found > most:
+        raise ValueError(f"{found} is more than this can be; the largest number here is {most:,}")
     return found
 
 
@@ -315,6 +336,8 @@ VALUE_TYPES: dict[Any, ValueType] = {
     ),
     Count: ValueType(read_count, {"type": "integer", "minimum": 0}),
     Positive: ValueType(read_positive, {"type": "integer", "minimum": 1}),
+    Size: ValueType(read_size, {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}),
+    Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
     ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),
     ApiName: ValueType(read_api_name, {"enum": list(API_NAMES)}),
     CountIs: ValueType(
