@@ -35,7 +35,7 @@ from groupsim.members.assignors.sticky_moves import Moves
 from groupsim.members.assignors.sticky_state import State
 
 # A reassignment ends after a handful of passes; only one that does not is watched.
-_SUSPICIOUS_PASSES = 200
+_SUSPICIOUS_PASSES = 256
 
 
 def imbalance(counts: Iterable[int]) -> int:
@@ -54,7 +54,7 @@ class Balance:
         self._with_previous = {state.topic_of[place] for place in previous}
         self._witness: int | None = None
         self._known_balanced: bool | None = None
-        self._seen: Counter[tuple[object, object]] = Counter()
+        self._earlier: tuple[object, object] | None = None
         self._most_possible = [state.most_possible(member) for member in range(len(state.ids))]
         self._holders: list[Counter[int]] = [
             Counter(state.owner[start:end]) for start, end in zip(state.start, state.start[1:])
@@ -66,17 +66,21 @@ class Balance:
         passes = 0
         while self._pass(runs):
             passes += 1
-            if passes > _SUSPICIOUS_PASSES:
-                self._watch_for_circles()
+            if passes >= _SUSPICIOUS_PASSES:
+                self._watch_for_circles(passes)
         return passes > 0
 
-    def _watch_for_circles(self) -> None:
-        """Raise when partitions move in circles: the same owners and the same memory of moves, over and over."""
+    def _watch_for_circles(self, passes: int) -> None:
+        """Raise when partitions move in circles: the owners and the memory of moves are as they were before.
+
+        One earlier moment is kept to compare with, a later one each time the number of passes has doubled.
+        """
         now = (tuple(self._state.owner), self._moves.snapshot())
-        self._seen[now] += 1
-        if self._seen[now] > 2:  # twice could differ in the table sizes of hash sets, which no longer grow by then
+        if now == self._earlier:
             reason = "partitions move in circles; a Java client never comes back from this rebalance"
             raise JavaFailure(ENDLESS_LOOP, reason)
+        if passes & (passes - 1) == 0:
+            self._earlier = now
 
     def _pass(self, runs: Sequence[tuple[int, Sequence[int]]]) -> bool:
         """One pass over the partitions, by topic; returns whether it moved anything."""
