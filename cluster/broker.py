@@ -33,6 +33,10 @@ class Handles(Protocol):
         """Take a request; its answer goes out through the call, now or later."""
         ...
 
+    def heartbeat(self, call: Call) -> None:
+        """Take a Heartbeat: the same, by a shorter way."""
+        ...
+
 
 def broker_name(node: int) -> str:
     """The host name of a broker."""
@@ -46,6 +50,7 @@ class Broker:
         self.node = node
         self.host: Host = loop.host(broker_name(node))
         self.handle: Callable[[Call], None] = self._nobody
+        self.heartbeat: Callable[[Call], None] = self._nobody
         self._loop = loop
         self._trace = loop.trace
         self._topics = topics
@@ -53,7 +58,7 @@ class Broker:
     def receive(self, call: Connection) -> None:
         """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask.
 
-        Quiet heartbeats do not come this way but straight to `handle`.
+        Quiet heartbeats do not come this way but straight to `heartbeat`.
         """
         call.request = request = normalise_request(call.request)
         if type(request) is not HeartbeatRequest or self._trace.heartbeats:
@@ -69,6 +74,7 @@ class Broker:
     def serve_groups(self, coordinator: Handles) -> None:
         """Hand everything about groups to this coordinator from now on."""
         self.handle = coordinator.handle
+        self.heartbeat = coordinator.heartbeat
 
     def _nobody(self, call: Call) -> None:
         raise RuntimeError(f"{self.host.name} got {call.request} and runs no coordinator")

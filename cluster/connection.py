@@ -289,7 +289,7 @@ class Connection:
         self.correlation = flight[0]
         self.request = request = flight[1]
         if self.plain and request.__class__ is HeartbeatRequest and not self._trace.heartbeats:
-            self.broker.handle(self)
+            self.broker.heartbeat(self)
         elif self.plain or not self._network.taps.answers(self):
             self.broker.receive(self)
 

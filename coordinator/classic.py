@@ -52,9 +52,8 @@ class ClassicGroup(GroupData):
     def heartbeat(self, turn: Turn, arrival: Arrival, request: HeartbeatRequest) -> None:
         heartbeat(turn, self, arrival, request)
 
-    def quick_heartbeat(self, turn: Turn, request: HeartbeatRequest) -> bool:
-        """Whether this was a steady heartbeat, now done without effects; the answer is NONE."""
-        return quick_heartbeat(turn, self, request)
+    #: Whether this was a steady heartbeat, now done without effects; the answer is NONE.
+    quick_heartbeat = quick_heartbeat
 
     def leave(self, turn: Turn, arrival: Arrival, request: LeaveGroupRequest) -> None:
         leave(turn, self, arrival, request)

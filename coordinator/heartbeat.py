@@ -42,10 +42,11 @@ def heartbeat(turn: Turn, group: GroupData, arrival: Arrival, request: Heartbeat
     turn.reply_after_writes(arrival.call, request, response)
 
 
-def quick_heartbeat(turn: Turn, group: GroupData, request: HeartbeatRequest) -> bool:
+def quick_heartbeat(group: GroupData, turn: Turn, request: HeartbeatRequest) -> bool:
     """The same for the one case that happens all the time: a valid heartbeat in Stable. False for any other.
 
-    No effects, no objects: only the deadline and its rank move. The caller answers ALIVE.
+    No effects, no objects: only the deadline and its rank move. The caller answers ALIVE. The group comes first because
+    this is a method of `ClassicGroup`.
     """
     if group.state is not State.STABLE or request.generation_id != group.generation:
         return False

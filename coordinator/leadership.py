@@ -68,6 +68,10 @@ class Leadership:
         noting = any(loop.trace.wants(kind) for kind in _OUR_KINDS)
         self.shard = Shard(partition, config, loop.ticket, noting=noting)
         self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
+        #: A steady heartbeat: True when it is done and the answer is NONE.
+        self.heartbeat: Callable[[HeartbeatRequest, int], bool] = (
+            self.shard.heartbeat if lazy_timers else self._heartbeat_moving_its_alarm
+        )
 
     # --- inputs --------------------------------------------------------------------------------------------------
 
@@ -83,10 +87,10 @@ class Leadership:
         self.active = False
         self._carry_out(self.shard.unload(self._loop.now_us))
 
-    def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
-        """A steady heartbeat: True when it is done and the answer is NONE."""
+    def _heartbeat_moving_its_alarm(self, request: HeartbeatRequest, now_us: int) -> bool:
+        """As the shard's `heartbeat`, for alarms that are not lazy."""
         done = self.shard.heartbeat(request, now_us)
-        if done and not self._alarms.lazy:
+        if done:
             self._move_alarm(request)
         return done
 

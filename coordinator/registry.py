@@ -9,7 +9,7 @@ Source: the timeline map of groups in `GroupMetadataManager`; classic-protocol r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from groupsim.coordinator.kinds import Group
 
@@ -17,10 +17,12 @@ from groupsim.coordinator.kinds import Group
 class Registry:
     """Groups by id, in order of creation."""
 
-    __slots__ = ("_created", "_deleted", "_groups")
+    __slots__ = ("_created", "_deleted", "_groups", "get")
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
+        #: The group of an id, committed or not; None when there is none.
+        self.get: Callable[[str], Group | None] = self._groups.get
         self._created: dict[str, int] = {}
         self._deleted: dict[str, tuple[int, Group]] = {}
 
@@ -29,10 +31,6 @@ class Registry:
 
     def __len__(self) -> int:
         return len(self._groups)
-
-    def get(self, group_id: str) -> Group | None:
-        """The group, committed or not."""
-        return self._groups.get(group_id)
 
     def get_committed(self, group_id: str) -> Group | None:
         """The group as of the last committed append."""

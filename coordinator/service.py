@@ -104,6 +104,15 @@ class GroupCoordinator:
         else:
             self._handlers[type(call.request)](call)
 
+    def heartbeat(self, call: Call) -> None:
+        """Handle a Heartbeat, the short way if the group is quiet; else as `handle` does."""
+        request: HeartbeatRequest = call.request  # type: ignore[assignment]
+        led = self._by_group.get(request.group_id)
+        if led is not None and led.heartbeat(request, self._loop.now_us):
+            call.answer(ALIVE)
+        else:
+            self.handle(call)
+
     # --- leadership ----------------------------------------------------------------------------------------------
 
     def elect(self, partition: int, epoch: int, *, load_us: int = 0) -> None:

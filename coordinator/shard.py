@@ -90,10 +90,8 @@ class Shard:
     def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
         """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""
         turn = self.turn
-        if not turn.purgatory.idle:
-            return False
         group = self.groups.get(request.group_id)
-        if group is None:
+        if group is None or not turn.purgatory.idle:
             return False
         turn.now_us = now_us
         return group.quick_heartbeat(turn, request)

@@ -32,6 +32,8 @@ class FakeCoordinator:
         else:
             self.parked.append(call)
 
+    heartbeat = handle
+
 
 class Rig:
     """One network of three brokers."""
