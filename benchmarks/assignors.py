@@ -130,14 +130,12 @@ def cold(work: Callable[[], Any]) -> Callable[[], Any]:
     return run
 
 
-def seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
+def seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.2f} ms"
 
 
-def peer_in_a_process(group: Group, limit_s: float) -> float | None:
-    """kafka-python's sticky in a process of its own; None when it was given up."""
+def peer_in_a_process(group: Group, limit_s: float) -> float | str:
+    """CPU seconds of kafka-python's sticky in a process of its own; or how it ended without a result."""
     context = multiprocessing.get_context("fork")
     answers: multiprocessing.queues.Queue[float] = context.Queue()
 
@@ -151,8 +149,15 @@ def peer_in_a_process(group: Group, limit_s: float) -> float | None:
     if process.is_alive():
         process.kill()
         process.join()
-        return None
-    return answers.get() if process.exitcode == 0 else None
+        return f"over {limit_s:.0f} s"
+    return answers.get() if process.exitcode == 0 else f"died ({process.exitcode})"
+
+
+def compare(peer: float | str | None, mine: float) -> tuple[str, str]:
+    """How the peer did, and the ratio if there is one."""
+    if peer is None:
+        return "not run", ""
+    return (peer, "") if isinstance(peer, str) else (seconds(peer), f"{peer / mine:,.0f}")
 
 
 # --- the tables ----------------------------------------------------------------------------------------------------
@@ -191,7 +196,7 @@ def sticky_uniform(console: Console, full: bool) -> None:
         table.add_column(column, justify="right")
     for partitions, members in ((10_000, 100), (100_000, 1_000), (1_000_000, 2_000)):
         group = uniform(1, partitions, members)
-        peer = None
+        peer: float | str | None = None
         if partitions == 10_000 or (partitions == 100_000 and full):
             peer = peer_in_a_process(group, FULL_LIMIT_S)
         topics, subscriptions = ours(group)
@@ -199,8 +204,8 @@ def sticky_uniform(console: Console, full: bool) -> None:
         rejoined = after_a_leave(subscriptions, result)
         del result
         leave, _ = cpu(cold(lambda: StickyAssignor().assign(topics, rejoined)))  # noqa: B023
-        ratio = f"{peer / fresh:,.0f}" if peer else ("not run" if not full else "given up")
-        table.add_row(f"{partitions:,} × {members:,}", seconds(peer), seconds(fresh), ratio, seconds(leave))
+        theirs_took, ratio = compare(peer, fresh)
+        table.add_row(f"{partitions:,} × {members:,}", theirs_took, seconds(fresh), ratio, seconds(leave))
     console.print(table)
     console.print("Java, for orientation: 100,000 × 1,000 26 ms; 1,000,000 × 2,000 0.25 s fresh, 2.0 s after a leave")
 
@@ -217,18 +222,18 @@ def sticky_general(console: Console) -> None:
         rejoined = after_a_leave(subscriptions, result)
         leave, _ = cpu(cold(lambda: StickyAssignor().assign(topics, rejoined)))  # noqa: B023
         shape = f"{' × '.join(map(str, size[:3]))}, {size[3]}"
-        ratio = f"{peer / fresh:,.0f}" if peer else "given up"
-        table.add_row(shape, seconds(peer), seconds(fresh), ratio, seconds(leave))
+        theirs_took, ratio = compare(peer, fresh)
+        table.add_row(shape, theirs_took, seconds(fresh), ratio, seconds(leave))
     console.print(table)
     console.print("Java, for orientation: 200 × 50 × 200, 50 5.9 s fresh")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the three tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.assignors", description=main.__doc__)
     text = f"kafka-python's sticky on 100,000 × 1,000 too (minutes and gigabytes, at most {FULL_LIMIT_S} s)"
     parser.add_argument("--full", action="store_true", help=text)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     console = Console(width=max(100, Console().width))
     simple_assignors(console)
     sticky_uniform(console, options.full)
