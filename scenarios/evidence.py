@@ -144,20 +144,33 @@ def _covers(span: Span, at_us: int) -> bool:
     return span.owned_us <= at_us and (span.released_us is None or span.released_us > at_us)
 
 
-def _hosts_of(events: Iterable[TraceEvent]) -> dict[str, str]:
+def _hosts_of(events: Sequence[TraceEvent]) -> dict[str, str]:
     """Member id → process, from the client's own events and from what the coordinator noted at the join."""
-    clients = {e.host for e in events if e.kind is Kind.PROCESS_STARTED}
+    clients = {e.host for e in events if e.kind is Kind.PROCESS_STARTED and e.host}
+    by_seq = {event.seq: event for event in events}
     found: dict[str, str] = {}
     for event in events:
-        if not event.member:
-            continue
-        if event.host in clients and event.host is not None:
-            found.setdefault(event.member, event.host)
-        elif event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_PENDING, Kind.MEMBER_REPLACED):
-            host = str((event.payload or {}).get("client_host", "")).lstrip("/")
+        if event.member and event.member not in found:
+            host = event.host if event.host in clients else _joiner(event, by_seq)
             if host in clients:
-                found.setdefault(event.member, host)
+                found[event.member] = host
     return found
+
+
+_JOINS = (Kind.MEMBER_ADDED, Kind.MEMBER_PENDING, Kind.MEMBER_REPLACED)
+
+
+def _joiner(event: TraceEvent, by_seq: Mapping[int, TraceEvent]) -> str | None:
+    """Whose join it was: as the coordinator noted it, else whoever sent the request behind it."""
+    if event.kind not in _JOINS:
+        return None
+    noted = (event.payload or {}).get("client_host")
+    cause: TraceEvent | None = event
+    while noted is None and cause is not None:
+        cause = by_seq.get(cause.cause)
+        if cause is not None and cause.kind is Kind.REQUEST_RECEIVED:
+            noted = (cause.payload or {}).get("from")
+    return str(noted).lstrip("/") if noted is not None else None
 
 
 def _states_of(events: Iterable[TraceEvent]) -> dict[str, list[StateChange]]:
