@@ -26,12 +26,23 @@ class Backoff:
     __slots__ = ("_attempts", "_base_us", "_exponential", "_luck", "_max_us", "_stream")
 
     def __init__(self, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> None:
-        self._base_us = settings.retry_backoff_ms * MS_US
-        self._max_us = max(self._base_us, settings.retry_backoff_max_ms * MS_US)
+        self._range(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         self._exponential = profile.exponential_backoff
         self._luck = luck  # most members never wait: the stream is made when it is needed
         self._stream: Stream | None = None
         self._attempts = 0
+
+    @classmethod
+    def of_connections(cls, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> Backoff:
+        """The waits before a broker is connected to again: reconnect.backoff.ms, growing in every library (KIP-144)."""
+        made = cls(settings, profile, luck)
+        made._range(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms)
+        made._exponential = True
+        return made
+
+    def _range(self, base_ms: int, max_ms: int) -> None:
+        self._base_us = base_ms * MS_US
+        self._max_us = max(self._base_us, max_ms * MS_US)
 
     def reset(self) -> None:
         """Begin again with the shortest wait."""

@@ -59,6 +59,8 @@ class Committer:
         "_interval_us",
         "_member",
         "_owed",
+        "_pending",
+        "_rebalance",
         "_rebalance_deadline_us",
         "_timer",
         "before_rebalance_pending",
@@ -73,6 +75,8 @@ class Committer:
         self._timer: Handle | None = None
         self._owed = False
         self._committed: dict[TopicPartition, int] = {}
+        self._pending = 0  # asynchronous commits without an answer
+        self._rebalance = 0  # counts the commits before a rebalance
         self._rebalance_deadline_us = 0
         self.before_rebalance_pending = False
         #: Partition → the offset after the last record the handler has finished.
@@ -151,21 +155,37 @@ class Committer:
             return
         if member.ownership.protocol is RebalanceProtocol.EAGER:
             member.fetcher.stop_delivering(list(member.ownership.owned))
+        self._rebalance += 1
         self._rebalance_deadline_us = member.now_us + member.settings.own_rebalance_timeout_ms * MS_US
         self.before_rebalance_pending = True
-        self._commit_before_rebalance(None)
+        self._commit_before_rebalance(self._rebalance)
 
-    def _commit_before_rebalance(self, _: Any) -> None:
-        self._attempt(self._positions(), auto=True, on_result=self._committed_before_rebalance)
+    def _commit_before_rebalance(self, number: int) -> None:
+        if number != self._rebalance or not self.before_rebalance_pending:
+            return
+        self._attempt(self._positions(), auto=True, on_result=partial(self._committed_before_rebalance, number))
+        if self.before_rebalance_pending:  # no answer yet: the rebalance waits for it, but not for ever
+            member = self._member
+            latest = min(member.now_us + member.request_timeout_us, self._rebalance_deadline_us)
+            if latest == self._rebalance_deadline_us:
+                member.host.call_at(latest, self._rebalance_goes_on, number)
 
-    def _committed_before_rebalance(self, result: CommitResult) -> None:
+    def _committed_before_rebalance(self, number: int, result: CommitResult) -> None:
         member = self._member
+        if number != self._rebalance or not self.before_rebalance_pending:
+            return
         if result.error and result.retriable and member.now_us < self._rebalance_deadline_us:
             member.coordinator.ensure()
-            member.host.call_at(member.now_us + member.settings.retry_backoff_ms * MS_US, self._commit_before_rebalance)
+            again = member.now_us + member.settings.retry_backoff_ms * MS_US
+            member.host.call_at(again, self._commit_before_rebalance, number)
             return
-        self.before_rebalance_pending = False
-        member.wake.set()
+        self._rebalance_goes_on(number)
+
+    def _rebalance_goes_on(self, number: int) -> None:
+        """The commit has come to an end, or its time has."""
+        if number == self._rebalance and self.before_rebalance_pending:
+            self.before_rebalance_pending = False
+            self._member.wake.set()
 
     # -- manual commits -----------------------------------------------------------------------------------------
 
@@ -198,7 +218,13 @@ class Committer:
 
     def commit_async(self, offsets: Offsets) -> None:
         """Send and forget; nothing is retried."""
-        self._attempt(offsets, auto=False, on_result=_ignore)
+        self._pending += bool(offsets)
+        self._attempt(offsets, auto=False, on_result=self._async_done)
+
+    def _async_done(self, result: CommitResult) -> None:
+        self._pending = max(self._pending - 1, 0)
+        if self._member.closing:
+            self._member.wake.set()
 
     async def commit_sync(self, offsets: Offsets, *, auto: bool = False, timeout_us: int | None = None) -> None:
         """Commit and wait, retrying what can be retried until default.api.timeout.ms. Raises ClientFailure."""
@@ -229,7 +255,16 @@ class Committer:
                 await member.wake.wait()
 
     async def on_close(self, timeout_us: int) -> None:
-        """The last auto-commit; its errors are swallowed."""
+        """The last auto-commit, whose errors are swallowed; then asynchronous commits are waited for."""
+        deadline = self._member.now_us + timeout_us
+        await self._last_auto_commit(timeout_us)
+        member = self._member
+        while self._pending and member.now_us < deadline:
+            member.wake.clear()
+            with member.loop.timeout(deadline - member.now_us):
+                await member.wake.wait()
+
+    async def _last_auto_commit(self, timeout_us: int) -> None:
         if self.auto and self._member.fetcher.positions and not self._member.generation.is_lost:
             try:
                 await self.commit_sync(self._positions(), auto=True, timeout_us=timeout_us)
@@ -300,8 +335,8 @@ class Committer:
         """Do what the table says; returns what the application gets to see."""
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_COMMIT, error)
-        rebalancing = member.state in (ClientState.PREPARING_REBALANCE, ClientState.COMPLETING_REBALANCE)
-        changed = member.generation is not sent
+        preparing = member.state is ClientState.PREPARING_REBALANCE
+        changed = member.generation != sent
         if reaction is Reaction.RETRY:
             return CommitResult(exception_name(error), retriable=True)
         if reaction is Reaction.REDISCOVER:
@@ -316,8 +351,8 @@ class Committer:
             return CommitResult(exception_name(error), fatal=True)
         if reaction is Reaction.THROW:
             return CommitResult(exception_name(error))
-        if changed:
-            return CommitResult("RebalanceInProgressException" if rebalancing else "CommitFailedException")
+        if changed and (preparing or reaction is Reaction.FATAL):
+            return CommitResult("RebalanceInProgressException" if preparing else "CommitFailedException")
         member.joining.reset(
             f"encountered {error.name} from {Api.OFFSET_COMMIT.name} response",
             member_id_too=reaction is Reaction.RESET_MEMBER,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
@@ -62,14 +63,18 @@ class CoordinatorClient:
     def lost(self, reason: str) -> None:
         """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail."""
         link, self._link = self._link, None
-        if link is None:
+        if link is None or self.node is None:
             return
+        self._member.links.failed(self.node, self._purpose)
         self.node = None
         self._member.heartbeat.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
         if link.open:
             self._member.links.drop(link, reason)
-        self.ensure()
+        else:
+            self._member.metadata.outdated()  # a broker that went away may mean more than the group
+        if self._member.heartbeat.enabled:
+            self.ensure()  # by the background thread; else whoever needs it begins the look-up
 
     # -- looking up ---------------------------------------------------------------------------------------------
 
@@ -104,14 +109,30 @@ class CoordinatorClient:
 
     def _again(self) -> None:
         member = self._member
+        member.metadata.outdated()
         member.host.call_at(member.now_us + self._backoff.next_us(), self._ask)
 
     def _found(self, node: int) -> None:
         member = self._member
+        wait_us = member.links.wait_us(node, self._purpose)
+        if wait_us:
+            self._unavailable(node, wait_us)
+            return
         self._busy = False
         self._backoff.reset()
         self.node = node
         self._link = member.links.connection(node, self._purpose)
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.heartbeat.coordinator_found()
+        member.poll_clock.coordinator_found()
         member.wake.set()
+
+    def _unavailable(self, node: int, wait_us: int) -> None:
+        """The broker named may not be connected to again yet: wait for that, or, if it takes long, look up anew."""
+        member = self._member
+        if wait_us <= member.settings.retry_backoff_ms * MS_US:
+            member.host.call_at(member.now_us + wait_us, self._found, node)
+            return
+        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
+        self._again()

@@ -42,6 +42,7 @@ class Heartbeat:
     __slots__ = (
         "_alive_us",
         "_backoff",
+        "_backoff_at",
         "_call_at",
         "_handle",
         "_interval_us",
@@ -73,6 +74,7 @@ class Heartbeat:
         self._timeout_us = member.request_timeout_us
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
+        self._backoff_at = -1
         self._on_due = self._due
         self._link: Connection | None = None
         self._request: HeartbeatRequest = heartbeat_request(member)
@@ -225,6 +227,7 @@ class Heartbeat:
         reaction = member.profile.reaction(Api.HEARTBEAT, error)
         if reaction is Reaction.REJOIN:
             self._alive_us = member.now_us
+            self._backoff_at = -1
             if member.state is ClientState.STABLE:
                 member.joining.request(REBALANCING)
         elif reaction is Reaction.REDISCOVER:
@@ -232,9 +235,10 @@ class Heartbeat:
             self._fail()
         elif reaction is Reaction.BACKOFF:
             self._fail()
-        elif sent is member.generation:
+        else:
             self._alive_us = member.now_us
-            self._expelled(error, reaction)
+            if sent == member.generation:  # else an answer of old: ignored
+                self._expelled(error, reaction)
 
     def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
         member = self._member
@@ -246,6 +250,9 @@ class Heartbeat:
         )
 
     def _fail(self) -> None:
-        """A failed heartbeat: the next one after the backoff."""
+        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again."""
+        if self._backoff_at != self.quiet:
+            self._backoff_at = self.quiet
+            self._backoff.reset()
         if self.enabled:
             self._again(self._backoff.next_us())

@@ -16,7 +16,7 @@ classic-protocol reference, sections 4.5, 4.7 and 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.reactions import Reaction
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import (
     NO_GENERATION,
     Api,
@@ -139,6 +140,11 @@ class Joining:
         self.reset(LEAVING, member_id_too=True)
         return sends
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a rebalance is in the works."""
+        return self.stage is not Stage.IDLE
+
     def _abandon(self) -> None:
         """Forget what is in flight; its answer will be ignored."""
         self._flight += 1
@@ -159,6 +165,15 @@ class Joining:
     def _subscription_changed(self) -> bool:
         joined = self._joined_topics
         return joined is not None and joined != self._member.subscription.topics
+
+    def obey(self, topics: Iterable[str]) -> None:
+        """A pattern's leader may know of topics that this member has not seen yet: take its word for them."""
+        joined = self._joined_topics
+        unseen = [topic for topic in topics if joined is not None and topic not in joined]
+        if unseen and self._member.subscription.by_pattern:
+            self._member.subscription.adopt(unseen)
+            self._joined_topics = tuple(java_sorted({*(joined or ()), *unseen}))
+            self._member.metadata.refresh()
 
     def look_for_changes(self) -> None:
         """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
@@ -263,6 +278,7 @@ class Joining:
     async def _take_join(self) -> bool:
         outcome, self._outcome = self._outcome, None
         if isinstance(outcome, JoinGroupResponse) and not outcome.error:
+            self._check_protocol(Api.JOIN_GROUP, outcome.protocol_type, "consumer")
             return await self._joined(outcome)
         if isinstance(outcome, JoinGroupResponse):
             self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
@@ -376,7 +392,7 @@ class Joining:
         """Do what the table says about an error. Raises ClientFailure for those the application sees."""
         member = self._member
         reaction = member.profile.reaction(api, error)
-        unchanged = member.generation is self._sent
+        unchanged = member.generation == self._sent
         if reaction is Reaction.STORE_ID:
             member.generation = Generation(NO_GENERATION, given_id)
             self.request(f"need to re-join with the given member-id: {given_id}")
@@ -390,6 +406,12 @@ class Joining:
         self._again(exception_name(error), at_once=reaction in _AT_ONCE)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
+
+    def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
+        """Newer answers say which protocol they are about; another than one's own is an error. Raises ClientFailure."""
+        if told is not None and told != wanted:
+            self._again(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), at_once=False)
+            self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
 
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
         failure = ClientFailure(exception_name(error), f"{api.title} answered {error.name}", fatal=fatal)

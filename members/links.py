@@ -2,6 +2,9 @@
 
 Connections are kept by broker and purpose: requests of the group go on one of their own, so that a parked JoinGroup
 holds up nothing but group requests (classic-protocol reference, section 4.4), unless a library shares it.
+
+After a connection is lost the next one to the same broker for the same purpose has to wait: reconnect.backoff.ms,
+doubling up to reconnect.backoff.max.ms, each ±20 %, until an answer comes over it (`ClusterConnectionStates`, KIP-144).
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.protocol.errors import ErrorCode
@@ -31,27 +35,63 @@ SHARED = "data"
 class Links:
     """All connections of one process."""
 
-    __slots__ = ("_any", "_in_flight", "_member", "_open")
+    __slots__ = ("_any", "_failing", "_in_flight", "_member", "_open")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._open: dict[tuple[int, str], Connection] = {}
+        self._failing: dict[tuple[int, str], _Reconnect] = {}
         self._in_flight: dict[_Pending, Connection] = {}
         self._any = member.luck("bootstrap")().below(len(member.transport.bootstrap))
 
     def ask_any(self, request: Request, on_done: Done) -> int:
-        """Send to whatever broker this process prefers (at first one drawn by lot); returns its node id."""
+        """Send to whatever broker this process prefers (at first one drawn by lot); returns its node id.
+
+        When every broker has to be waited for, nothing is sent: returns -1, and the outcome is `Disconnected`.
+        """
         member = self._member
-        brokers = member.transport.bootstrap
-        node = brokers[self._any % len(brokers)]
+        node = self._preferred()
+        if node < 0:
+            member.host.call_at(member.now_us, on_done, Disconnected("no broker can be connected to yet"))
+            return node
         self.send(self.connection(node, SHARED), node, request, on_done, member.request_timeout_us)
         return node
 
+    def _preferred(self) -> int:
+        brokers = self._member.transport.bootstrap
+        for step in range(len(brokers)):
+            node = brokers[(self._any + step) % len(brokers)]
+            if not self.wait_us(node, SHARED):
+                self._any += step
+                return node
+        return -1
+
     def avoid(self, node: int) -> None:
         """That broker did not answer: prefer the next one."""
+        if node < 0:
+            return
+        self.failed(node, SHARED)
         brokers = self._member.transport.bootstrap
         if brokers[self._any % len(brokers)] == node:
             self._any += 1
+
+    def failed(self, node: int, purpose: str) -> None:
+        """The connection to a broker was lost, or never came to be: the next one waits."""
+        member = self._member
+        tries = self._failing.get((node, purpose))
+        if tries is None:
+            luck = member.luck(f"reconnect-{node}-{purpose}")
+            tries = _Reconnect(Backoff.of_connections(member.settings, member.profile, luck))
+            self._failing[node, purpose] = tries
+        tries.not_before_us = member.now_us + tries.backoff.next_us()
+
+    def wait_us(self, node: int, purpose: str) -> int:
+        """How long until a broker may be connected to; 0 for now, or when there is a connection."""
+        tries = self._failing.get((node, purpose))
+        if tries is None:
+            return 0
+        link = self._open.get((node, purpose))
+        return 0 if link is not None and link.open else max(tries.not_before_us - self._member.now_us, 0)
 
     def connection(self, node: int, purpose: str) -> Connection:
         """The open connection to a broker for a purpose; a new one when there is none."""
@@ -67,7 +107,7 @@ class Links:
         trace = self._member.trace
         before = trace.cause
         trace.begin(self._say_sent(link, node, request))
-        pending = _Pending(self._member, request, link.next_correlation, on_done)
+        pending = _Pending(self._member, link, request, on_done)
         self._in_flight[pending] = link
         link.send(request, pending.done, timeout_us)
         trace.cause = before
@@ -87,6 +127,11 @@ class Links:
         """Take a request off the list; False when it was given up before."""
         return self._in_flight.pop(pending, None) is not None
 
+    def answered(self, link: Connection) -> None:
+        """An answer came over a connection: what failed before is forgotten."""
+        for key in [key for key in self._failing if self._open.get(key) is link]:
+            del self._failing[key]
+
     def drop(self, link: Connection, reason: str) -> None:
         """Close one connection from this side; what is in flight on it fails, in the order it was sent."""
         link.close()
@@ -103,15 +148,26 @@ class Links:
         self._open.clear()
 
 
+class _Reconnect:
+    """The waits before the next connection to one broker."""
+
+    __slots__ = ("backoff", "not_before_us")
+
+    def __init__(self, backoff: Backoff) -> None:
+        self.backoff = backoff
+        self.not_before_us = 0
+
+
 class _Pending:
     """One request in flight: says what came of it, then hands it on."""
 
-    __slots__ = ("_correlation", "_member", "_on_done", "_request", "_sent_us")
+    __slots__ = ("_correlation", "_link", "_member", "_on_done", "_request", "_sent_us")
 
-    def __init__(self, member: Member, request: Request, correlation: int, on_done: Done) -> None:
+    def __init__(self, member: Member, link: Connection, request: Request, on_done: Done) -> None:
         self._member = member
+        self._link = link
         self._request = request
-        self._correlation = correlation
+        self._correlation = link.next_correlation
         self._on_done = on_done
         self._sent_us = member.now_us
 
@@ -119,6 +175,8 @@ class _Pending:
         member = self._member
         if not member.links.settle(self):
             return
+        if not isinstance(outcome, Disconnected):
+            member.links.answered(self._link)
         member.trace.begin(say_outcome(member, self._request, self._correlation, outcome, self._sent_us))
         self._on_done(outcome)
 

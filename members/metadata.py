@@ -32,6 +32,7 @@ class MetadataView:
     __slots__ = (
         "_again",
         "_asked",
+        "_asked_us",
         "_backoff",
         "_group_topics",
         "_in_flight",
@@ -48,6 +49,7 @@ class MetadataView:
         self.version = 0
         self._group_topics: tuple[str, ...] = ()
         self._asked: tuple[str, ...] | None = ()
+        self._asked_us = 0
         self._in_flight = False
         self._again = False
         self._node = -1
@@ -89,12 +91,24 @@ class MetadataView:
         else:
             self._ask(None)
 
+    def outdated(self) -> None:
+        """Something hints at newer metadata (a lost connection, a failed look-up): ask, at the pace of the backoff."""
+        member = self._member
+        if self._in_flight or member.closing:
+            return
+        soonest = self._asked_us + member.settings.retry_backoff_ms * MS_US
+        if soonest <= member.now_us:
+            self._ask(None)
+        else:
+            self._ask_in(soonest - member.now_us)
+
     def _ask(self, _: Any) -> None:
         member = self._member
         if self._in_flight or member.closing:
             return
         self._stop_timer()
         self._in_flight, self._again = True, False
+        self._asked_us = member.now_us
         self._asked = None if member.subscription.by_pattern else self.wanted
         request = MetadataRequest(self._asked, version=member.version(Api.METADATA))
         self._node = member.links.ask_any(request, self._answered)

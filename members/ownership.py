@@ -123,10 +123,11 @@ class Ownership:
         """
         member = self._member
         assigned = self._decode(data)
-        subscribed = frozenset(member.subscription.topics)
-        if any(partition.topic not in subscribed for partition in assigned):
+        topics = dict.fromkeys(partition.topic for partition in assigned)
+        if not all(map(member.subscription.covers, topics)):
             member.joining.request(STALE_ASSIGNMENT)
             return
+        member.joining.obey(topics)
         failure = None
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             failure = await self._revoke_missing(assigned)

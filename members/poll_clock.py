@@ -21,7 +21,7 @@ REASON = "consumer poll timeout has expired."
 class PollClock:
     """Where the application is: inside `poll`, or away from it since when."""
 
-    __slots__ = ("_armed", "_check_us", "_enforced", "_limit_us", "_member", "away_since_us", "inside")
+    __slots__ = ("_armed", "_check_us", "_enforced", "_limit_us", "_member", "_overdue", "away_since_us", "inside")
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -29,6 +29,7 @@ class PollClock:
         self._check_us = member.profile.poll_check_ms * MS_US
         self._enforced = member.profile.enforces_poll_limit
         self._armed = False
+        self._overdue = False
         self.inside = False
         self.away_since_us = 0
 
@@ -61,13 +62,30 @@ class PollClock:
 
     def _due(self, _: Any) -> None:
         self._armed = False
+        self._look()
+
+    def _look(self) -> None:
         member = self._member
         if self.inside or member.closing:
             return
         if member.now_us < self.away_since_us + self._limit_us:
             self._arm()
         elif member.state in (ClientState.STABLE, ClientState.COMPLETING_REBALANCE):
+            self._expired_or_later()
+
+    def _expired_or_later(self) -> None:
+        """The background thread looks for a lost coordinator first, and at the poll limit only when it has one."""
+        self._overdue = not self._member.coordinator.known
+        if self._overdue:
+            self._member.coordinator.ensure()
+        else:
             self._expired()
+
+    def coordinator_found(self) -> None:
+        """A limit that ran out while the coordinator was unknown takes effect now."""
+        if self._overdue:
+            self._overdue = False
+            self._look()
 
     def _expired(self) -> None:
         member = self._member

@@ -92,7 +92,7 @@ class PollLoop:
                     return ()
                 if member.subscription.active:
                     await member.joining.step()
-                elif member.generation.member_id or member.ownership.owned:
+                elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
                     await unsubscribe(member)
                 member.commits.polled()
                 records = member.fetcher.take()

@@ -67,6 +67,8 @@ class ConsumerSettings:
     default_api_timeout_ms: int
     retry_backoff_ms: int
     retry_backoff_max_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
     metadata_max_age_ms: int
     exclude_internal_topics: bool
     #: What JoinGroup carries; -1 when this library's version of it has no such field.
@@ -229,6 +231,8 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
         default_api_timeout_ms=values["default.api.timeout.ms"],
         retry_backoff_ms=values["retry.backoff.ms"],
         retry_backoff_max_ms=values["retry.backoff.max.ms"],
+        reconnect_backoff_ms=values["reconnect.backoff.ms"],
+        reconnect_backoff_max_ms=values["reconnect.backoff.max.ms"],
         metadata_max_age_ms=values["metadata.max.age.ms"],
         exclude_internal_topics=values["exclude.internal.topics"],
         rebalance_timeout_ms=_rebalance_timeout(profile, values),

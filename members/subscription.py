@@ -65,6 +65,16 @@ class SubscriptionState:
         """The topics it comes to, sorted as Java sorts."""
         return self._matches
 
+    def covers(self, topic: str) -> bool:
+        """Whether a topic belongs to the subscription, also one that only the leader knows of yet."""
+        if isinstance(self._wanted, Pattern):
+            return re.fullmatch(self._wanted.text, topic) is not None
+        return topic in self._matches
+
+    def adopt(self, topics: Iterable[str]) -> None:
+        """Take over topics the leader assigned from a newer look at the pattern's topics."""
+        self._matches = tuple(java_sorted({*self._matches, *topics}))
+
     def resolve(self, topics: Iterable[TopicInfo], *, exclude_internal: bool) -> bool:
         """Match the pattern against all topics; True when that changed what it comes to."""
         if not isinstance(self._wanted, Pattern):

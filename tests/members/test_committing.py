@@ -11,11 +11,16 @@ from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages import Api, OffsetCommitResponse, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)
 AFTER_BATCH = Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH)
+
+
+def error_answer(request, error):
+    """The answer to a commit with this error for every partition."""
+    return OffsetCommitResponse(tuple((entry.partition, error) for entry in request.offsets))
 
 
 def offsets(request):
@@ -337,3 +342,79 @@ def test_closing_without_a_coordinator_waits_for_it_and_then_gives_up(on_bench):
         assert len(bench.told(Kind.COMMIT_FAILED)) <= 2
 
     on_bench(story)
+
+
+@pytest.mark.parametrize("error", [E.ILLEGAL_GENERATION, E.UNKNOWN_MEMBER_ID])
+def test_a_commit_of_an_old_generation_refused_after_the_rebalance_costs_the_new_one(on_bench, error):
+    """An answer for the generation before resets the new one, unless the client is preparing (KAFKA-8104's rule)."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, HOLD)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        bench.broker.rebalance()
+        await bench.loop.until(lambda: bench.consumer.generation == 2, 10 * SECOND)
+        await bench.run_for(0.1)
+        bench.broker.release(error_answer(bench.broker.held[0][2], error))
+        await bench.run_for(1)
+        assert f"encountered {error.name} from OFFSET_COMMIT response" in bench.reasons(Kind.GENERATION_RESET)
+        assert bench.told(Kind.COMMIT_FAILED)[-1].reason == "CommitFailedException"
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
+
+
+def test_a_commit_of_an_old_generation_refused_while_preparing_costs_nothing(on_bench):
+    """While JoinGroup is parked the same answer is a RebalanceInProgressException, and the member id stays."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, HOLD)
+        bench.broker.reply(Api.SYNC_GROUP, E.REBALANCE_IN_PROGRESS)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        bench.broker.reply(Api.JOIN_GROUP, None, HOLD)
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        assert bench.consumer.state == "PREPARING_REBALANCE"
+        bench.broker.release(error_answer(bench.broker.held[0][2], E.UNKNOWN_MEMBER_ID))
+        await bench.run_for(1)
+        assert bench.told(Kind.COMMIT_FAILED)[-1].reason == "RebalanceInProgressException"
+        assert (bench.consumer.member_id, bench.told(Kind.GENERATION_RESET)) == ("m1", [])
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
+
+
+def test_a_rebalance_does_not_wait_for_an_unanswered_commit_for_ever(on_bench):
+    """The commit before a rebalance holds it up until the rebalance timeout has passed, answered or not."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, *[HOLD] * 5)
+        bench.data.append(T0, 3)
+        bench.broker.rebalance()
+        await bench.run_for(8.5)
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == 2
+        await bench.run_for(1)
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == 3
+
+    on_bench(story, properties={"max.poll.interval.ms": "6s", "auto.commit.interval.ms": "1h"})
+
+
+def test_close_waits_for_asynchronous_commits(on_bench):
+    """A process that closes waits for the answers to commits under way before it leaves."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, HOLD)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        bench.consumer.begin_close()
+        await bench.run_for(2)
+        assert bench.broker.all(Api.LEAVE_GROUP) == []
+        bench.broker.release(error_answer(bench.broker.held[0][2], E.NONE))
+        await bench.consumer.ended()
+        assert [event.payload["offsets"] for event in bench.told(Kind.OFFSETS_COMMITTED)] == [{"t-0": 1}]
+        assert len(bench.broker.all(Api.LEAVE_GROUP)) == 1
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))

@@ -457,3 +457,43 @@ def test_a_blocked_thread_leaves_even_on_a_silent_topic(on_bench):
         assert bench.consumer.member_id == "m2"
 
     on_bench(story, properties={"max.poll.interval.ms": "10s"})
+
+
+def test_the_backoff_of_failed_heartbeats_starts_anew_after_a_good_one(on_bench):
+    """Failures in a row wait longer and longer; an answered heartbeat makes the next failure wait 100 ms again."""
+
+    async def story(bench):
+        await bench.stable()
+        failed = [E.COORDINATOR_LOAD_IN_PROGRESS] * 3
+        bench.broker.reply(Api.HEARTBEAT, *failed, None, *failed)
+        await bench.run_for(8)
+        times = bench.broker.times(Api.HEARTBEAT)
+        waits = [round((b - a - 1_000) / 1_000) for a, b in pairwise(times)]
+        for first in (0, 4):
+            assert 80 <= waits[first] <= 120
+            assert 160 <= waits[first + 1] <= 240
+            assert 320 <= waits[first + 2] <= 480
+
+    on_bench(story)
+
+
+def test_the_poll_limit_takes_effect_only_with_a_coordinator(on_bench):
+    """The background thread looks for a lost coordinator first: LeaveGroup goes out when there is one again."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.block_poll(60 * SECOND)
+        await bench.run_for(5)
+        bench.net.refuses = bench.net.unreachable = True
+        bench.net.break_all()
+        bench.net.break_all("data")
+        await bench.run_for(10)
+        assert bench.told(Kind.POLL_EXPIRED) == []
+        assert bench.consumer.member_id == "m1"
+        bench.net.refuses = bench.net.unreachable = False
+        await bench.run_for(3)
+        [expired] = bench.told(Kind.POLL_EXPIRED)
+        assert expired.t_us > 15 * SECOND
+        assert [entry.member_id for entry in bench.broker.last(Api.LEAVE_GROUP).members] == ["m1"]
+
+    on_bench(story, properties={"max.poll.interval.ms": "10s"})

@@ -1,0 +1,97 @@
+"""Connections: how long a client waits before it connects again (reconnect.backoff.ms), and what it asks meanwhile."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from members_fakes import DROP, SECOND, parts
+
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+QUIET = {"enable.auto.commit": "false"}
+
+
+def test_reconnecting_waits_longer_and_longer(on_bench):
+    """A broker that refuses is tried after 50 ms, doubling up to 1 s, each ± 20 %."""
+
+    async def story(bench):
+        bench.net.bootstrap = (0,)
+        bench.net.refuses = bench.net.unreachable = True
+        bench.consumer.start()
+        await bench.run_for(20)
+        tried = list(dict.fromkeys(event.t_us for event in bench.told(Kind.REQUEST_FAILED)))
+        waits = [round((b - a) / 1_000) for a, b in pairwise(tried)]
+        assert min(waits[-8:]) >= 750
+        assert len(tried) < 40
+
+    on_bench(story, properties=QUIET | {"retry.backoff.ms": 1, "retry.backoff.max.ms": 1})
+
+
+def test_an_answer_ends_the_waiting(on_bench):
+    """Once a broker has answered again, the next loss waits for the shortest time again."""
+
+    async def story(bench):
+        await bench.stable()
+        for _ in range(3):
+            found = len(bench.told(Kind.COORDINATOR_FOUND))
+            broken = bench.loop.now_us
+            bench.broker.reply(Api.HEARTBEAT, DROP)
+            await bench.loop.until(lambda seen=found: len(bench.told(Kind.COORDINATOR_FOUND)) > seen, 5 * SECOND)
+            lost = bench.told(Kind.COORDINATOR_LOST)[-1].t_us
+            assert lost >= broken
+            assert 39_000 <= bench.loop.now_us - lost <= 62_000
+            bench.data.append(parts(0)[0], 1)
+            await bench.run_for(4)
+
+    on_bench(story, properties={"auto.commit.interval.ms": 1_000})
+
+
+def test_a_coordinator_not_to_be_connected_to_yet_is_looked_up_again(on_bench):
+    """While the named coordinator has to be waited for longer than retry.backoff.ms, it counts as unavailable."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.net.refuses = True
+
+        def gone(request):
+            bench.net.break_all()
+            return DROP
+
+        bench.broker.reply(Api.HEARTBEAT, *[gone] * 6)
+        await bench.run_for(30)
+        assert bench.consumer.state == "STABLE"
+        reasons = bench.reasons(Kind.COORDINATOR_LOST)
+        assert "coordinator unavailable" in reasons
+
+    on_bench(story, properties=QUIET)
+
+
+def test_a_lost_connection_makes_metadata_old(on_bench):
+    """A broker that goes away makes the client ask for metadata: a leader then sees new partitions at once."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        bench.broker.topics["t"] = 6
+        bench.net.break_all()
+        await bench.run_for(4)
+        assert len(bench.consumer.assignment) == 6
+
+    on_bench(story, properties=QUIET)
+
+
+def test_not_coordinator_does_not_make_metadata_old(on_bench):
+    """A disconnect the client asked for itself says nothing about brokers: no Metadata request."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        asked = len(bench.broker.all(Api.METADATA))
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
+        await bench.run_for(6)
+        assert len(bench.told(Kind.COORDINATOR_FOUND)) == 2
+        assert len(bench.broker.all(Api.METADATA)) == asked
+
+    on_bench(story, properties=QUIET)
