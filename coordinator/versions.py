@@ -27,6 +27,7 @@ Version: TypeAlias = tuple[int, ...]
 T = TypeVar("T")
 
 OLDEST: Version = (0, 9)
+_NEWEST: Version = tuple(int(part) for part in BASELINE.split("."))
 _VERSION = re.compile(r"\d+(\.\d+){0,3}$")
 
 
@@ -35,6 +36,8 @@ def parse_version(text: str) -> Version:
     if not _VERSION.match(text):
         raise ValueError(f"broker.version {text!r} is not a Kafka version; write for example 0.11, 2.8.1 or {BASELINE}")
     version = tuple(int(part) for part in text.split("."))
+    if version[:2] > _NEWEST:
+        raise ValueError(f"broker.version {text!r} is newer than what is modelled; the newest is {BASELINE}")
     if version < OLDEST:
         raise ValueError(f"broker.version {text!r} has no group coordinator; the oldest is 0.9")
     return version

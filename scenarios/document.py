@@ -38,6 +38,9 @@ class Decimalish(float):
         number.text = text
         return number
 
+    def __reduce__(self) -> tuple[type[Decimalish], tuple[str]]:
+        return Decimalish, (self.text,)  # a copy is made of the text, as the number was
+
 
 @frozen
 class Document:
@@ -140,6 +143,11 @@ class _Reader:
         if self._count > MAX_NODES:
             raise one_problem(self.file, f"unfolds to more than {MAX_NODES:,} values", "use fewer aliases (`*name`)")
         self.values[path] = _spot(node)
+        if str(node.tag) not in _TAGS:
+            self._problem(
+                node, f"the tag `{_short(node)}` has no meaning in a scenario", "write the value without a tag"
+            )
+            return None
         if id(node) in self._open:
             self._problem(node, "an alias (`*name`) contains itself", "write the value out")
             return None
@@ -168,6 +176,8 @@ class _Reader:
                 continue
             self.keys[(*path, key)] = _spot(key_node)
             result[key] = self.plain(value_node, (*path, key))
+            if _is_null(value_node) and not value_node.value:
+                self.values[(*path, key)] = _spot(key_node)  # nothing stands there: its place would be the next line
         for key, value_node in self._merged(node):
             if key not in result:
                 result[key] = self.plain(value_node, (*path, key))
@@ -212,6 +222,10 @@ def _spot(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
+def _short(node: Node) -> str:
+    return str(node.tag).replace("tag:yaml.org,2002:", "!!")
+
+
 def _is_merge(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.value == "<<" and not node.style
 
@@ -221,6 +235,9 @@ def _whole(text: str) -> int:
     return int(digits, 0) if digits.lstrip("+-").lower().startswith(("0x", "0o")) else int(digits)
 
 
+_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null", "merge", "timestamp")
+)
 _SCALARS: dict[str, Any] = {
     "null": lambda _text: None,
     "bool": lambda text: text.lower() == "true",

@@ -70,6 +70,6 @@ def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
     if near is not None:
         return f"did you mean `{near}`?"
     if not names:
-        return f"there is none {what}"
+        return f"{what}: none"
     shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
     return f"{what}: {shown}"

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.units import parse_duration
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
 from groupsim.members.profiles import PROFILES
@@ -35,6 +37,9 @@ from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.values import END, Moment, quote, show_duration
 
 Found = Iterator[tuple[Path_, Wrong]]
+
+MOST_REPETITIONS = 1_000_000
+TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def judge(scenario: Scenario, document: Document) -> list[Problem]:
@@ -61,6 +66,9 @@ def _whole(scenario: Scenario) -> Found:
     if not any(spec.members for spec in scenario.groups.values()) and scenario.groups:
         yield ("groups",), Wrong("no group has a member", "add `members:`, for example `c: {count: 3}`")
     for name, topic in scenario.topics.items():
+        if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+            remedy = "Kafka allows letters, digits, `.`, `_` and `-`, 249 of them at most"
+            yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
         yield from _topic(("topics", name), topic, scenario.cluster.brokers)
     try:
         coordinator_config(scenario)
@@ -102,8 +110,10 @@ def _groups(scenario: Scenario) -> Found:
     limits = partition_limits(scenario)
     for group, spec in scenario.groups.items():
         yield from _said(("groups", group), spec, limits)
+        yield from _habits(("groups", group), spec, scenario.run_for)
         for member, own in spec.members.items():
             yield from _said(("groups", group, "members", member), own, limits)
+            yield from _habits(("groups", group, "members", member), own, scenario.run_for)
 
 
 def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
@@ -146,9 +156,36 @@ def _times(scenario: Scenario) -> Found:
             yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the time between")
         if step.every == 0:
             yield (*path, "every"), Wrong("repeats without end at one instant", "write for example `every: 10s`")
+        elif step.every is not None:
+            times = (scenario.run_for - step.at) // step.every
+            yield from _too_often((*path, "every"), min(times, step.times or times))
         yield from _step(path, step.deed, scenario)
     for index, expectation in enumerate(scenario.expect):
         yield from _late(expectation.check, ("expect", index, expectation.check.NAME), scenario.run_for)
+
+
+def _too_often(path: Path_, times: int) -> Found:
+    if times > MOST_REPETITIONS:
+        message = f"{times:,} repetitions before the end of the run"
+        yield path, Wrong(message, f"write a longer time, or a shorter `run-for`; the limit is {MOST_REPETITIONS:,}")
+
+
+def _habits(path: Path_, spec: MemberDefaults, run_for_us: int) -> Found:
+    """What members do again and again, when it is always the same time apart."""
+    if spec.rejoin_every is not None and (apart := _always(spec.rejoin_every)) is not None:
+        yield from _too_often((*path, "rejoin-every"), run_for_us // max(apart, 1))
+    if spec.pauses is not None:
+        gap, length = _always(spec.pauses.every), _always(spec.pauses.length)
+        if gap is not None and length is not None:
+            yield from _too_often((*path, "pauses"), run_for_us // max(gap + length, 1))
+
+
+def _always(distribution: Distribution) -> int | None:
+    """The duration that is drawn every time, if it is always the same."""
+    try:
+        return parse_duration(distribution.spec)
+    except ValueError:
+        return None
 
 
 def _step(path: Path_, deed: Deed, scenario: Scenario) -> Found:

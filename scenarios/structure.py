@@ -42,7 +42,7 @@ def converter() -> Converter:
     made.register_structure_hook_func(_is_union, _union)
     made.register_structure_hook_func(lambda cls: _origin(cls) is Literal, _literal)
     for plain, words in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
-        made.register_structure_hook_func(_same(plain), _strict(plain, words))
+        made.register_structure_hook(plain, _strict(plain, words))  # cattrs has lenient ones of its own for these
     made.register_structure_hook_func(_same(Any), _anything)
     for enum in (CommitPolicy, OnError, Stuck):
         made.register_structure_hook(enum, _enum)

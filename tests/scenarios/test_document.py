@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,12 @@ def test_scalars_follow_yaml_1_2() -> None:
     data = parse_document("{a: on, b: no, c: 10, d: 3.10, e: true, f: ~, g: 0x1f}").data
     assert {key: data[key] for key in "abcefg"} == {"a": "on", "b": "no", "c": 10, "e": True, "f": None, "g": 31}
     assert data["d"].text == "3.10"
+    assert copy.deepcopy(data["d"]).text == "3.10"
+
+
+def test_nothing_stands_where_its_key_does() -> None:
+    """A key without a value is reported in its own line, not in the next."""
+    assert parse_document("a:\nb: 1\n").at_value(("a",)).line == 1
 
 
 def test_merge_keys_bring_in_what_is_not_there() -> None:
@@ -54,6 +61,8 @@ def test_merge_keys_bring_in_what_is_not_there() -> None:
         ("--- \na: 1\n--- \nb: 2\n", "a second document"),
         ("a: !!int foo", "`foo` is not a valid int"),
         ("\x00abc", "this is not YAML"),
+        ("a: !!python/object/apply:os.system [ls]", "f.yaml:1:4: error: the tag `!!python/object/apply:os.system` has"),
+        ("a: !secret x", "the tag `!secret` has no meaning"),
         ("<<: 3\n", "`<<` can only bring in another mapping"),
     ],
 )
