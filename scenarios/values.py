@@ -309,7 +309,7 @@ class ValueType:
 
 _AMOUNT = r"[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)"
 _DURATION = rf"^\s*({_AMOUNT}\s*)+$"
-_PART = r"[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)?"
+_PART = r"([0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)?\s*)+"
 _SIGN = r"\s*(<=|>=|<|>|=|≤|≥)?\s*"
 _DURATION_SCHEMA = {"anyOf": [{"const": 0}, {"type": "string", "pattern": _DURATION}]}
 _NAME = {"type": "string", "minLength": 1}
