@@ -65,9 +65,13 @@ def group(
             profile=profile,
         )
         consumer.subscribe(["events"])
-        loop.call_at(SECOND_US * number // size, lambda _, c=consumer: c.start())
+        loop.call_at(SECOND_US * number // size, _start, consumer)
         consumers.append(consumer)
     return cluster, consumers
+
+
+def _start(consumer: Consumer) -> None:
+    consumer.start()
 
 
 class Stopwatch:

@@ -1,0 +1,28 @@
+"""All benchmarks of the whole simulator: `python -m benchmarks [--repeat 3] [--json]`.
+
+The event loop alone and the assignors have programs of their own: `benchmarks/kernel.py`, `benchmarks/assignors.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from benchmarks import heartbeats, records
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure the whole simulator.")
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs of each case counts")
+    parser.add_argument("--json", action="store_true", help="rows as JSON instead of tables")
+    options = parser.parse_args()
+    results = {
+        "heartbeats": heartbeats.run(repeat=options.repeat, as_json=options.json),
+        "records": records.run(repeat=options.repeat, as_json=options.json),
+    }
+    if options.json:
+        print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
