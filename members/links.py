@@ -185,7 +185,6 @@ def say_outcome(
     member: Member, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None
 ) -> int:
     """Emit the answer to a request, or that there is none; returns the event's seq."""
-    payload = None if sent_us is None else {"took_us": member.now_us - sent_us}
     if isinstance(outcome, Disconnected):
         return member.say(
             Kind.REQUEST_FAILED,
@@ -193,16 +192,22 @@ def say_outcome(
             correlation=correlation,
             error="TIMED_OUT" if outcome.timed_out else "DISCONNECTED",
             reason=outcome.reason,
-            payload=payload,
+            payload=_took(member, sent_us),
         )
+    if not member.trace.wants(Kind.RESPONSE_RECEIVED):
+        return 0
     error = getattr(outcome, "error", ErrorCode.NONE)
     return member.say(
         Kind.RESPONSE_RECEIVED,
         api=request.API.title,
         correlation=correlation,
         error=error.name if error else None,
-        payload=payload,
+        payload=_took(member, sent_us),
     )
+
+
+def _took(member: Member, sent_us: int | None) -> dict[str, Any] | None:
+    return None if sent_us is None else {"took_us": member.now_us - sent_us}
 
 
 def _join_details(request: JoinGroupRequest) -> dict[str, Any]:

@@ -126,6 +126,7 @@ def _release(name: str, pad: int) -> tuple[int, ...]:
     return tuple([*numbers, *[pad] * 4][:4])
 
 
+@lru_cache(maxsize=256)
 def client_version(api: Api, client: VersionRange | int, release: str = BASELINE) -> int:
     """The version in which a client and a broker talk: the newest that both know.
 
