@@ -30,12 +30,12 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
-from groupsim.members.behaviour import Behaviour
+from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.consumer import Consumer
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages import Request, Response, TopicPartition
 from groupsim.scenarios.story import Story, tell
 
 Duration = str | int
@@ -120,6 +120,7 @@ class Simulation:
         *,
         topics: Iterable[str] | None = None,
         pattern: str | None = None,
+        assign: Iterable[str] | None = None,
         client: str = "java",
         start: bool = True,
         properties: Mapping[str, object] | None = None,
@@ -127,8 +128,11 @@ class Simulation:
     ) -> Consumer:
         """A consumer process of this name, subscribed (to every topic there is, unless told) and started.
 
+        `assign=["orders-0"]` makes it one that chooses its partitions itself and joins no group.
+
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
-        `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`. Raises `KeyError` for an unknown client profile and
+        `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
+        Raises `KeyError` for an unknown client profile and
         `SettingError` for an impossible setting.
         """
         profile = PROFILES[client]
@@ -140,11 +144,14 @@ class Simulation:
             settings,
             cluster.transport,
             cluster.data,
-            Behaviour(**{key: _distribution(value) for key, value in behaviour.items()}),
+            Behaviour(**{key: _value(key, value) for key, value in behaviour.items()}),
             profile,
         )
-        everything = tuple(topic.name for topic in cluster.topics)
-        consumer.subscribe(everything if topics is None else topics, pattern=pattern)
+        if assign is not None:
+            consumer.assign(map(_partition, assign))
+        else:
+            everything = tuple(topic.name for topic in cluster.topics)
+            consumer.subscribe(everything if topics is None else topics, pattern=pattern)
         if start:
             consumer.start()
         return consumer
@@ -245,5 +252,19 @@ class Simulation:
         return list(dict.fromkeys(event.group for event in self.events if event.group))
 
 
-def _distribution(value: Any) -> Any:
-    return parse_distribution(value) if isinstance(value, str) else value
+def _partition(name: str) -> TopicPartition:
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic, int(number))
+
+
+_CHOICES: dict[str, Callable[[str], Any]] = {
+    "commit": CommitPolicy,
+    "on_error": OnError,
+    "on_commit_failure": OnError,
+    "stuck": lambda text: frozenset({Stuck(text)}),
+}
+
+
+def _value(field: str, value: Any) -> Any:
+    """A field of `Behaviour` from text: one of its choices, or a distribution."""
+    return _CHOICES.get(field, parse_distribution)(value) if isinstance(value, str) else value

@@ -265,7 +265,9 @@ class Committer:
                 await member.wake.wait()
 
     async def _last_auto_commit(self, timeout_us: int) -> None:
-        if self.auto and self._member.fetcher.positions and not self._member.generation.is_lost:
+        member = self._member
+        sound = member.subscription.assigned is not None or not member.generation.is_lost
+        if self.auto and member.fetcher.positions and sound:
             try:
                 await self.commit_sync(self._positions(), auto=True, timeout_us=timeout_us)
             except ClientFailure:
@@ -301,7 +303,7 @@ class Committer:
         member = self._member
         if not offsets:
             on_result(_DONE)
-        elif member.state is not ClientState.STABLE:
+        elif member.state is not ClientState.STABLE and member.subscription.assigned is None:
             rebalancing = member.state is not ClientState.UNJOINED
             name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
             self._failed(offsets, auto, CommitResult(name), on_result)

@@ -40,7 +40,7 @@ from groupsim.members.poll_clock import PollClock
 from groupsim.members.poll_loop import PollLoop
 from groupsim.members.profiles import JAVA_3, ClientProfile
 from groupsim.members.settings import ConsumerSettings
-from groupsim.members.subscription import Pattern, SubscriptionState, Topics
+from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
@@ -80,7 +80,7 @@ class Consumer:
         self._behaviour = Behaviour() if behaviour is None else behaviour
         self._plugin_errors = plugin_errors
         self._assignors = assignors
-        self._subscription: Topics | Pattern | None = None
+        self._subscription: Wanted | None = None
         self._member: Member | None = None
         self._ended = loop.event()
         self._ended.set()
@@ -158,6 +158,8 @@ class Consumer:
         subscription = self._subscription
         if isinstance(subscription, Topics):
             return {"topics": list(subscription.names)}
+        if isinstance(subscription, Assigned):
+            return {"assign": [str(partition) for partition in subscription.partitions]}
         return {} if subscription is None else {"pattern": subscription.text}
 
     def _assemble(self) -> Member:
@@ -268,8 +270,25 @@ class Consumer:
 
     def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
         """Subscribe to topics, or to a pattern, from the next poll on. Raises SettingError for a bad pattern."""
+        self._exclude(Assigned)
         self._subscription = Topics(tuple(topics)) if pattern is None else Pattern(pattern)
         self._apply_subscription()
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Consume these partitions from the next poll on, without joining the group; its offsets are used all the same.
+
+        Raises RuntimeError while there is a subscription, as Kafka does.
+        """
+        self._exclude(Topics, Pattern)
+        self._subscription = Assigned(tuple(partitions))
+        self._apply_subscription()
+
+    def _exclude(self, *kinds: type) -> None:
+        if isinstance(self._subscription, kinds):
+            raise RuntimeError(
+                f"{self.host.name}: subscription to topics, partitions and pattern are mutually exclusive; "
+                "unsubscribe first"
+            )
 
     def unsubscribe(self) -> None:
         """Give everything up and leave the group; the process goes on polling."""

@@ -18,7 +18,8 @@ CLOSE_TIMEOUT_US = 30 * SECOND_US
 async def unsubscribe(member: Member) -> None:
     """Give partitions up and leave; a static member stays in the group but forgets its member id."""
     await member.ownership.abandon()
-    member.joining.leave(UNSUBSCRIBED)
+    if member.generation.member_id or member.joining.under_way:
+        member.joining.leave(UNSUBSCRIBED)
     member.joining.leader.resign()
 
 
@@ -32,7 +33,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
     await member.commits.on_close(CLOSE_TIMEOUT_US)
     member.commits.stop()
     member.heartbeat.disable()
-    if _stays(member, leave):
+    if member.subscription.assigned is not None or _stays(member, leave):
         member.ownership.release_all("closed")
     else:
         await member.ownership.abandon()

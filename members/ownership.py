@@ -25,9 +25,10 @@ from groupsim.members.plugins import report
 from groupsim.members.settings import SettingError
 from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages import NO_GENERATION, TopicPartition
 
 ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
+UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
 NEED_TO_REVOKE = "need to revoke partitions and re-join"
 STALE_ASSIGNMENT = "received assignment does not match the current subscription"
@@ -165,6 +166,10 @@ class Ownership:
         return failure
 
     async def _adopt(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
+        self._own(assigned, added)
+        await self._call_back(ASSIGNED, added)
+
+    def _own(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
         member = self._member
         generation = member.generation.id
         before = self.owned
@@ -173,11 +178,20 @@ class Ownership:
             for partition in added:
                 member.say(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
         member.fetcher.ownership_changed()
-        await self._call_back(ASSIGNED, added)
+
+    def choose(self, partitions: tuple[TopicPartition, ...]) -> None:
+        """Own the partitions the application assigned to itself: no group, no generation, no callbacks."""
+        if tuple(self.owned) == partitions:
+            return
+        self._release([partition for partition in self.owned if partition not in partitions], UNASSIGNED)
+        added = [partition for partition in partitions if partition not in self.owned]
+        self._member.commits.restart_interval()
+        self._own(partitions, added)
 
     async def abandon(self) -> None:
         """Closing or unsubscribing: revoke everything when the membership is sound, else lose it."""
-        if not self.owned:
+        if all(generation == NO_GENERATION for generation in self.owned.values()):
+            self.release_all(UNASSIGNED)  # chosen by the application: no listener hears of it
             return
         member = self._member
         sound = not member.generation.is_lost and member.state is ClientState.STABLE

@@ -92,6 +92,8 @@ class PollLoop:
                     return ()
                 if member.subscription.active:
                     await member.joining.step()
+                elif member.subscription.assigned is not None:
+                    member.ownership.choose(member.subscription.assigned)
                 elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
                     await unsubscribe(member)
                 member.commits.polled()

@@ -97,14 +97,15 @@ def leave_request(member: Member, reason: str) -> LeaveGroupRequest:
 
 
 def commit_request(member: Member, offsets: tuple[OffsetToCommit, ...]) -> OffsetCommitRequest:
-    """OffsetCommit under the present generation."""
+    """OffsetCommit under the present generation; without a membership (`assign()`) with generation -1 and no ids."""
+    generation = member.generation
     return carried(
         OffsetCommitRequest(
             group_id=member.group,
             offsets=offsets,
-            generation_id=member.generation.id,
-            member_id=member.generation.member_id,
-            group_instance_id=member.settings.group_instance_id,
+            generation_id=generation.id,
+            member_id=generation.member_id,
+            group_instance_id=member.settings.group_instance_id if generation.member_id else None,
             version=member.version(Api.OFFSET_COMMIT),
         )
     )

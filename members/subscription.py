@@ -1,4 +1,5 @@
-"""What the application subscribed to: a list of topics, or a pattern that each member resolves for itself.
+"""What the application subscribed to: a list of topics, a pattern that each member resolves for itself, or nothing but
+partitions of its own choice.
 
 Source: `SubscriptionState`, `ConsumerCoordinator.updatePatternSubscription`; classic-protocol reference, section 4.9.
 """
@@ -12,7 +13,7 @@ from attrs import frozen
 
 from groupsim.members.settings import SettingError
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import TopicInfo
+from groupsim.protocol.messages import TopicInfo, TopicPartition
 
 
 @frozen
@@ -36,24 +37,44 @@ class Pattern:
             raise SettingError("pattern", self.text, f"not a regular expression: {error}", remedy) from None
 
 
+@frozen
+class Assigned:
+    """Partitions the application chose itself (`assign()`): no group membership, only its offsets."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+Wanted = Topics | Pattern | Assigned
+
+
 class SubscriptionState:
     """The present subscription and the topics it comes to."""
 
     __slots__ = ("_matches", "_wanted")
 
     def __init__(self) -> None:
-        self._wanted: Topics | Pattern | None = None
+        self._wanted: Wanted | None = None
         self._matches: tuple[str, ...] = ()
 
-    def change(self, wanted: Topics | Pattern | None) -> None:
+    def change(self, wanted: Wanted | None) -> None:
         """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
         self._wanted = wanted
-        self._matches = tuple(java_sorted(set(wanted.names))) if isinstance(wanted, Topics) else ()
+        names: Iterable[str] = ()
+        if isinstance(wanted, Topics):
+            names = wanted.names
+        elif isinstance(wanted, Assigned):
+            names = (partition.topic for partition in wanted.partitions)
+        self._matches = tuple(java_sorted(set(names)))
 
     @property
     def active(self) -> bool:
-        """Whether there is a subscription at all."""
-        return self._wanted is not None
+        """Whether there is a subscription for which one joins the group."""
+        return self._wanted is not None and self.assigned is None
+
+    @property
+    def assigned(self) -> tuple[TopicPartition, ...] | None:
+        """The partitions the application assigned to itself; None when it did not."""
+        return self._wanted.partitions if isinstance(self._wanted, Assigned) else None
 
     @property
     def by_pattern(self) -> bool:

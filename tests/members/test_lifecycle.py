@@ -242,3 +242,65 @@ def test_the_trace_changes_nothing(on_bench):
     for level in (0, 1, 2):
         on_bench(story, level=level, behaviour=Behaviour(processing=parse_distribution("uniform(1ms, 9ms)")))
     assert asked[0] == asked[1] == asked[2]
+
+
+# --- partitions of one's own choice (`assign()`) -----------------------------------------------------------------
+
+
+def manual(bench):
+    """Start a consumer that assigned t-0 and t-1 to itself."""
+    bench.consumer.unsubscribe()
+    bench.consumer.assign(parts(0, 1))
+    bench.consumer.start()
+
+
+def test_a_consumer_with_assigned_partitions_joins_no_group(on_bench):
+    """assign(): no JoinGroup, no heartbeats, no callbacks; committed offsets are fetched, records delivered."""
+
+    async def story(bench):
+        bench.broker.committed[parts(0)[0]] = 3
+        bench.data.ends[parts(0)[0]] = 5
+        manual(bench)
+        await bench.run_for(20)
+        assert [event.payload for event in bench.told(Kind.RECORDS_DELIVERED)] == [{"base": 3, "count": 2}]
+        asked = {request.API for _, request in bench.broker.asked}
+        assert asked == {Api.METADATA, Api.FIND_COORDINATOR, Api.OFFSET_FETCH, Api.OFFSET_COMMIT}
+        assert bench.told(Kind.CALLBACK_BEGUN) == []
+        await bench.consumer.close()
+        assert bench.consumer.state == "STOPPED"
+        assert bench.broker.all(Api.LEAVE_GROUP) == []
+
+    on_bench(story)
+
+
+def test_it_commits_without_generation_member_and_instance_id(on_bench):
+    """Its commits carry generation -1 and no ids, the instance id included; the last one is sent at close."""
+
+    async def story(bench):
+        manual(bench)
+        bench.data.ends[parts(0)[0]] = 5
+        await bench.run_for(1)
+        await bench.consumer.close()
+        [commit] = bench.broker.all(Api.OFFSET_COMMIT)
+        assert (commit.generation_id, commit.member_id, commit.group_instance_id) == (-1, "", None)
+        assert bench.broker.committed[parts(0)[0]] == 5
+
+    on_bench(story, properties={"group.instance.id": "i1"})
+
+
+def test_assigning_beside_a_subscription_is_refused(on_bench):
+    """Topics, pattern and partitions exclude each other until unsubscribe; after it the partitions are simply let go."""
+
+    async def story(bench):
+        with pytest.raises(RuntimeError, match="mutually exclusive"):
+            bench.consumer.assign(parts(0))
+        manual(bench)
+        await bench.run_for(1)
+        with pytest.raises(RuntimeError, match="mutually exclusive"):
+            bench.consumer.subscribe(["t"])
+        bench.consumer.unsubscribe()
+        await bench.run_for(1)
+        assert bench.consumer.assignment == ()
+        assert {event.reason for event in bench.told(Kind.PARTITION_RELEASED)} == {"unassigned"}
+
+    on_bench(story)
