@@ -54,7 +54,7 @@ async def test_kafka_12890_a_leader_that_never_syncs_is_removed(sim: Simulation)
     begun, stuck = sim.now_us, leader.member_id
     await sim.until(lambda: reasons(sim))
     assert (reasons(sim), sim.now_us - begun) == (["sync-timeout"], 20 * SECOND)
-    assert sim.find(Kind.MEMBER_REMOVED)[0].member != "" != stuck
+    assert sim.find(Kind.MEMBER_REMOVED)[0].member == stuck
 
 
 @pytest.mark.parametrize(("client", "expelled"), [("java-0.11", True), ("java", False)])
@@ -135,7 +135,7 @@ async def test_kafka_20985_a_static_member_fences_itself(sim: Simulation) -> Non
 
 @quick
 async def test_kafka_20938_a_duplicate_join_leaves_the_first_unanswered(sim: Simulation) -> None:
-    """KAFKA-20938: a JoinGroup sent again while the first is parked takes its place; the first gets no member's answer."""
+    """KAFKA-20938: a JoinGroup sent again takes the place of the parked one, which gets no answer of a member."""
     sim.topic("orders", 2)
     sim.member("c1", on_revoked="5s")
     await sim.stable(members=1)
@@ -195,7 +195,7 @@ async def test_kafka_14016_a_late_cooperative_member_keeps_its_partitions(sim: S
 
 @quick
 async def test_kafka_15134_a_manual_consumer_beside_subscribers_cannot_commit(sim: Simulation) -> None:
-    """KAFKA-15134: assign() under the id of a group with members gets UNKNOWN_MEMBER_ID for each commit; alone it may."""
+    """KAFKA-15134: assign() under the id of a group with members: each commit is UNKNOWN_MEMBER_ID; alone it may."""
     sim.topic("orders", 2, rate=10)
     manual = sim.member("manual", assign=["orders-0"])
     await sim.until(lambda: sim.find(Kind.OFFSETS_COMMITTED, host="manual"))
@@ -209,7 +209,7 @@ async def test_kafka_15134_a_manual_consumer_beside_subscribers_cannot_commit(si
 @pytest.mark.parametrize("bounces", [1, 2])
 @quick
 async def test_range_to_cooperative_takes_two_bounces(sim: Simulation, bounces: int) -> None:
-    """KIP-429, librdkafka#3589: in one bounce the newcomer gets INCONSISTENT_GROUP_PROTOCOL; with both listed it joins."""
+    """KIP-429, librdkafka#3589: after one bounce the newcomer is INCONSISTENT_GROUP_PROTOCOL; with both listed it joins."""
     sim.topic("orders", 4)
     before = "range" if bounces == 1 else "range,cooperative-sticky"
     sim.member("old", properties={"partition.assignment.strategy": before})
@@ -236,7 +236,7 @@ async def test_kip_394_a_lost_join_answer_costs_the_group_a_retry_not_a_ghost(si
 
 @quick
 async def test_a_static_member_back_between_two_cooperative_rounds_orphans_partitions(sim: Simulation) -> None:
-    """KIP-345 with KIP-429: replaced between revocation and second round, it gets its old share; the rest is nobody's."""
+    """KIP-345 with KIP-429: back between revocation and second round, it gets its old share; the rest is nobody's."""
     sim.topic("orders", 4)
     own = {"partition.assignment.strategy": "cooperative-sticky", "session.timeout.ms": 45_000}
     first = sim.member("c1", properties=own | {"group.instance.id": "i1"}, on_revoked="2s")

@@ -33,7 +33,7 @@ from groupsim.members.consumer import Consumer
 from groupsim.protocol.messages import Api
 
 SECOND = 1_000_000
-WALKS = int(os.environ.get("WALKS", "24"))
+WALKS = int(os.environ.get("WALKS", "20"))
 FIRST = int(os.environ.get("FIRST_WALK", "0"))
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "cooperative-sticky")
 LOST = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.LEAVE_GROUP)
