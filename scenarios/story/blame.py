@@ -193,6 +193,10 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None
     at = this.prepare.t_us
     if from_words(words) is Cause.POLL_LIMIT or (host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)):
         return Verdict(Cause.POLL_LIMIT, "left: it had not called poll() for max.poll.interval.ms")
+    failed = facts.behind(this.prepare, Kind.PROCESS_FAILED)
+    if failed is not None:
+        why = ": ".join(part for part in (failed.error, failed.reason) if part)
+        return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
     behind = facts.behind(this.prepare, Kind.ACTION)
     return Verdict(Cause.DEPLOY_LEAVE, f"left ({behind.reason})" if behind and behind.reason else "left")
 

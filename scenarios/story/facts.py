@@ -40,12 +40,22 @@ class HostFacts:
     pauses: list[Stretch] = Factory(list)
     callbacks: list[Stretch] = Factory(list)
     handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
+    in_hand: int = 0  # how many, now
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
     topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
     failure: str | None = None
     heartbeats: int = 0
+
+    def busy_us(self, begin_us: int, end_us: int) -> int:
+        """For how long of [begin, end] it had records in hand."""
+        first = max(0, bisect_right(self.handling, begin_us, key=lambda one: one.began_us) - 1)
+        last = bisect_right(self.handling, end_us, key=lambda one: one.began_us)
+        ends = (
+            (one, end_us if one.ended_us is None else min(one.ended_us, end_us)) for one in self.handling[first:last]
+        )
+        return sum(max(0, end - max(one.began_us, begin_us)) for one, end in ends)
 
     def end_between(self, begin_us: int, end_us: int) -> Stretch | None:
         """The last end of a life in (begin, end]."""

@@ -77,6 +77,7 @@ def _started(facts: Facts, event: TraceEvent) -> None:
 def _ended(facts: Facts, event: TraceEvent) -> None:
     host = facts.host(event.host or "?")
     host.ended.append(Stretch(event.t_us, event.t_us, event.kind.value.removeprefix("process.")))
+    host.in_hand = 0
     for stretches in (host.pauses, host.callbacks, host.handling):
         if stretches and stretches[-1].ended_us is None:
             stretches[-1].ended_us = event.t_us
@@ -136,16 +137,23 @@ def _owned(facts: Facts, event: TraceEvent) -> None:
 
 def _delivered(facts: Facts, event: TraceEvent) -> None:
     facts.delivery.append(event)
-    handling = facts.host(event.host or "?").handling
-    if not handling or handling[-1].ended_us is not None:
-        handling.append(Stretch(event.t_us))
+    host = facts.host(event.host or "?")
+    if host.in_hand <= 0:
+        host.handling.append(Stretch(event.t_us))
+    host.in_hand += _records(event)
 
 
 def _processed(facts: Facts, event: TraceEvent) -> None:
     facts.ownership.append(event)
-    handling = facts.host(event.host or "?").handling
-    if handling and handling[-1].ended_us is None:
-        handling[-1].ended_us = event.t_us
+    host = facts.host(event.host or "?")
+    host.in_hand = max(0, host.in_hand - _records(event))
+    if not host.in_hand and host.handling and host.handling[-1].ended_us is None:
+        host.handling[-1].ended_us = event.t_us
+
+
+def _records(event: TraceEvent) -> int:
+    """How many records an event is about; poll returns those of several partitions at once."""
+    return int((event.payload or {}).get("count", 1))
 
 
 def _commit_failed(facts: Facts, event: TraceEvent) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome
+from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
 from groupsim.scenarios.story.words import clock, count, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody
 OFTEN = 3
+LONG_US = 1_000_000_000  # from here on seconds alone are hard to read
 
 REMOVALS = {
     "session-expired": "until its session ended",
@@ -21,11 +23,14 @@ REMOVALS = {
 }
 
 
-def headline(groups: Sequence[GroupStory]) -> str:
-    """One sentence about the group that suffered most; the others are counted behind it."""
+def headline(groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] = ()) -> str:
+    """One sentence about the group that suffered most; the others are counted behind it.
+
+    `failures` are processes with the error that ended them: when no group ever formed, they say why.
+    """
     told = [group for group in groups if group.generations]
     if not told:
-        return "no group formed"
+        return f"no group formed{_why_none(failures)}"
     worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances)))
     sentence = of_group(worst)
     others = [g for g in told if g is not worst and g.rebalances]
@@ -36,6 +41,13 @@ def headline(groups: Sequence[GroupStory]) -> str:
     return sentence
 
 
+def _why_none(failures: Sequence[tuple[str, str]]) -> str:
+    if not failures:
+        return ""
+    (host, error), others = failures[0], len(failures) - 1
+    return f": {host} failed with {error}" + (f", as did {count(others, 'other')}" if others else "")
+
+
 def of_group(group: GroupStory) -> str:
     """The sentence for one group."""
     if not group.rebalances:
@@ -44,7 +56,8 @@ def of_group(group: GroupStory) -> str:
 
 
 def _cost(group: GroupStory) -> str:
-    stopped = f"{tenths(group.stopped_us)} s stopped" if group.stopped_us else "nothing stopped"
+    length = span(group.stopped_us) if group.stopped_us >= LONG_US else f"{tenths(group.stopped_us)} s"
+    stopped = f"{length} stopped" if group.stopped_us else "nothing stopped"
     return f"{stopped}, {count(group.moved, 'partition')} moved"
 
 
@@ -53,11 +66,22 @@ def _without(group: GroupStory) -> str:
     if group.fenced:
         instance, times = max(group.fenced, key=lambda item: item[1])
         return f"{times} × {Cause.STATIC_FENCE.value}, two processes use group.instance.id {instance}"
+    doubled = _doubled(group.spans)
+    if doubled:
+        return f"{' and '.join(doubled)} own the same partitions"
     waited = dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin)
     names = list(waited)
     if not names:
         return "static members took over from others"
     return f"its static partitions waited for {', '.join(names[:3])}{', …' if len(names) > 3 else ''} to come back"
+
+
+def _doubled(spans: Sequence[Span]) -> list[str]:
+    """Two processes of which the one got a partition that the other never gave up; as bad assignors have it."""
+    for old, new in pairwise(spans):
+        if old.partition == new.partition and old.host != new.host and old.released_us is None:
+            return sorted((old.host, new.host))
+    return []
 
 
 def _calm(group: GroupStory) -> str:

@@ -39,6 +39,7 @@ class Holding:
     release: str | None = None
     silenced_us: int | None = None  # the pause it may never have come back from
     first_record_us: int | None = None
+    idle_us: int = 0  # from when it could fetch to its first record, less the time its process had others in hand
     processed: list[int] = Factory(list)
 
     def processed_before(self, at_us: int) -> int | None:
@@ -135,7 +136,9 @@ def _first_record(spans: dict[Key, list[Holding]], facts: Facts, event: TraceEve
     for holding in reversed(spans.get((group, TopicPartition(event.topic or "", event.partition or 0)), ())):
         if holding.host == host and holding.owned_us <= event.t_us:
             if holding.first_record_us is None:
+                begin = holding.owned_us if holding.fetchable_us is None else holding.fetchable_us
                 holding.first_record_us = event.t_us
+                holding.idle_us = event.t_us - begin - facts.host(host).busy_us(begin, event.t_us)
             return
 
 
@@ -162,7 +165,7 @@ def _at_the_end(holding: Holding, end_us: int) -> bool:
 
 def _between(old: Holding, new: Holding) -> Standstill:
     fetchable = new.fetchable_us or new.owned_us
-    waiting = new.first_record_us is None or new.first_record_us - fetchable <= PAUSE_US
+    waiting = new.first_record_us is None or new.idle_us <= PAUSE_US
     begun, basis = _silence(old, fetchable, waiting)
     return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis)
 

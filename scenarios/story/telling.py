@@ -39,7 +39,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
         notes=tuple(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
-        headline=headline(groups),
+        headline=headline(groups, [(host.name, host.failure) for host in facts.hosts.values() if host.failure]),
     )
 
 

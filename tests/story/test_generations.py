@@ -105,3 +105,37 @@ def test_the_second_round_of_a_cooperative_rebalance_follows_up_the_first() -> N
     first, second = tell(tape.at(30).end()).groups[0].rebalances
     assert (second.cause, second.culprit) == (first.cause, first.culprit)
     assert (first.follow_up, second.follow_up) == (False, True)
+
+
+def test_a_group_that_never_formed_says_whose_failure_it_was() -> None:
+    """Every process failed before the coordinator took it: the headline names the first and its error."""
+    tape = Tape()
+    tape.start("c1", "c2")
+    for host in ("c1", "c2"):
+        tape.client(Kind.PROCESS_FAILED, host, error="InvalidSessionTimeoutException")
+    assert tell(tape.end()).headline == (
+        "no group formed: c1 failed with InvalidSessionTimeoutException, as did 1 other"
+    )
+
+
+def test_a_process_that_failed_and_closed_its_consumer_did_not_just_leave() -> None:
+    """The error that ended it is the reason of the rebalance, not the LeaveGroup that followed."""
+    tape = formed("c1", "c2").at(20)
+    failed = tape.client(Kind.PROCESS_FAILED, "c1", error="KafkaException", reason="assignor 'mine' raised")
+    tape.remove("c1", "left").prepare("c1", "LEAVE_GROUP", "the consumer is being closed", cause=failed)
+    tape.complete("c2").stable()
+    assert "c1 failed and left (KafkaException: assignor 'mine' raised)" in tell(tape.at(30).end()).headline
+
+
+def test_a_partition_given_to_two_is_no_handover() -> None:
+    """Both own it from the first generation on: the headline says that, and blames no static members."""
+    tape = formed("c1", "c2").own("c2", 0)
+    headline = tell(tape.at(30).end()).headline
+    assert headline == "no rebalance of g1, nothing stopped, 1 partition moved: c1 and c2 own the same partitions"
+
+
+def test_hours_are_told_as_hours() -> None:
+    """A stop of a weekend is not told in seconds."""
+    tape = formed("c1").at(10).work("c1", 0, 0, 3).at(20).release("c1", 0).remove("c1", "left")
+    tape.prepare("c1", "LEAVE_GROUP")
+    assert ", 2 h stopped, " in tell(tape.at(7220).end()).headline

@@ -42,6 +42,33 @@ def test_traffic_that_paused_is_not_held_against_the_rebalance() -> None:
     assert (stop.began_us, stop.basis) == (20_000_000, "released")
 
 
+def test_a_new_owner_that_is_busy_with_other_records_has_them_waiting() -> None:
+    """A backlog is worked off partition by partition: the last one stood still no less than the first."""
+    tape = formed("c1", "c2").at(5).work("c1", 0, 0, 5)
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
+    tape.at(22).own("c2", 0, 1)
+    for kind, at in ((Kind.RECORDS_DELIVERED, 22.2), (Kind.RECORDS_PROCESSED, 27.9)):
+        tape.at(at).client(kind, "c2", topic="orders", partition=1, payload={"base": 0, "count": 50})
+    tape.at(28).work("c2", 0, 5, 5)
+    (stop,) = (one for one in tell(tape.at(30).end()).groups[0].standstills if one.partition == ZERO)
+    assert (stop.began_us, stop.basis) == (5_000_000, "processed")
+
+
+def test_records_of_several_partitions_are_in_hand_until_the_last_is_processed() -> None:
+    """One poll returns two partitions' records: whoever is late in between was busy in its handler all the time."""
+    tape = formed("c1", "c2").at(10)
+    for partition, count in ((0, 1), (1, 9)):
+        payload = {"base": 0, "count": count}
+        tape.client(Kind.RECORDS_DELIVERED, "c1", topic="orders", partition=partition, payload=payload)
+    tape.at(11).client(Kind.RECORDS_PROCESSED, "c1", topic="orders", partition=0, payload={"base": 0, "count": 1})
+    tape.at(12).prepare("c2", "LEADER_REJOIN")
+    tape.at(40).client(Kind.RECORDS_PROCESSED, "c1", topic="orders", partition=1, payload={"base": 0, "count": 9})
+    tape.rejoin("c1").complete("c1", "c2").stable()
+    late = tell(tape.at(50).end()).groups[0].generations[-1].late
+    assert late is not None
+    assert late.why == "did not call poll(): its handler ran for 30.0 s"
+
+
 def test_a_paused_owner_silences_its_partitions_from_the_pause() -> None:
     """The owner never released the partition before the other one had it: the pause is the begin."""
     tape = formed("c1", "c2").at(10)
