@@ -209,7 +209,7 @@ async def test_kafka_15134_a_manual_consumer_beside_subscribers_cannot_commit(si
 @pytest.mark.parametrize("bounces", [1, 2])
 @quick
 async def test_range_to_cooperative_takes_two_bounces(sim: Simulation, bounces: int) -> None:
-    """KIP-429, librdkafka#3589: after one bounce the newcomer is INCONSISTENT_GROUP_PROTOCOL; with both listed it joins."""
+    """KIP-429, librdkafka#3589: one bounce ends in INCONSISTENT_GROUP_PROTOCOL; with both listed the new one joins."""
     sim.topic("orders", 4)
     before = "range" if bounces == 1 else "range,cooperative-sticky"
     sim.member("old", properties={"partition.assignment.strategy": before})
