@@ -289,7 +289,7 @@ def test_it_commits_without_generation_member_and_instance_id(on_bench):
 
 
 def test_assigning_beside_a_subscription_is_refused(on_bench):
-    """Topics, pattern and partitions exclude each other until unsubscribe; after it the partitions are simply let go."""
+    """Topics, pattern and partitions exclude each other until unsubscribe, which lets them go."""
 
     async def story(bench):
         with pytest.raises(RuntimeError, match="mutually exclusive"):
