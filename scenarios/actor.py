@@ -119,6 +119,8 @@ class Actor:
 
     def subscribe(self, topics: Names | None, pattern: str | None) -> None:
         """Change the subscription; with neither, unsubscribe."""
+        if self.plan.spec.assign is not None:
+            self.consumer.unsubscribe()  # partitions of its own choice exclude a subscription
         if pattern is not None:
             self.consumer.subscribe(pattern=pattern)
         elif topics is not None:

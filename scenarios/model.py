@@ -15,6 +15,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
+from groupsim.scenarios.targets import PartitionName
 from groupsim.scenarios.values import (
     Amount,
     ApiName,
@@ -118,6 +119,9 @@ class MemberDefaults:
 class MemberSpec(MemberDefaults):
     """One member, or several alike."""
 
+    assign: tuple[PartitionName, ...] | None = key(
+        "Partitions it assigns to itself (orders-0); it shares the group's offsets and joins no group.", None
+    )
     count: Amount = key("How many; more than one are called name-1, name-2 …", 1, short=True)
     start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
     stagger: Duration = key("Time between the starts of one and the next of several.", 0)

@@ -215,6 +215,8 @@ def _subscribed(scenario: Scenario, group: str) -> list[str]:
     spec = scenario.groups[group]
     names: dict[str, None] = {}
     for member in spec.members.values():
+        if member.assign is not None:
+            continue  # takes no part in the group
         merged: MemberDefaults = inherit(spec, member)
         if merged.subscribe_pattern is not None:
             fits = re.compile(merged.subscribe_pattern)

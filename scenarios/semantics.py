@@ -23,7 +23,7 @@ from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.mistakes import Wrong
-from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario, TopicSpec
+from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario, TopicSpec
 from groupsim.scenarios.naming import (
     MemberPlan,
     group_plans,
@@ -34,6 +34,7 @@ from groupsim.scenarios.naming import (
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem, suggest
 from groupsim.scenarios.requests import make_request
 from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.targets import split_partition
 from groupsim.scenarios.values import END, Moment, quote, show_duration
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -113,6 +114,7 @@ def _groups(scenario: Scenario) -> Found:
         yield from _habits(("groups", group), spec, scenario.run_for)
         for member, own in spec.members.items():
             yield from _said(("groups", group, "members", member), own, limits)
+            yield from _assigned(("groups", group, "members", member), own, limits)
             yield from _habits(("groups", group, "members", member), own, scenario.run_for)
 
 
@@ -129,6 +131,18 @@ def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found
         yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
     for name in spec.assignor or ():
         yield from _assignor((*path, "assignor"), name)
+
+
+def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found:
+    """Partitions that a member assigns to itself."""
+    if spec.assign is not None and (spec.subscribe or spec.subscribe_pattern):
+        yield (*path, "assign"), Wrong("a subscription and partitions of its own choice at once", "keep one of the two")
+    for name in spec.assign or ():
+        topic, number = split_partition(name) or (name, 0)
+        if topic not in limits:
+            yield (*path, "assign"), Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
+        elif number >= limits[topic]:
+            yield (*path, "assign"), Wrong(f"there is no partition `{name}`", f"`{topic}` has {limits[topic]}")
 
 
 def _pattern(path: Path_, pattern: str) -> Found:

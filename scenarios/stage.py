@@ -29,7 +29,7 @@ from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.rollout import Rollout, scale
 from groupsim.scenarios.semantics import coordinator_config
-from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches
+from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
 from groupsim.scenarios.values import Rate
 
 
@@ -69,7 +69,9 @@ class Stage:
             plan.profile,
             plugin_errors=PluginErrors(self.scenario.plugin_errors),
         )
-        if plan.spec.subscribe_pattern is not None:
+        if plan.spec.assign is not None:
+            consumer.assign(map(partition_named, plan.spec.assign))
+        elif plan.spec.subscribe_pattern is not None:
             consumer.subscribe(pattern=plan.spec.subscribe_pattern)
         else:
             consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
