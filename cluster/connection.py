@@ -20,20 +20,22 @@ the earliest deadline when something is sent, and when it comes up it only looks
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
+from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker import Broker
-    from groupsim.cluster.latency import Draws
     from groupsim.cluster.network import Network
 
 Flight = tuple[int, Request, Callable[[Outcome], None], int]
@@ -41,6 +43,7 @@ Flight = tuple[int, Request, Callable[[Outcome], None], int]
 
 _MESSAGE = Order.MESSAGE
 _NEVER = 1 << 62
+_NONE_YET: array[int] = array("Q")
 
 
 class Correlations:
@@ -57,18 +60,18 @@ class Connection:
 
     # Few and small objects per connection: at ten thousand members what costs is memory that is not in the cache.
     __slots__ = (
+        "_at",
         "_broken",
         "_busy",
         "_check_handle",
         "_check_us",
-        "_draws",
         "_floor_in",
         "_floor_out",
         "_held_in",
         "_held_out",
         "_ids",
         "_incarnation",
-        "_latency",
+        "_latencies",
         "_loop",
         "_more",
         "_network",
@@ -76,6 +79,7 @@ class Connection:
         "_processing_us",
         "_queue",
         "_ready_us",
+        "_stream",
         "_thinking",
         "_trace",
         "blame",
@@ -107,7 +111,7 @@ class Connection:
         *,
         purpose: str,
         number: int,
-        draws: Draws,
+        stream: Stream,
         processing: Draws | int,
         ids: Correlations,
     ) -> None:
@@ -123,8 +127,9 @@ class Connection:
         self.purpose = purpose
         self.number = number
         self._incarnation = client.incarnation
-        self._draws = draws
-        self._latency = draws.pop
+        self._stream = stream
+        self._latencies = _NONE_YET
+        self._at = BLOCK
         self._thinking = None if isinstance(processing, int) else processing
         self._processing_us = processing if isinstance(processing, int) else 0
         self._ids = ids
@@ -155,7 +160,7 @@ class Connection:
     def handshake(self) -> None:
         """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
         links = self._network.links
-        there, back, first = self._draws.next(), self._draws.next(), self._draws.next()
+        there, back, first = self._draw(), self._draw(), self._draw()
         self._ready_us = self._loop.now_us + links.stretch(self, there) + links.stretch(self, back)
         self._floor_out = self._ready_us + links.stretch(self, first) + self._think_us()
 
@@ -188,10 +193,11 @@ class Connection:
             self._send_with_care(flight, now)
             return correlation
         # What follows is `_forward`, written out for the heartbeats' sake.
-        try:
-            when = now + self._latency() + self._processing_us
-        except IndexError:
-            when = now + self._draws.next() + self._processing_us
+        at = self._at
+        if at == BLOCK:
+            at = self._refill()
+        self._at = at + 1
+        when = now + self._latencies[at] + self._processing_us
         if when < self._floor_out:
             when = self._floor_out
         self._floor_out = when
@@ -210,9 +216,21 @@ class Connection:
 
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
-        when = now + self._network.links.stretch(self, self._draws.next()) + self._think_us()
+        when = now + self._network.links.stretch(self, self._draw()) + self._think_us()
         self._floor_out = when = max(when, self._floor_out)
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
+
+    def _draw(self) -> int:
+        """The next latency."""
+        at = self._at if self._at < BLOCK else self._refill()
+        self._at = at + 1
+        return self._latencies[at]
+
+    def _refill(self) -> int:
+        """Draw the next block of latencies; returns where it begins."""
+        start = 0 if self._latencies else FIRST
+        self._latencies = drawn(self._network.timing.latency, self._stream, start)
+        return start
 
     def _think_us(self) -> int:
         """How long the broker takes for a request."""
@@ -241,7 +259,11 @@ class Connection:
         if self.up:
             flight, more = self._oldest, self._more
             assert flight is not None
-            self._oldest = more.popleft() if more else None
+            if more:
+                self._oldest = more.popleft()
+            else:  # nothing is on its way that could be overtaken
+                self._oldest = None
+                self._floor_out = self._floor_in = 0
             flight[2](response)
 
     def _arm(self, deadline: int) -> None:
@@ -312,10 +334,11 @@ class Connection:
             self._reply(response)
         else:
             self._busy = False
-            try:
-                when = self._loop.now_us + self._latency()
-            except IndexError:
-                when = self._loop.now_us + self._draws.next()
+            at = self._at
+            if at == BLOCK:
+                at = self._refill()
+            self._at = at + 1
+            when = self._loop.now_us + self._latencies[at]
             if when < self._floor_in:
                 when = self._floor_in
             self._floor_in = when
@@ -350,7 +373,7 @@ class Connection:
 
     def _backward(self, response: Response, now: int) -> None:
         """Put a segment on the wire to the client."""
-        when = max(now + self._network.links.stretch(self, self._draws.next()), self._floor_in)
+        when = max(now + self._network.links.stretch(self, self._draw()), self._floor_in)
         self._floor_in = when
         self.client.call_at(when, self._back, response, order=_MESSAGE)
 
@@ -368,7 +391,7 @@ class Connection:
         self._broken = True
         self.up = self.plain = False
         self._queue = self._held_out = self._held_in = None
-        delay = self._draws.next() if after_us is None else after_us
+        delay = self._draw() if after_us is None else after_us
         self.client.call_at(self._loop.now_us + delay, self._lose, Disconnected(reason), order=_MESSAGE)
 
     def delay(self, response: Response, by_us: int) -> None:

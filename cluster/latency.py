@@ -1,37 +1,41 @@
-"""Latencies drawn ahead, in blocks: one list operation per segment instead of one draw."""
+"""Latencies drawn ahead, in blocks: one look into a small array per segment instead of one draw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 
-_BLOCK = 16
-_FIRST_BLOCK = 4  # many connections carry a few requests only
+BLOCK = 16
+FIRST = 12  # where the first block begins: many connections carry a few requests only
+
+
+def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[int]:
+    """The next block of draws, from `start` to `BLOCK`, in µs.
+
+    In an array, 64 bits each, so that those of ten thousand connections stay near each other.
+    """
+    draw = distribution.draw
+    return array("Q", [0] * start + [draw(stream) for _ in range(start, BLOCK)])
 
 
 class Draws:
-    """Draws of one distribution from one stream, in order."""
+    """Draws of one distribution from one stream, in order, a block at a time."""
 
-    __slots__ = ("_block", "_distribution", "_size", "_stream", "pop")
+    __slots__ = ("_at", "_block", "_distribution", "_stream")
 
     def __init__(self, distribution: Distribution, stream: Stream) -> None:
         self._distribution = distribution
         self._stream = stream
-        self._block: list[int] = []
-        self._size = _FIRST_BLOCK
-        #: The next draw; raises IndexError when the block is used up, and `next` draws another. For the hottest paths.
-        self.pop: Callable[[], int] = self._block.pop
+        self._block: array[int] = array("Q")
+        self._at = BLOCK
 
     def next(self) -> int:
         """The next draw, in µs."""
-        try:
-            return self.pop()
-        except IndexError:
-            draw, stream = self._distribution.draw, self._stream
-            block = [draw(stream) for _ in range(self._size)]
-            block.reverse()
-            self._size = _BLOCK
-            self._block.extend(block)
-            return self.pop()
+        at = self._at
+        if at == BLOCK:
+            at = 0 if self._block else FIRST
+            self._block = drawn(self._distribution, self._stream, at)
+        self._at = at + 1
+        return self._block[at]

@@ -97,7 +97,7 @@ class Network:
             client_id,
             purpose=purpose,
             number=number,
-            draws=Draws(self.timing.latency, self.loop.stream("latency", entity, number)),
+            stream=self.loop.stream("latency", entity, number),
             processing=self._processing(entity, number),
             ids=self._ids.setdefault(host, Correlations()),
         )

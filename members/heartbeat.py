@@ -43,15 +43,14 @@ class Heartbeat:
         "_alive_us",
         "_backoff",
         "_backoff_at",
-        "_call_at",
         "_handle",
+        "_host",
         "_interval_us",
         "_link",
         "_loop",
         "_member",
         "_needs_poll",
         "_on_answer",
-        "_on_due",
         "_owed",
         "_request",
         "_session_us",
@@ -68,14 +67,13 @@ class Heartbeat:
         self._member = member
         self._loop = member.loop
         self._trace = member.trace
-        self._call_at = member.host.call_at
+        self._host = member.host
         self._interval_us = settings.heartbeat_interval_ms * MS_US
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = member.request_timeout_us
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
-        self._on_due = self._due
         self._link: Connection | None = None
         self._request: HeartbeatRequest = heartbeat_request(member)
         self._on_answer = partial(self._answered, NO_MEMBERSHIP)
@@ -137,7 +135,7 @@ class Heartbeat:
 
     def _send(self, link: Connection) -> None:
         now = self._loop.now_us
-        self._handle = self._call_at(now + self._interval_us, self._on_due)
+        self._handle = self._host.call_at(now + self._interval_us, self._due)
         self._unanswered += 1
         self.last_sent_us = now
         if self._trace.heartbeats:
@@ -209,7 +207,7 @@ class Heartbeat:
         handle = self._handle
         if handle is not None:
             self._member.host.cancel(handle)
-        self._handle = self._call_at(self._member.now_us + wait_us, self._on_due)
+        self._handle = self._host.call_at(self._member.now_us + wait_us, self._due)
 
     def _troubled(self, sent: Generation, outcome: Outcome) -> None:
         member = self._member
