@@ -86,6 +86,8 @@ def parse_document(value: object, place: str = "document") -> Document:
 
 
 def _text(path: str, name: str) -> str:
+    if path == "-" and sys.stdin is None:
+        raise DocumentError(f"{name} is closed", "name a JSON or JSON Lines file")
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as problem:

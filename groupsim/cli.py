@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from groupsim.exits import guarded
+from groupsim.plain_text import make_printable
 
 app = typer.Typer(
     name="groupsim",
@@ -195,6 +196,7 @@ def assign(
 
 def main() -> None:
     """The entry point of the command."""
+    make_printable()
     app()
 
 

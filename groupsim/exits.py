@@ -9,12 +9,13 @@ import functools
 import sys
 import traceback as tracebacks
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from groupsim import as_json
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
@@ -53,13 +54,15 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
-            _end(error, bool(kwargs.get("traceback")))
+            _end(error, bool(kwargs.get("traceback")), bool(kwargs.get("as_json")))
 
     return guard
 
 
-def _end(error: Exception, traceback: bool) -> NoReturn:
+def _end(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
     message, remedy, code = explain(error)
+    if wants_json:
+        print(as_json.text(_document(error, message, remedy, code)))
     if isinstance(error, ScenarioError):
         print(message, file=sys.stderr)
     else:
@@ -67,6 +70,12 @@ def _end(error: Exception, traceback: bool) -> NoReturn:
     if traceback and not isinstance(error, ScenarioError):
         print("".join(tracebacks.format_exception(error.__cause__ or error)), file=sys.stderr)
     raise typer.Exit(code)
+
+
+def _document(error: Exception, message: str, remedy: str, code: int) -> dict[str, Any]:
+    """An error for programs: what stderr says, and the problems of a scenario file one by one."""
+    problems = as_json.plain(error.problems) if isinstance(error, ScenarioError) else []
+    return {"error": {"message": message, "remedy": remedy, "exit_code": code, "problems": problems}}
 
 
 def explain(error: Exception) -> tuple[str, str, int]:
@@ -80,7 +89,7 @@ def explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, PluginError | EventLoopError):
         return str(error), "", RUN_FAILED
     if isinstance(error, OSError):
-        return f"{error.filename or 'a file'}: {error.strerror or error}", "", BAD_INPUT
+        return f"{error.filename or 'the output'}: {error.strerror or error}", "", BAD_INPUT
     where = tracebacks.extract_tb(error.__traceback__)[-1]
     text = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
     return text, "this is a defect of groupsim; `--traceback` shows where it happened", RUN_FAILED

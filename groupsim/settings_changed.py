@@ -8,6 +8,7 @@ number steps into a list. The value is YAML.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,15 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
     Raises `ScenarioError` for a bad file or name and `Trouble` for a setting that is none.
     """
     path = catalogue.find(source)
+    _import_from(Path(path).resolve().parent)
     document = changed(read_document(path), settings)
     return scenario_of(document, Path(path).stem)
+
+
+def _import_from(folder: Path) -> None:
+    """Let `module:Class` in a scenario name a file beside it, wherever the command is called."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
 
 
 def changed(document: Document, settings: Iterable[str]) -> Document:

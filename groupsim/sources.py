@@ -19,21 +19,27 @@ def is_trace(source: str) -> bool:
 def trace(source: str) -> list[TraceEvent]:
     """The events of a trace file. Raises `Trouble` when it cannot be read as one."""
     try:
-        return read_trace(Path(source))
+        return _not_empty(read_trace(Path(source)))
     except (ValueError, KeyError, TypeError) as error:
         raise Trouble(f"{source} is not a trace: {error}", "write one with `groupsim run NAME --trace FILE`") from None
     except ImportError as error:
         raise Trouble(f"cannot read {source}: {error}", "install groupsim[parquet], or use a .jsonl trace") from None
 
 
+def _not_empty(events: list[TraceEvent]) -> list[TraceEvent]:
+    if not events:
+        raise ValueError("it holds no event")
+    return events
+
+
 def check_target(path: Path | None) -> None:
     """Refuse, before anything runs, a trace file that could not be written afterwards."""
     if path is None:
         return
-    if path.suffix not in TRACES:
-        raise Trouble(f"{path}: a trace ends in .jsonl or .parquet", f"write {path.with_suffix('.jsonl')}")
     if path.is_dir():
         raise Trouble(f"{path} is a directory", f"write {path / 'trace.jsonl'}")
+    if path.suffix not in TRACES:
+        raise Trouble(f"{path}: a trace ends in .jsonl or .parquet", f"write {path.with_suffix('.jsonl')}")
     if not path.parent.is_dir():
         raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
     if path.suffix == ".parquet":

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.randomness import Stream
-from groupsim.members.assignors.blame import blame
+from groupsim.members.assignors.blame import blame, source_of
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.members.failures import ClientFailure
@@ -80,7 +80,11 @@ class Ownership:
     def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
         try:
             with blame(assignor):
-                return assignor.user_data(topics)
+                data: object = assignor.user_data(topics)
+            if data is not None and not isinstance(data, bytes):
+                problem = f"user_data returned a {type(data).__name__}; return bytes, or None"
+                raise AssignorError(assignor.name, problem, source_of(type(assignor)))
+            return data
         except AssignorError as error:
             raise report(self._member, error) from error
 

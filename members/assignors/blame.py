@@ -27,7 +27,7 @@ def blame(assignor: Assignor) -> Iterator[None]:
         yield
     except (AssignorError, JavaFailure):
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # a call of sys.exit() is the assignor's doing, and no end of ours
         where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
         raise AssignorError(assignor.name, f"raised {type(problem).__name__}: {problem}", where) from problem
 

@@ -83,7 +83,7 @@ def _load(name: str, folder: Path) -> object:
     try:
         with _importing_from(folder):
             module = import_module(module_name)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise AssignorError(name, _import_problem(module_name, folder, problem), user_frame(problem)) from problem
     if not hasattr(module, class_name):
         near = get_close_matches(class_name, dir(module), n=1)
@@ -94,7 +94,7 @@ def _load(name: str, folder: Path) -> object:
     return found
 
 
-def _import_problem(module_name: str, folder: Path, problem: Exception) -> str:
+def _import_problem(module_name: str, folder: Path, problem: BaseException) -> str:
     if isinstance(problem, ModuleNotFoundError) and problem.name == module_name.partition(".")[0]:
         return f"there is no module {module_name!r} in {folder} or on Python's path; check the name or PYTHONPATH"
     return f"importing module {module_name!r} failed: {type(problem).__name__}: {problem}"
@@ -127,7 +127,7 @@ def _make(name: str, kind: object) -> Assignor:
         raise AssignorError(name, text, source_of(kind) if isinstance(kind, type) else None)
     try:
         assignor = kind()
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         text = f"{kind.__name__}() failed: {type(problem).__name__}: {problem}"
         raise AssignorError(name, text, user_frame(problem) or source_of(kind)) from problem
     wrong = _wrong_attribute(assignor)

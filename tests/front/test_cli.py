@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -304,3 +305,109 @@ def test_a_reader_that_goes_away_is_no_failure(bounce: Path) -> None:
     process.stderr.close()
     assert process.wait(timeout=60) == 0
     assert errors == ""
+
+
+# --- terminals and streams of all kinds ----------------------------------------------------------------------------
+
+
+def shell(command: str, *, encoding: str = "utf-8", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    """The real command in a shell, as `groupsim`."""
+    line = command.replace("groupsim ", f"{sys.executable} -m groupsim.cli ")
+    env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "100"}
+    return subprocess.run(["sh", "-c", line], capture_output=True, env=env, cwd=cwd, check=False)
+
+
+def test_a_terminal_without_utf_8_gets_plainer_characters(bounce: Path) -> None:
+    """An encoding that lacks dashes and dots is no reason to fail."""
+    done = shell(f"groupsim run {bounce}", encoding="ascii")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"bounce - seed 0 - 2 min of virtual time" in done.stdout
+
+
+def test_closed_streams_are_no_defect(bounce: Path) -> None:
+    """Without an output the run is as good as with one; without an input there is no document to read."""
+    done = shell(f"groupsim run {bounce} >&-")
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = shell("groupsim assign --assignor range - <&-")
+    assert done.returncode == 2
+    assert b"standard input is closed" in done.stderr
+
+
+def test_a_full_disk_behind_the_output_is_said(bounce: Path) -> None:
+    """What could not be written was the output."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    assert b"the output: No space left on device" in shell(f"groupsim run {bounce} >/dev/full").stderr
+
+
+# --- errors for programs -------------------------------------------------------------------------------------------
+
+
+def test_with_json_an_error_is_json_too(bounce: Path) -> None:
+    """Programs read the problems of a file one by one from standard output."""
+    bounce.write_text(BOUNCE.replace("crash", "crush").replace("40/s", "40"))
+    result = call("run", bounce, "--json")
+    error = json.loads(result.stdout)["error"]
+    assert (result.exit_code, error["exit_code"]) == (2, 2)
+    assert [(one["place"]["line"], one["remedy"]) for one in error["problems"]] == [
+        (5, ""),
+        (11, "did you mean `crash`?"),
+    ]
+    assert json.loads(call("describe", "demo", "--at", "9h", "--json").stdout)["error"]["remedy"]
+
+
+@pytest.mark.parametrize("path", [".", "empty.jsonl"])
+def test_what_is_no_trace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """A directory cannot be written, an empty file not be compared."""
+    monkeypatch.chdir(tmp_path)
+    Path("empty.jsonl").touch()
+    result = call("run", "demo", "--trace", path) if path == "." else call("diff", path, "demo")
+    assert result.exit_code == 2
+    assert "is a directory" in result.stderr or "it holds no event" in result.stderr
+
+
+# --- the user's assignors ------------------------------------------------------------------------------------------
+
+MINE = """\
+from groupsim.members.assignors import Assignor
+from groupsim.protocol.assignment import GroupAssignment
+
+
+class Mine(Assignor):
+    name = "mine"
+
+    def assign(self, topics, members):
+        return GroupAssignment({member.member_id: () for member in members})
+
+
+class Exits(Mine):
+    name = "exits"
+
+    def assign(self, topics, members):
+        raise SystemExit(7)
+
+
+class Texts(Mine):
+    name = "texts"
+
+    def user_data(self, topics):
+        return "text"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("Mine", 0, b""),
+        ("Exits", 3, b"mine_beside.py:16): raised SystemExit: 7"),
+        ("Texts", 3, b"user_data returned a str; return bytes, or None"),
+    ],
+)
+def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, said: bytes) -> None:
+    """It is found wherever the command is called; that it ends the process or returns nonsense is its own defect."""
+    (tmp_path / "mine_beside.py").write_text(MINE)
+    scenario = tmp_path / "mine.yaml"
+    scenario.write_text(BOUNCE.replace("client: java-3.9", f"assignor: mine_beside:{name}"))
+    done = shell(f"groupsim run {scenario}", cwd=tmp_path.parent)
+    assert done.returncode == code
+    assert said in done.stderr
