@@ -168,10 +168,13 @@ class Topics:
         return leadership.before if self._loop.now_us < leadership.seen_us else leadership.leader
 
     def set_offsets_leader(self, partition: int, leader: int | None, stale_us: int = 0) -> int:
-        """Move the leadership; brokers name the old leader for `stale_us` more. Returns the new leader epoch."""
+        """Move the leadership; brokers name the old leader for `stale_us` more. Returns the new leader epoch.
+
+        Every change has an epoch of its own, also that to no leader: the old one has resigned in it.
+        """
         old = self._offsets[partition]
         before = self.offsets_leader_seen(partition)
-        epoch = old.epoch + (leader is not None)
+        epoch = old.epoch + 1
         self._offsets[partition] = Leadership(leader, epoch, before, self._loop.now_us + stale_us)
         return epoch
 

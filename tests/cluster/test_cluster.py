@@ -139,6 +139,23 @@ def test_moved_group_survives_with_its_members_and_offsets() -> None:
     run(story)
 
 
+def test_a_move_called_back_before_the_election_ends_where_it_began() -> None:
+    """Moved away and back at once: the old leader, which has resigned, is elected anew and loads the group."""
+
+    async def story(cluster: Cluster) -> None:
+        client = Client(cluster)
+        await client.join()
+        old, _ = cluster.coordinator_of("g")
+        cluster.move_coordinator(partition_for("g"), (old + 1) % 3)
+        await cluster.loop.sleep(20_000)
+        cluster.move_coordinator(partition_for("g"), old)
+        await cluster.loop.sleep(1_000_000)
+        assert (await client.find()).node == old
+        assert (await client.beat(old)).error.name == "NONE"
+
+    run(story)
+
+
 def test_steps_of_a_move_can_be_seen_from_outside() -> None:
     """Old leader named while metadata is stale, then nobody, then one who loads, then all is well."""
 

@@ -24,8 +24,19 @@ from random import Random
 
 import pytest
 
-from groupsim import Kind, Simulation
-from groupsim.cluster.faults import After, Break, DelayResponse, Direction, Isolate, LoseResponse, Match, Refuse, Stall
+from groupsim import ErrorCode, Kind, Simulation
+from groupsim.cluster.faults import (
+    After,
+    AnswerError,
+    Break,
+    DelayResponse,
+    Direction,
+    Isolate,
+    LoseResponse,
+    Match,
+    Refuse,
+    Stall,
+)
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import CommitPolicy, OnError
@@ -37,6 +48,14 @@ WALKS = int(os.environ.get("WALKS", "20"))
 FIRST = int(os.environ.get("FIRST_WALK", "0"))
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "cooperative-sticky")
 LOST = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.LEAVE_GROUP)
+ERRORS = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.UNKNOWN_MEMBER_ID,
+)
 
 
 class Walk:
@@ -129,11 +148,13 @@ class Walk:
         )()
 
     def to_a_message(self, member: Consumer) -> None:
-        """An answer is lost or late."""
+        """An answer is lost, late, or an error that the coordinator did not mean."""
         dice = self.dice
         who = dice.choice((member.host.name, None))
         match = Match(host=who, api=dice.choice(LOST), nth=dice.randint(1, 2), times=dice.randint(1, 2))
         if dice.random() < 0.3:
+            self.sim.inject(AnswerError(match, dice.choice(ERRORS), for_us=30 * SECOND))
+        elif dice.random() < 0.3:
             self.sim.inject(DelayResponse(match, by_us=dice.randint(1, 12 * SECOND), for_us=30 * SECOND))
         else:
             self.sim.inject(LoseResponse(match, dice.choice(tuple(After)), for_us=30 * SECOND))
@@ -263,14 +284,17 @@ def owned_twice(events: list[TraceEvent]) -> Iterator[str]:
 def delivered_beside_another(events: list[TraceEvent]) -> Iterator[str]:
     """Records delivered while another member, settled in the same generation, owns their partition too."""
     owners: dict[tuple[str | None, int | None], set[str | None]] = {}
+    joined: dict[str | None, tuple[int, int | None]] = {}
     settled: dict[str | None, tuple[int, int | None]] = {}
-    loads = 0
+    loads = 0  # a fail-over may use a generation again: what counts is the round, a load and a generation
     for event in events:
         place = (event.topic, event.partition)
         if event.kind is Kind.GROUP_LOADED:
             loads += 1
+        elif event.kind is Kind.CLIENT_STATE and event.to == "COMPLETING_REBALANCE":
+            joined[event.host] = (loads, event.generation)
         elif event.kind is Kind.CALLBACK_ENDED and event.reason == "assigned":
-            settled[event.host] = (loads, event.generation)
+            settled[event.host] = joined.get(event.host, (loads, event.generation))
         elif event.kind is Kind.CLIENT_STATE and event.to in ("PREPARING_REBALANCE", "UNJOINED"):
             settled.pop(event.host, None)
         elif event.kind is Kind.PARTITION_OWNED:
@@ -279,7 +303,7 @@ def delivered_beside_another(events: list[TraceEvent]) -> Iterator[str]:
             owners.get(place, set()).discard(event.host)
         elif event.kind is Kind.RECORDS_DELIVERED:
             for other in sorted(map(str, owners.get(place, set()) - {event.host})):
-                if settled.get(other) == (loads, event.generation):
+                if settled.get(other) == joined.get(event.host, (loads, event.generation)):
                     yield f"{place} delivered by {event.host}, owned by {other}, both in {event.generation}"
 
 
