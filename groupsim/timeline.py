@@ -5,6 +5,7 @@ Nothing is computed here but what fits the screen. Long stories are cut in the m
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -32,7 +33,7 @@ TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 def show(story: Story, console: Console, introduction: str = "") -> None:
     """Print the whole story; `introduction` is what the scenario says of itself."""
-    console.print(Text(story.headline, "bold"))
+    console.print(Text(story.headline, "bold"), soft_wrap=_into_a_pipe(console))
     console.print(Text(_subtitle(story), "dim"))
     if introduction:
         console.print(Text(introduction, "dim italic"))
@@ -40,6 +41,11 @@ def show(story: Story, console: Console, introduction: str = "") -> None:
         console.print()
         show_group(group, story, console)
     _show_doings(story, console)
+
+
+def _into_a_pipe(console: Console) -> bool:
+    """Whether nobody asked for a width: then the line people quote stays one line, for `| head -1`."""
+    return not console.is_terminal and "COLUMNS" not in os.environ
 
 
 def _subtitle(story: Story) -> str:

@@ -99,6 +99,16 @@ def test_nothing_is_wider_than_the_terminal(bounce: Path, width: str) -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
 
 
+def test_the_headline_stays_one_line_in_a_pipe(bounce: Path) -> None:
+    """Without a terminal and without COLUMNS, `| head -1` gives the whole line to quote."""
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "groupsim.cli", "run", str(bounce)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    first = done.stdout.splitlines()[0]
+    assert len(first) > 80
+    assert first.endswith("until its session ended")
+
+
 def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
     """Where the encoding knows no block characters, ASCII draws the lanes."""
     done = subprocess.run(
