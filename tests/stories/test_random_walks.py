@@ -301,7 +301,7 @@ def delivered_beside_another(events: list[TraceEvent]) -> Iterator[str]:
             owners.setdefault(place, set()).add(event.host)
         elif event.kind is Kind.PARTITION_RELEASED:
             owners.get(place, set()).discard(event.host)
-        elif event.kind is Kind.RECORDS_DELIVERED:
+        elif event.kind is Kind.RECORDS_DELIVERED and event.generation is not None:  # without one it is a zombie
             for other in sorted(map(str, owners.get(place, set()) - {event.host})):
                 if settled.get(other) == joined.get(event.host, (loads, event.generation)):
                     yield f"{place} delivered by {event.host}, owned by {other}, both in {event.generation}"
