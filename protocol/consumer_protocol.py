@@ -34,6 +34,7 @@ from groupsim.protocol.messages import TopicPartition
 
 NEWEST_VERSION = 3
 _LONGEST_STRING = 0x7FFF
+_REMEMBERED = 1_024  # subscriptions: the members of a group mostly say the same, and say it twice
 
 _new = tuple.__new__  # a named tuple made without its Python-level constructor: a million of them are read at once
 _INT16 = Struct(">h")
@@ -65,6 +66,7 @@ class Assignment:
     user_data: bytes | None = None
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSION) -> bytes:
     """The bytes of a subscription in `version` (0 to 3); what that version cannot carry is left out.
 
@@ -83,6 +85,7 @@ def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSIO
     return b"".join(parts)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def decode_subscription(data: bytes) -> Subscription:
     """Read a subscription of any version; fields that its version lacks get their defaults, trailing bytes are ignored.
 
@@ -122,6 +125,7 @@ def decode_assignment(data: bytes) -> Assignment:
     return Assignment(reader.partitions("AssignedPartitions"), reader.nullable_bytes("UserData"))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def decode_topics_v0_prefix(data: bytes) -> tuple[str, ...]:
     """The topics of a member's metadata as the broker reads them: whatever the version says, as version 0.
 
