@@ -8,7 +8,8 @@ With the trace `off`, `normal` (quiet heartbeats counted) and `full` (each liste
 
 SimPy's toy has none of that: one process per member that waits three seconds, sends (a latency), has the coordinator
 move its session deadline (a dictionary), and waits for the answer (a latency). `lean` writes the latencies as timeouts
-in the member's own process; `messages` has a coordinator process with a store, and an event per answer.
+in the member's own process; `messages` has a coordinator process with a store, and an event per answer. In both, as in
+the real group, the members beat in step: all of them got their assignment at the same time.
 
 `churn` is the other figure: a group that forms, loses a member by a crash and is stable again, against as many bare
 events through the same loop.
@@ -74,7 +75,7 @@ def simpy_lean(members: int, horizon_us: int) -> int:
     def member(number: int) -> Any:
         nonlocal count
         timeout = env.timeout
-        yield timeout(INTERVAL_US * number // members)
+        yield timeout(INTERVAL_US)
         while True:
             yield timeout(low + int(luck() * width))
             deadlines[number] = env.now + 45 * SECOND_US
@@ -104,7 +105,7 @@ def simpy_messages(members: int, horizon_us: int) -> int:
 
     def member(number: int) -> Any:
         nonlocal count
-        yield env.timeout(INTERVAL_US * number // members)
+        yield env.timeout(INTERVAL_US)
         while True:
             yield env.timeout(luck.randint(*LATENCY_US))
             answered = env.event()
