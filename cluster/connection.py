@@ -153,6 +153,8 @@ class Connection:
         self._held_in: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
+        # When the last response will have arrived, and when the broker will have got to the last request: what is sent
+        # next comes after that.
         self._floor_in = 0
         self._floor_out = 0
         self._ready_us = 0
@@ -162,7 +164,7 @@ class Connection:
         links = self._network.links
         there, back, first = self._draw(), self._draw(), self._draw()
         self._ready_us = self._loop.now_us + links.stretch(self, there) + links.stretch(self, back)
-        self._floor_out = self._ready_us + links.stretch(self, first) + self._think_us()
+        self._floor_out = self._ready_us + links.stretch(self, first)
 
     @property
     def next_correlation(self) -> int:
@@ -197,10 +199,10 @@ class Connection:
         if at == BLOCK:
             at = self._refill()
         self._at = at + 1
-        when = now + self._latencies[at] + self._processing_us
+        when = now + self._latencies[at]
         if when < self._floor_out:
             when = self._floor_out
-        self._floor_out = when
+        self._floor_out = when = when + self._processing_us
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
         return correlation
 
@@ -216,8 +218,8 @@ class Connection:
 
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
-        when = now + self._network.links.stretch(self, self._draw()) + self._think_us()
-        self._floor_out = when = max(when, self._floor_out)
+        when = now + self._network.links.stretch(self, self._draw())
+        self._floor_out = when = max(when, self._floor_out) + self._think_us()
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
 
     def _draw(self) -> int:

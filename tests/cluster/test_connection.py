@@ -94,6 +94,38 @@ def test_processing_time_rides_on_the_request(play: Any) -> None:
     play(story, processing=constant(300))
 
 
+def test_drawn_processing_times_do_not_reorder_requests(play: Any) -> None:
+    """Requests of one connection are handled in order though each takes the broker a time of its own."""
+
+    async def story(rig: Any) -> None:
+        connection = rig.connect()
+        for number in range(40):
+            rig.send(connection, HeartbeatRequest("g", number, "m"), str(number))
+        await rig.loop.sleep(1_000_000)
+        handled = rig.coordinators[0].handled
+        assert [request.generation_id for _, request in handled] == list(range(40))
+        assert len({at for at, _ in handled}) > 1
+        assert rig.labels() == [str(number) for number in range(40)]
+
+    play(story, processing=uniform(1, 5_000))
+
+
+def test_requests_behind_a_parked_one_are_handled_one_by_one(play: Any) -> None:
+    """When the parked request is answered, each of those behind it takes its own processing time."""
+
+    async def story(rig: Any) -> None:
+        connection = rig.connect()
+        rig.join(connection)
+        for _ in range(3):
+            rig.beat(connection)
+        await rig.loop.sleep(1_000_000)
+        rig.coordinators[0].parked[0].answer(JoinGroupResponse())
+        await rig.loop.sleep(10_000)
+        assert [at for at, _ in rig.coordinators[0].handled[1:]] == [1_000_500, 1_001_000, 1_001_500]
+
+    play(story, processing=constant(500))
+
+
 def test_answering_twice_is_an_error(play: Any) -> None:
     """A coordinator that answers the same request twice is caught at once."""
 
