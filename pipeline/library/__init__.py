@@ -1,0 +1,1 @@
+"""The experiments that come with groupsim, each answering one question that operators really ask."""

@@ -1,0 +1,387 @@
+"""The tables that a sweep writes, as data: every column with its type, its unit and what it means.
+
+One place for the tables in memory, in Parquet, in Spark and in `docs/tables.md` (made from here). The rules:
+
+- Everything is an integer, a boolean or text: no floats, so that tables are equal wherever they were made. Times are
+  microseconds of virtual time (`_us`), lag areas are record-milliseconds.
+- Every table begins with `cell` (the number of the cell in the grid) and `seed`; rows are sorted by these two and then
+  as the run made them.
+- What depends on the machine (wall-clock and CPU time, the number of workers) is not in a table.
+- A change of a column's name, type or meaning raises `TABLES_VERSION`; a new column at the end does not.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLES_VERSION = 1
+
+
+class Type(StrEnum):
+    """The types of columns. The values are Spark's own names."""
+
+    INT = "int"
+    LONG = "bigint"
+    BOOL = "boolean"
+    TEXT = "string"
+
+
+@frozen
+class Column:
+    """One column of a table; `null` when a row may lack a value."""
+
+    name: str
+    type: Type
+    meaning: str
+    null: bool = False
+
+
+@frozen
+class Table:
+    """One table: its name, what a row is, and its columns after `cell` and `seed`."""
+
+    name: str
+    row: str
+    own: tuple[Column, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns, the key first."""
+        return KEY + self.own
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+
+def whole(name: str, meaning: str, null: bool = False) -> Column:
+    """A 32-bit integer: a count, a partition, a generation."""
+    return Column(name, Type.INT, meaning, null)
+
+
+def large(name: str, meaning: str, null: bool = False) -> Column:
+    """A 64-bit integer: a time, an offset, a sum."""
+    return Column(name, Type.LONG, meaning, null)
+
+
+def flag(name: str, meaning: str) -> Column:
+    """A boolean."""
+    return Column(name, Type.BOOL, meaning)
+
+
+def text(name: str, meaning: str, null: bool = False) -> Column:
+    """Text."""
+    return Column(name, Type.TEXT, meaning, null)
+
+
+KEY = (
+    whole("cell", "number of the cell in the grid, from 0"),
+    large("seed", "seed of the run; runs of one seed share faults, latencies and processing times"),
+)
+PLACE = (
+    text("group", "group.id"),
+    text("topic", "topic"),
+    whole("partition", "partition"),
+)
+
+RUNS = Table(
+    "runs",
+    "one run: a cell with a seed, its totals over all groups, or the error that ended it",
+    (
+        text("status", "`done`, or `failed` when the run raised an error"),
+        text("error", "the error of a failed run", null=True),
+        text("repeat", "the command that runs the same again"),
+        text("document", "hash of the canonical document of the cell (sha256, hex)"),
+        text("code", "hash of the code that simulated it (sha256, hex)"),
+        text("headline", "the run in one sentence", null=True),
+        large("virtual_us", "virtual time simulated", null=True),
+        large("events", "events in the trace", null=True),
+        whole("expectations_failed", "expectations of the scenario that do not hold", null=True),
+        whole("rebalances", "rebalances after each group had formed", null=True),
+        whole("generations", "generations, the first ones included", null=True),
+        large(
+            "stopped_us", "time in which at least one partition of a group stood still, summed over groups", null=True
+        ),
+        large("partition_stop_us", "standstill summed over partitions", null=True),
+        large("worst_partition_us", "standstill of the partition that stood still longest", null=True),
+        whole("moved", "how often a partition changed its process", null=True),
+        whole("moved_back", "moves that brought a partition back to where it had come from", null=True),
+        large("formed_us", "from the first join to the first stable generation, the slowest group", null=True),
+        large(
+            "settled_us",
+            "from the first action or fault of the timeline to the last time a group became stable; 0 without one",
+            null=True,
+        ),
+        large("delivered", "records delivered", null=True),
+        large("duplicates", "records delivered again", null=True),
+        large(
+            "lost",
+            "records that no member of a group was ever given although a later one of the partition was",
+            null=True,
+        ),
+        large("lag_area", "lag summed over partitions and time, in record-milliseconds", null=True),
+        large("lag_max", "the largest lag of one group at any instant, in records", null=True),
+        whole("commits", "commits that succeeded", null=True),
+        whole("commits_failed", "commits that failed", null=True),
+        whole(
+            "evictions",
+            "members removed by the coordinator for silence (session, rebalance or sync timeout)",
+            null=True,
+        ),
+        whole("false_evictions", "evictions of members whose process was alive", null=True),
+        whole("poll_evictions", "members that left because max.poll.interval.ms ran out", null=True),
+        whole("crashes", "processes that died without leaving", null=True),
+        large("detection_us", "from a death without leaving to the removal of the member, the longest", null=True),
+        large("overlap_us", "time in which a partition had two processes working on it, summed", null=True),
+        whole("idle_members", "members alive and without a partition at the end", null=True),
+        whole("skew", "partitions of the fullest minus the emptiest member at the end, the worst group", null=True),
+    ),
+)
+
+GENERATIONS = Table(
+    "generations",
+    "one rebalance of one group, from PreparingRebalance to its end",
+    (
+        text("group", "group.id"),
+        whole("generation", "the generation it led to, or would have"),
+        text("cause", "why it began, from the closed list of causes"),
+        text("culprit", "the process that brought it about", null=True),
+        text("why", "a clause with the culprit as its subject"),
+        flag("follow_up", "the second half of a cooperative rebalance"),
+        large("began_us", "begin of PreparingRebalance"),
+        large("completing_us", "begin of CompletingRebalance", null=True),
+        large("stable_us", "when the group was stable", null=True),
+        large("ended_us", "end of the rebalance, or of the trace"),
+        text("outcome", "stable, empty, abandoned, lost or open"),
+        text("held_by", "the process it waited for longest", null=True),
+        large("held_us", "how long it waited for that process", null=True),
+        text("held_why", "what kept that process, or why it was removed", null=True),
+        whole("members", "members in the generation"),
+        text("leader", "process of the leader", null=True),
+        text("protocol", "assignor chosen", null=True),
+        whole("moves", "partitions that changed their process"),
+        whole("moves_back", "moves that brought a partition back"),
+        large("stopped_us", "time in which at least one partition stood still because of it"),
+    ),
+)
+
+SPANS = Table(
+    "spans",
+    "one process owning one partition",
+    (
+        *PLACE,
+        text("host", "the process"),
+        whole("generation", "generation in which it was assigned", null=True),
+        large("owned_us", "when it owned it"),
+        large("fetchable_us", "from when on it could fetch", null=True),
+        large("released_us", "when it gave it up; nothing when it still owned it at the end", null=True),
+        text("release", "revoked, lost, closed or crashed", null=True),
+    ),
+)
+
+STOPS = Table(
+    "stops",
+    "one standstill of one partition: between two owners nobody processed it",
+    (
+        *PLACE,
+        text("origin", "process of the old owner"),
+        text("target", "process of the new owner", null=True),
+        whole("generation", "generation that ended it", null=True),
+        large("began_us", "last record processed under the old owner (or released, crashed, paused: see `basis`)"),
+        large("ended_us", "when the new owner could fetch, or the end of the trace"),
+        text("basis", "what `began_us` is: processed, released, crashed or paused"),
+        flag("open", "nobody had taken it up when the trace ended"),
+    ),
+)
+
+PHASES = Table(
+    "phases",
+    "a stretch in the life of one process",
+    (
+        text("group", "group.id", null=True),
+        text("host", "the process"),
+        text("phase", "outside, joining, syncing, working, in callback, evicted, paused or dead"),
+        large("began_us", "begin"),
+        large("ended_us", "end"),
+    ),
+)
+
+MEMBERS = Table(
+    "members",
+    "one process that was a member",
+    (
+        text("group", "group.id", null=True),
+        text("host", "the process"),
+        text("profile", "client profile", null=True),
+        large("heartbeats", "quiet heartbeats answered"),
+        large("delivered", "records it was given"),
+        large("duplicates", "of these, records somebody had been given before"),
+        whole("commits", "commits that succeeded"),
+        whole("commits_failed", "commits that failed"),
+        text("failed", "the fatal error that ended it", null=True),
+    ),
+)
+
+DELIVERIES = Table(
+    "deliveries",
+    "one partition and what became of its records",
+    (
+        *PLACE,
+        large("delivered", "records delivered"),
+        large("duplicates", "records delivered again"),
+        large("lost", "records skipped: never delivered although a later one was"),
+        large("committed", "last offset committed", null=True),
+        large("lag_end", "records not yet processed when the run ended"),
+        large("lag_max", "the largest lag, in records"),
+        large("lag_area", "lag over time, in record-milliseconds"),
+    ),
+)
+
+COMMITS = Table(
+    "commits",
+    "commits of one process with one result",
+    (
+        text("group", "group.id", null=True),
+        text("host", "the process"),
+        flag("auto", "by enable.auto.commit"),
+        text("error", "Kafka's error; nothing when they succeeded", null=True),
+        whole("count", "how many"),
+    ),
+)
+
+EVICTIONS = Table(
+    "evictions",
+    "one member removed against its will, or gone without a word",
+    (
+        text("group", "group.id"),
+        text("host", "the process"),
+        text("member", "member id"),
+        text("reason", "session-expired, join-timeout, sync-timeout, poll-limit …"),
+        text("cause", "what had happened to the process: crash, pause, network, stall, poll-limit or unknown"),
+        flag("alive", "the process was alive: a false eviction"),
+        large("removed_us", "when the coordinator removed it"),
+        large("silent_us", "since its last sign of life: for a crash, the time to detect it", null=True),
+    ),
+)
+
+DOINGS = Table(
+    "faults",
+    "an action of the timeline, a fault, or something to note (a fencing, an expired offset, a warning)",
+    (
+        text("kind", "action, fault or note"),
+        text("host", "the process concerned", null=True),
+        large("began_us", "when"),
+        large("ended_us", "when a fault ended", null=True),
+        text("what", "in words"),
+    ),
+)
+
+CALLBACKS = Table(
+    "callbacks",
+    "one call of the rebalance listener",
+    (
+        text("group", "group.id", null=True),
+        text("host", "the process"),
+        text("callback", "assigned, revoked or lost"),
+        whole("partitions", "how many partitions"),
+        large("began_us", "begin"),
+        large("ended_us", "end", null=True),
+        text("error", "what it raised", null=True),
+    ),
+)
+
+STATES = Table(
+    "states",
+    "a stretch in which a group was in one state",
+    (
+        text("group", "group.id"),
+        text("state", "Empty, PreparingRebalance, CompletingRebalance, Stable or Dead"),
+        whole("generation", "the group's generation"),
+        large("began_us", "begin"),
+        large("ended_us", "end"),
+        text("reason", "why it came into the state", null=True),
+    ),
+)
+
+MESSAGES = Table(
+    "messages",
+    "one request of the group protocol: joins, syncs, leaves, and heartbeats answered with an error",
+    (
+        text("group", "group.id", null=True),
+        text("host", "the process that asked"),
+        text("broker", "the broker it asked", null=True),
+        text("api", "JoinGroup, SyncGroup, LeaveGroup or Heartbeat"),
+        text("member", "member id in the request", null=True),
+        whole("generation", "generation in the request, or for a join in the answer", null=True),
+        large("sent_us", "sent by the process"),
+        large("received_us", "received by the broker", null=True),
+        large("answered_us", "answered by the broker", null=True),
+        large("returned_us", "answer received by the process", null=True),
+        text("error", "Kafka's error, or DISCONNECTED or TIMED_OUT", null=True),
+        text("reason", "why it was parked, or the client's own words", null=True),
+    ),
+)
+
+TRACES = Table(
+    "traces",
+    "one event of one run (docs/traces.md); only on request",
+    (
+        large("seq", "number of the event in its run"),
+        large("t_us", "when"),
+        text("kind", "what happened"),
+        text("host", "host", null=True),
+        text("group", "group.id", null=True),
+        text("member", "member id", null=True),
+        whole("generation", "generation", null=True),
+        text("topic", "topic", null=True),
+        whole("partition", "partition", null=True),
+        text("api", "API", null=True),
+        large("correlation", "correlation id", null=True),
+        text("error", "error", null=True),
+        text("from", "state before", null=True),
+        text("to", "state after", null=True),
+        text("reason", "reason", null=True),
+        large("span", "event that began what this one ends", null=True),
+        large("cause", "event that brought this one about"),
+        text("payload", "the rest, as JSON", null=True),
+    ),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        RUNS,
+        GENERATIONS,
+        SPANS,
+        STOPS,
+        PHASES,
+        MEMBERS,
+        DELIVERIES,
+        COMMITS,
+        EVICTIONS,
+        DOINGS,
+        CALLBACKS,
+        STATES,
+        MESSAGES,
+        TRACES,
+    )
+}
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    """The table's schema in Arrow, with the meaning of each column and the version as metadata."""
+    import pyarrow as pa
+
+    types = {Type.INT: pa.int32(), Type.LONG: pa.int64(), Type.BOOL: pa.bool_(), Type.TEXT: pa.string()}
+    fields = [
+        pa.field(column.name, types[column.type], nullable=column.null, metadata={"meaning": column.meaning})
+        for column in table.columns
+    ]
+    return pa.schema(fields, metadata={"groupsim.table": table.name, "groupsim.tables": str(TABLES_VERSION)})
