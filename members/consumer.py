@@ -4,6 +4,7 @@
 on the same host with nothing remembered. What happens in between is the work of the parts, one module each:
 
     poll_loop            the story of the application's thread
+    rounds               records of a quiet group, as events
     coordinator_client   which broker coordinates the group
     joining, leader      the rebalance, and the leader's part in it
     ownership            partitions and the listener's callbacks
@@ -39,6 +40,7 @@ from groupsim.members.ownership import Ownership, common_protocol
 from groupsim.members.poll_clock import PollClock
 from groupsim.members.poll_loop import PollLoop
 from groupsim.members.profiles import JAVA_3, ClientProfile
+from groupsim.members.rounds import Rounds
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted
 
@@ -184,6 +186,7 @@ class Consumer:
         member.ownership = Ownership(member, self._assignors(self.settings))
         member.commits = Committer(member)
         member.joining = Joining(member)
+        member.rounds = Rounds(member)
         return member
 
     async def _live(self, member: Member) -> None:

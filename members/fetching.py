@@ -238,7 +238,7 @@ class Fetcher:
             self._pause()
             return
         self._buffer.extend(entry for entry in found if self.positions.get(entry.partition) == entry.base)
-        self._member.wake.set()
+        self._member.rounds.records_came()
 
     def close(self) -> None:
         """Give up what is under way."""

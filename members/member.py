@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from groupsim.members.metadata import MetadataView
     from groupsim.members.ownership import Ownership
     from groupsim.members.poll_clock import PollClock
+    from groupsim.members.rounds import Rounds
     from groupsim.members.profiles import ClientProfile
     from groupsim.members.settings import ConsumerSettings
     from groupsim.members.subscription import SubscriptionState
@@ -89,6 +90,7 @@ class Member:
         "plugin_errors",
         "poll_clock",
         "profile",
+        "rounds",
         "settings",
         "state",
         "subscription",
@@ -107,6 +109,7 @@ class Member:
     metadata: MetadataView
     ownership: Ownership
     poll_clock: PollClock
+    rounds: Rounds
     subscription: SubscriptionState
 
     def __init__(

@@ -2,7 +2,8 @@
 
 `poll` is where everything of the group happens in the application's thread: the steps of a rebalance with their
 callbacks, owed heartbeats and commits, records. It waits on one flag (`Member.wake`) that every event sets which the
-story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing.
+story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing. Records of a quiet
+group are `rounds.py`'s: they pass as events while the story rests.
 
 Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protocol reference, section 4.3.
 """
@@ -12,27 +13,23 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.randomness import Stream
-from groupsim.members.behaviour import OnError, ProcessingTimes
+from groupsim.members.behaviour import OnError
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched
 from groupsim.members.leaving import unsubscribe
 from groupsim.members.member import Member
-from groupsim.members.profiles import HeartbeatPlacement
 
 
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_between_batches", "_blocked_us", "_draws", "_member", "_times")
+    __slots__ = ("_blocked_us", "_draws", "_member")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._blocked_us = 0
-        self._times = ProcessingTimes(member.loop)
         self._draws: dict[str, Stream] = {}
-        self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
 
     async def run(self) -> None:
         """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
@@ -46,7 +43,7 @@ class PollLoop:
 
     async def _once(self) -> None:
         records = await self.poll()
-        self._deliver(records)
+        self._member.rounds.deliver(records)
         await self._stay_away()
         for found in records:
             await self._process(found)
@@ -100,7 +97,7 @@ class PollLoop:
                 records = member.fetcher.take()
                 if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
                     return records
-                await member.wake.wait()
+                await member.rounds.rest()
         finally:
             member.poll_clock.leave()
 
@@ -123,44 +120,12 @@ class PollLoop:
 
     # -- the application ----------------------------------------------------------------------------------------
 
-    def _deliver(self, records: tuple[Fetched, ...]) -> None:
-        member = self._member
-        if not records or not member.trace.wants(Kind.RECORDS_DELIVERED):
-            return
-        for found in records:
-            member.say(
-                Kind.RECORDS_DELIVERED,
-                topic=found.partition.topic,
-                partition=found.partition.partition,
-                payload={"base": found.base, "count": found.count},
-            )
-
     async def _process(self, found: Fetched) -> None:
-        member = self._member
-        took = self._processing_us(found)
+        rounds = self._member.rounds
+        took = rounds.processing_us(found)
         if took:
-            await member.host.sleep(took)
-        member.commits.processed[found.partition] = found.base + found.count
-        if member.trace.wants(Kind.RECORDS_PROCESSED):
-            member.say(
-                Kind.RECORDS_PROCESSED,
-                topic=found.partition.topic,
-                partition=found.partition.partition,
-                payload={"base": found.base, "count": found.count},
-            )
-        if self._between_batches:
-            member.poll_clock.enter()
-            member.heartbeat.polled()
-            member.poll_clock.leave()
-
-    def _processing_us(self, found: Fetched) -> int:
-        behaviour = self._member.behaviour
-        took = 0
-        if behaviour.processing:
-            took = self._times.records_us(behaviour.processing, found.partition, found.base, found.count)
-        if behaviour.per_batch:
-            took += self._times.batch_us(behaviour.per_batch, found.partition, found.base)
-        return took
+            await self._member.host.sleep(took)
+        rounds.finish(found)
 
     async def _gap(self) -> None:
         distribution = self._member.behaviour.poll_gap

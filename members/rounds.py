@@ -1,0 +1,195 @@
+"""Rounds of a quiet consumer: records come, are delivered and processed, and the application polls again.
+
+In a stable group that is all a consumer does, thousands of times between two rebalances, and nothing of it needs a
+story: there is one way on. So it runs as events (arrival, end of processing), at a fraction of a wake-up's cost, while
+the story of the process rests inside `poll`. The rules:
+
+* A round begins only when the story rests and nothing waits for it: no flag is up, no rebalance under way, every owned
+  partition has its position, and the application neither commits after batches nor sleeps between polls. Otherwise
+  the flag is raised and the story does the round itself (`poll_loop.py`), with the same steps in the same order.
+* Whatever the story has to look at raises the flag, as ever. A round under way is finished first: the application's
+  thread is busy with its batch, and comes to `poll` when that is done.
+
+        records_came ──> begin ──> poll ──> deliver ──> process … ──┐
+                                    ^                               │ the batch is done
+                                    └──────────── peace? ───────────┤
+                                                                    └──> the story goes on
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import Order
+from groupsim.members.behaviour import CommitPolicy, ProcessingTimes
+from groupsim.members.interfaces import Fetched
+from groupsim.members.member import Member
+from groupsim.members.profiles import HeartbeatPlacement
+
+_COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
+
+
+class Rounds:
+    """What the application does with records; as events while all is quiet."""
+
+    __slots__ = (
+        "_between_batches",
+        "_member",
+        "_next",
+        "_over",
+        "_planned",
+        "_records",
+        "_resting",
+        "_times",
+        "_under_way",
+    )
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._times = ProcessingTimes(member.loop)
+        self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
+        self._records: tuple[Fetched, ...] = ()
+        self._next = 0
+        self._resting = False  # the story waits inside poll
+        self._planned = False
+        self._under_way = False
+        self._over = member.loop.event()
+
+    # -- the story's side ---------------------------------------------------------------------------------------
+
+    async def rest(self) -> None:
+        """Wait for something the story has to look at; it returns when no round is under way."""
+        self._resting = True
+        try:
+            await self._member.wake.wait()
+        finally:
+            self._resting = False
+        while self._under_way:
+            await self._over.wait()
+
+    def records_came(self) -> None:
+        """There is something in the buffer: begin a round, or tell the story."""
+        member = self._member
+        if self._under_way or self._planned:
+            return
+        if self._resting and not member.wake.is_set():
+            self._planned = True
+            member.host.call_at(member.now_us, self._begin, order=Order.TASK)
+        else:
+            member.wake.set()
+
+    # -- a round ------------------------------------------------------------------------------------------------
+
+    def _begin(self, _: Any) -> None:
+        self._planned = False
+        if self._resting and not self._member.wake.is_set():
+            self._poll_or_wake()
+
+    def _poll_or_wake(self) -> None:
+        if self._is_peaceful():
+            self._poll()
+        else:
+            self._member.wake.set()
+
+    def _is_peaceful(self) -> bool:
+        """Whether a poll would find nothing to do but to return records."""
+        member = self._member
+        behaviour, joining = member.behaviour, member.joining
+        return (
+            member.subscription.active
+            and not (joining.rejoin_needed or joining.under_way)
+            and len(member.fetcher.positions) == len(member.ownership.owned)
+            and behaviour.poll_timeout is None
+            and behaviour.poll_gap is None
+            and behaviour.commit not in _COMMITS_AFTER_BATCH
+            and not member.profile.commits_after_batch
+        )
+
+    def _poll(self) -> None:
+        member = self._member
+        member.heartbeat.polled()
+        member.commits.polled()
+        records = member.fetcher.take()
+        if records:
+            member.poll_clock.leave()
+            self._under_way = True
+            self._over.clear()
+            self._records, self._next = records, 0
+            self.deliver(records)
+            self._work()
+
+    def _work(self) -> None:
+        """Go on with the batch, up to the next record that takes time."""
+        member, records = self._member, self._records
+        while self._next < len(records):
+            took = self.processing_us(records[self._next])
+            if took:
+                member.host.call_at(member.now_us + took, self._worked, order=Order.TASK)
+                return
+            self._finish_next()
+        self._end()
+
+    def _worked(self, _: Any) -> None:
+        self._finish_next()
+        self._work()
+
+    def _finish_next(self) -> None:
+        found = self._records[self._next]
+        self._next += 1
+        self.finish(found)
+
+    def _end(self) -> None:
+        """The batch is done and the application is back in `poll`; who does the next round?"""
+        member = self._member
+        self._under_way = False
+        self._records = ()
+        member.poll_clock.enter()
+        if member.wake.is_set():
+            self._over.set()
+        else:
+            self._poll_or_wake()
+
+    # -- what the application does with records, whoever has it done ----------------------------------------------
+
+    def deliver(self, records: tuple[Fetched, ...]) -> None:
+        """`poll` has returned these."""
+        for found in records:
+            self._say(Kind.RECORDS_DELIVERED, found)
+
+    def processing_us(self, found: Fetched) -> int:
+        """How long the handler takes for a range of records."""
+        behaviour = self._member.behaviour
+        took = 0
+        if behaviour.processing:
+            took = self._times.records_us(behaviour.processing, found.partition, found.base, found.count)
+        if behaviour.per_batch:
+            took += self._times.batch_us(behaviour.per_batch, found.partition, found.base)
+        return took
+
+    def finish(self, found: Fetched) -> None:
+        """The handler has finished a range of records."""
+        member = self._member
+        member.commits.processed[found.partition] = found.base + found.count
+        self._say(Kind.RECORDS_PROCESSED, found)
+        if self._between_batches:
+            member.poll_clock.enter()
+            member.heartbeat.polled()
+            member.poll_clock.leave()
+
+    def _say(self, kind: Kind, found: Fetched) -> None:
+        member = self._member
+        trace = member.trace
+        if not trace.wants(kind):
+            return
+        generation = member.generation
+        trace.emit(
+            kind,
+            host=member.host.name,
+            group=member.group,
+            member=generation.member_id or None,
+            generation=generation.id if generation.id >= 0 else None,
+            topic=found.partition.topic,
+            partition=found.partition.partition,
+            payload={"base": found.base, "count": found.count},
+        )
