@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from groupsim.members.metadata import MetadataView
     from groupsim.members.ownership import Ownership
     from groupsim.members.poll_clock import PollClock
-    from groupsim.members.rounds import Rounds
     from groupsim.members.profiles import ClientProfile
+    from groupsim.members.rounds import Rounds
     from groupsim.members.settings import ConsumerSettings
     from groupsim.members.subscription import SubscriptionState
 
