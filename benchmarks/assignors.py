@@ -2,9 +2,8 @@
 
     python -m benchmarks.assignors [--full]
 
-CPU seconds; the best of several runs where a run is short. `first` is our time with no partition objects made before,
-`again` the time of every later round of the same topics in the process. kafka-python works with bare numbers per
-topic, so the first round of `range` and `roundrobin` pays for the objects that our results consist of. kafka-python's
+`range` and `roundrobin` first (`benchmarks.range_roundrobin` says how they are measured), then the sticky ones: CPU
+seconds, the best of several runs where a run is short, each with no partition objects made before. kafka-python's
 sticky assignor needs memory in proportion to members × partitions; its large case runs only with `--full`, in a process
 of its own, and is given up after the limit. The times of Kafka's Java classes are from its own benchmark notes, on
 another machine, and stand there for orientation only.
@@ -17,83 +16,19 @@ import gc
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from groupsim.members.assignors import RangeAssignor, RoundRobinAssignor, StickyAssignor
+from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
+from benchmarks.range_roundrobin import simple_assignors
+from groupsim.members.assignors import StickyAssignor
 from groupsim.members.assignors.common import forget_partitions
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.sticky_data import encode_sticky_user_data
 
 FULL_LIMIT_S = 360
-
-
-class Group(NamedTuple):
-    """Topics by number of partitions, and what each member subscribes to."""
-
-    topics: dict[str, int]
-    members: dict[str, list[str]]
-
-
-def uniform(topics: int, partitions: int, members: int) -> Group:
-    names = {f"topic-{n:04d}": partitions for n in range(topics)}
-    return Group(names, {f"consumer-{n:05d}": list(names) for n in range(members)})
-
-
-def subsets(topics: int, partitions: int, members: int, each: int) -> Group:
-    """Every member on its own random choice of topics."""
-    random = Random(1)
-    names = {f"topic-{n:04d}": partitions for n in range(topics)}
-    return Group(names, {f"consumer-{n:05d}": random.sample(sorted(names), each) for n in range(members)})
-
-
-# --- ours and theirs ---------------------------------------------------------------------------------------------
-
-
-def ours(group: Group) -> tuple[dict[str, TopicMetadata], list[MemberSubscription]]:
-    topics = {name: TopicMetadata(name, count) for name, count in group.topics.items()}
-    return topics, [MemberSubscription(name, tuple(wanted)) for name, wanted in group.members.items()]
-
-
-class Cluster:
-    """kafka-python's cluster metadata, as far as its assignors look."""
-
-    def __init__(self, group: Group) -> None:
-        self._partitions = {name: dict.fromkeys(range(count)) for name, count in group.topics.items()}
-
-    def topics(self) -> set[str]:
-        return set(self._partitions)
-
-    def partitions_for_topic(self, topic: str) -> set[int] | None:
-        return set(self._partitions[topic].keys()) if topic in self._partitions else None
-
-
-class Member(NamedTuple):
-    member_id: str
-    group_instance_id: str | None
-    metadata: Any
-
-
-def theirs(group: Group) -> tuple[Cluster, list[Member]]:
-    from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
-
-    members = [
-        Member(name, None, ConsumerProtocolSubscription(0, list(wanted), b"")) for name, wanted in group.members.items()
-    ]
-    return Cluster(group), members
-
-
-def their_assign(name: str) -> Callable[[Cluster, Sequence[Member]], Any]:
-    from kafka.coordinator.assignors.range import RangePartitionAssignor
-    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-
-    kinds = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
-    assign: Callable[[Cluster, Sequence[Member]], Any] = kinds.get(name, StickyPartitionAssignor)().assign
-    return assign
 
 
 def after_a_leave(members: Sequence[MemberSubscription], result: GroupAssignment) -> list[MemberSubscription]:
@@ -161,33 +96,6 @@ def compare(peer: float | str | None, mine: float) -> tuple[str, str]:
 
 
 # --- the tables ----------------------------------------------------------------------------------------------------
-
-SIMPLE_SIZES = [(1, 100, 10), (1, 1_000, 100), (10, 1_000, 100), (100, 10, 50), (1_000, 4, 100), (1, 100_000, 1_000)]
-
-
-def simple_assignors(console: Console) -> None:
-    table = Table(title="range and roundrobin, equal subscriptions", title_justify="left")
-    for column in (
-        "assignor",
-        "topics × partitions × members",
-        "kafka-python",
-        "first",
-        "again",
-        "ratio first",
-        "again",
-    ):
-        table.add_column(column, justify="left" if column == "assignor" else "right")
-    for kind in (RangeAssignor, RoundRobinAssignor):
-        for size in SIMPLE_SIZES:
-            group = uniform(*size)
-            cluster, members = theirs(group)
-            peer, _ = cpu(lambda: their_assign(kind.name)(cluster, members))  # noqa: B023
-            topics, subscriptions = ours(group)
-            first, _ = cpu(cold(lambda: kind().assign(topics, subscriptions)))  # noqa: B023
-            again, _ = cpu(lambda: kind().assign(topics, subscriptions))  # noqa: B023
-            ratios = (f"{peer / first:.1f}", f"{peer / again:.1f}")
-            table.add_row(kind.name, " × ".join(f"{n:,}" for n in size), *map(seconds, (peer, first, again)), *ratios)
-    console.print(table)
 
 
 def sticky_uniform(console: Console, full: bool) -> None:

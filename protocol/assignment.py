@@ -41,7 +41,10 @@ class TopicMetadata:
 
 @frozen
 class GroupAssignment:
-    """One round's result: for each member (input order) its partitions in the order the assignor listed them."""
+    """One round's result: for each member (input order) its partitions in the order the assignor listed them.
+
+    A custom assignor gives a dict; `range` and `roundrobin` give a mapping that makes its tuples at the first look.
+    """
 
     partitions: Mapping[str, tuple[TopicPartition, ...]]
     user_data: Mapping[str, bytes] = {}

@@ -51,7 +51,10 @@ def existing_topics(
         subscribed = dict.fromkeys(members[0].topics if members else ())
     else:
         subscribed = dict.fromkeys(topic for member in in_hash_order(members) for topic in member.topics)
-    found = java_set_order(subscribed)
+    if len(subscribed) == 1:
+        found = list(subscribed)  # the usual case has no order to work out
+    else:
+        found = java_set_order(subscribed)
     known = [name for name in found if name in topics and topics[name].partitions > 0]
     if len(known) < len(found):
         known = java_set_order(known)  # a map of its own, which may have a smaller table

@@ -18,6 +18,7 @@ from groupsim.members.assignors.common import (
     partitions_of,
     same_topics,
 )
+from groupsim.members.assignors.dealt import Dealt, Run
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.assignors.racks import member_racks
 from groupsim.members.assignors.range_racks import TopicState, place_by_rack
@@ -40,10 +41,11 @@ class RangeAssignor(Assignor):
             states = [TopicState(known[topic], ids, racks) for topic, ids in consumers.items()]
             if any(state.racks_matter for state in states):
                 return _by_rack(members, states)
-        given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
+        counts = {name: topic.partitions for name, topic in known.items()}
+        runs: dict[str, list[Run]] = {member.member_id: [] for member in members}
         for topic, ids in consumers.items():
-            _cut(partitions_of(topic, known[topic].partitions), ids, given)
-        return group_assignment(members, given)
+            _cut(topic, counts[topic], ids, runs)
+        return GroupAssignment(Dealt(counts, runs))
 
 
 def _consumers(
@@ -61,16 +63,14 @@ def _consumers(
     return consumers
 
 
-def _cut(
-    partitions: tuple[TopicPartition, ...], consumers: Sequence[str], given: dict[str, list[TopicPartition]]
-) -> None:
-    quota, extras = divmod(len(partitions), len(consumers))
+def _cut(topic: str, count: int, consumers: Sequence[str], runs: dict[str, list[Run]]) -> None:
+    quota, extras = divmod(count, len(consumers))
     start = 0
     for place, consumer in enumerate(consumers):
         end = start + quota + (place < extras)
         if start == end:
             break  # more members than partitions: the rest gets nothing
-        given[consumer].extend(partitions[start:end])
+        runs[consumer].append((topic, range(start, end)))
         start = end
 
 

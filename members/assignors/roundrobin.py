@@ -15,17 +15,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from groupsim.members.assignors.common import (
-    existing_topics,
-    group_assignment,
-    in_member_order,
-    partitions_of,
-    same_topics,
-)
+from groupsim.members.assignors.common import existing_topics, in_member_order, same_topics
+from groupsim.members.assignors.dealt import Dealt, Run
 from groupsim.members.assignors.interface import Assignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import TopicPartition
 
 
 class RoundRobinAssignor(Assignor):
@@ -38,11 +32,13 @@ class RoundRobinAssignor(Assignor):
         known = existing_topics(topics, members)
         ring = in_member_order(members)
         seats = _seats(ring)
-        hands: list[list[TopicPartition]] = [[] for _ in ring]
+        runs: dict[str, list[Run]] = {member.member_id: [] for member in members}
+        hands = [runs[member.member_id] for member in ring]
+        counts = {name: topic.partitions for name, topic in known.items()}
         cursor = 0
         for topic in java_sorted(known):
-            cursor = _deal(partitions_of(topic, known[topic].partitions), seats[topic], cursor, hands)
-        return group_assignment(members, {member.member_id: hand for member, hand in zip(ring, hands)})
+            cursor = _deal(topic, counts[topic], seats[topic], cursor, hands)
+        return GroupAssignment(Dealt(counts, runs))
 
 
 def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
@@ -56,12 +52,10 @@ def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
     return seats
 
 
-def _deal(
-    partitions: tuple[TopicPartition, ...], seats: Sequence[int], cursor: int, hands: list[list[TopicPartition]]
-) -> int:
+def _deal(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Run]]) -> int:
     """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns the new cursor."""
     count = len(seats)
     first = bisect_left(seats, cursor) % count
-    for step in range(min(count, len(partitions))):
-        hands[seats[(first + step) % count]].extend(partitions[step::count])
-    return seats[(first + len(partitions) - 1) % count] + 1
+    for step in range(min(count, partitions)):
+        hands[seats[(first + step) % count]].append((topic, range(step, partitions, count)))
+    return seats[(first + partitions - 1) % count] + 1
