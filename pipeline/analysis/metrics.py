@@ -1,0 +1,140 @@
+"""What a run is judged by: every metric with its unit, which way is better, and the column it comes from.
+
+Two kinds. A metric of runs is one number per run, a column of `runs`; a cell's value is the mean over its seeds. A
+pooled metric is a quantile of things of which one run has many (standstills of partitions, rebalances): they are pooled
+over all seeds of the cell, and the seed stays the unit of chance (a run is one cluster of them).
+
+Columns hold integers (µs, counts, record-milliseconds); `shown` writes them as people read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+from attrs import frozen
+
+from groupsim.eventloop.units import parse_duration
+
+
+class Unit(StrEnum):
+    """What a number counts, as it is shown."""
+
+    SECONDS = "s"
+    COUNT = ""
+    RECORDS = "records"
+    RECORD_SECONDS = "record-seconds"
+
+
+# How many of a column's units make one of the shown ones.
+SCALE = {Unit.SECONDS: 1_000_000, Unit.COUNT: 1, Unit.RECORDS: 1, Unit.RECORD_SECONDS: 1000}
+
+
+@frozen
+class Quantile:
+    """A part of a distribution as a fraction, so that ranks are exact."""
+
+    name: str
+    part: int
+    of: int = 100
+
+
+P50, P95, P99, MOST = Quantile("p50", 50), Quantile("p95", 95), Quantile("p99", 99), Quantile("max", 1, 1)
+
+
+@frozen
+class Metric:
+    """One metric: a column of `runs` of that name, or with `pool` and `quantile` a quantile of pooled things."""
+
+    name: str
+    title: str
+    unit: Unit
+    better: str = "lower"
+    pool: str = ""
+    quantile: Quantile | None = None
+
+    @property
+    def table(self) -> str:
+        """Where it comes from."""
+        return POOLS[self.pool] if self.pool else "runs"
+
+    @property
+    def sign(self) -> int:
+        """1 when lower is better, -1 when higher is: multiplied by it, lower is always better."""
+        return 1 if self.better == "lower" else -1
+
+    def parse(self, text: str | int | Decimal) -> int:
+        """A limit as people write it (`60s`, `5`, `2.5`), in the units of the column; raises `ValueError` with the reason."""
+        if self.unit is Unit.SECONDS:
+            return parse_duration(text) if isinstance(text, str | int) else parse_duration(str(text))
+        try:
+            return int(Decimal(str(text).strip()) * SCALE[self.unit])
+        except (InvalidOperation, ValueError, OverflowError):
+            raise ValueError(f"{text!r} is no number ({self.name} is counted in {self.unit or 'ones'})") from None
+
+    def digits(self, values: Iterable[float | int | None]) -> int:
+        """Decimals to write these values with (they are in the column's units): three figures or so of the largest."""
+        largest = max((abs(value) / SCALE[self.unit] for value in values if value is not None), default=0.0)
+        if largest >= 100 or (self.unit in {Unit.COUNT, Unit.RECORDS} and largest == int(largest)):
+            return 0
+        return 1 if largest >= 1 else 2 if largest >= 0.1 or largest == 0 else 3
+
+    def figure(self, value: float | int | None, digits: int | None = None) -> str:
+        """The number alone, in shown units; `–` for none."""
+        if value is None:
+            return "–"
+        text = f"{value / SCALE[self.unit]:,.{self.digits([value]) if digits is None else digits}f}"
+        return text.removeprefix("-") if not text.strip("-0.") else text
+
+    def shown(self, value: float | int | None, digits: int | None = None) -> str:
+        """The number with its unit."""
+        return f"{self.figure(value, digits)} {self.unit}".rstrip()
+
+
+# Pool → the table its values come from.
+POOLS = {"standstill": "stops", "unavailable": "stops", "rebalance": "generations"}
+
+
+def _pooled(pool: str, title: str) -> tuple[Metric, ...]:
+    return tuple(
+        Metric(f"{pool}_{quantile.name}_us", f"{title}, {quantile.name}", Unit.SECONDS, pool=pool, quantile=quantile)
+        for quantile in (P50, P95, P99, MOST)
+    )
+
+
+_S, _N, _R = Unit.SECONDS, Unit.COUNT, Unit.RECORDS
+
+_ALL = (
+    Metric("rebalances", "rebalances", _N),
+    Metric("generations", "generations", _N),
+    Metric("stopped_us", "time with a partition at a standstill", _S),
+    Metric("partition_stop_us", "standstill summed over partitions", _S),
+    Metric("worst_partition_us", "standstill of the worst partition", _S),
+    Metric("moved", "partitions moved", _N),
+    Metric("moved_back", "partitions moved back", _N),
+    Metric("formed_us", "first join to first stable generation", _S),
+    Metric("settled_us", "first action or fault to last time stable", _S),
+    Metric("delivered", "records delivered", _R, "higher"),
+    Metric("duplicates", "records delivered again", _R),
+    Metric("lost", "records skipped", _R),
+    Metric("lag_area", "lag over time", Unit.RECORD_SECONDS),
+    Metric("lag_max", "largest lag of a group", _R),
+    Metric("commits", "commits", _N, "higher"),
+    Metric("commits_failed", "commits that failed", _N),
+    Metric("evictions", "members evicted for silence", _N),
+    Metric("false_evictions", "live members evicted", _N),
+    Metric("poll_evictions", "members that ran out of max.poll.interval.ms", _N),
+    Metric("crashes", "crashes", _N),
+    Metric("detection_us", "crash detection, the slowest of a run", _S),
+    Metric("overlap_us", "time with two processes on one partition", _S),
+    Metric("idle_members", "members without a partition at the end", _N),
+    Metric("skew", "partitions of the fullest minus the emptiest member", _N),
+    *_pooled("standstill", "one standstill of a partition"),
+    *_pooled("unavailable", "standstill of a partition in a run"),
+    *_pooled("rebalance", "length of a rebalance"),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+RUN_METRICS = tuple(metric for metric in _ALL if not metric.pool)
+POOLED_METRICS = tuple(metric for metric in _ALL if metric.pool)
