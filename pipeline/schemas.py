@@ -113,10 +113,15 @@ RUNS = Table(
         large("worst_partition_us", "standstill of the partition that stood still longest", null=True),
         whole("moved", "how often a partition changed its process", null=True),
         whole("moved_back", "moves that brought a partition back to where it had come from", null=True),
-        large("formed_us", "from the first join to the first stable generation, the slowest group", null=True),
+        large(
+            "formed_us",
+            "from the first join to the first stable generation, the slowest group; nothing while one never formed",
+            null=True,
+        ),
         large(
             "settled_us",
-            "from the first action or fault of the timeline to the last time a group became stable; 0 without one",
+            "from the first action or fault of the timeline to the last time a group became stable, or to the end of "
+            "the run when a rebalance was still open; 0 when there was no rebalance after it",
             null=True,
         ),
         large("delivered", "records delivered", null=True),
@@ -126,7 +131,11 @@ RUNS = Table(
             "records that no member of a group was ever given although a later one of the partition was",
             null=True,
         ),
-        large("lag_area", "lag summed over partitions and time, in record-milliseconds", null=True),
+        large(
+            "lag_area",
+            "lag summed over partitions and time, in record-milliseconds: the sum of that column of `deliveries`",
+            null=True,
+        ),
         large("lag_max", "the largest lag of one group at any instant, in records", null=True),
         whole("commits", "commits that succeeded", null=True),
         whole("commits_failed", "commits that failed", null=True),
@@ -137,11 +146,24 @@ RUNS = Table(
         ),
         whole("false_evictions", "evictions of members whose process was alive", null=True),
         whole("poll_evictions", "members that left because max.poll.interval.ms ran out", null=True),
-        whole("crashes", "processes that died without leaving", null=True),
-        large("detection_us", "from a death without leaving to the removal of the member, the longest", null=True),
+        whole("crashes", "deaths of processes without LeaveGroup", null=True),
+        large(
+            "detection_us",
+            "from a death without LeaveGroup to the removal of the member, the longest; nothing without a removal",
+            null=True,
+        ),
         large("overlap_us", "time in which a partition had two processes working on it, summed", null=True),
         whole("idle_members", "members alive and without a partition at the end", null=True),
-        whole("skew", "partitions of the fullest minus the emptiest member at the end, the worst group", null=True),
+        whole(
+            "skew",
+            "partitions of the fullest minus the emptiest member alive at the end, the worst group",
+            null=True,
+        ),
+        whole(
+            "undetected",
+            "members at the end whose process had died: `detection_us` does not know of them yet",
+            null=True,
+        ),
     ),
 )
 
@@ -182,7 +204,7 @@ SPANS = Table(
         large("owned_us", "when it owned it"),
         large("fetchable_us", "from when on it could fetch", null=True),
         large("released_us", "when it gave it up; nothing when it still owned it at the end", null=True),
-        text("release", "revoked, lost, closed or crashed", null=True),
+        text("release", "revoked, lost, closed, crashed or failed", null=True),
     ),
 )
 
@@ -223,7 +245,7 @@ MEMBERS = Table(
         large("heartbeats", "quiet heartbeats answered"),
         large("delivered", "records it was given"),
         large("duplicates", "of these, records somebody had been given before"),
-        whole("commits", "commits that succeeded"),
+        whole("commits", "commits that succeeded; auto-commits that changed nothing are not counted"),
         whole("commits_failed", "commits that failed"),
         text("failed", "the fatal error that ended it", null=True),
     ),
@@ -231,16 +253,16 @@ MEMBERS = Table(
 
 DELIVERIES = Table(
     "deliveries",
-    "one partition and what became of its records",
+    "one partition that a group subscribed to, or a member had, and what became of its records",
     (
         *PLACE,
         large("delivered", "records delivered"),
         large("duplicates", "records delivered again"),
         large("lost", "records skipped: never delivered although a later one was"),
         large("committed", "last offset committed", null=True),
-        large("lag_end", "records not yet processed when the run ended"),
-        large("lag_max", "the largest lag, in records"),
-        large("lag_area", "lag over time, in record-milliseconds"),
+        large("lag_end", "log end less the offset up to which the group had processed it, when the run ended"),
+        large("lag_max", "the largest lag at any instant, in records"),
+        large("lag_area", "lag summed over every microsecond, in record-milliseconds, rounded down"),
     ),
 )
 
@@ -263,11 +285,25 @@ EVICTIONS = Table(
         text("group", "group.id"),
         text("host", "the process"),
         text("member", "member id"),
-        text("reason", "session-expired, join-timeout, sync-timeout, poll-limit …"),
-        text("cause", "what had happened to the process: crash, pause, network, stall, poll-limit or unknown"),
+        text(
+            "reason",
+            "session-expired, join-timeout, sync-timeout (these count as evictions in `runs`), poll-limit, "
+            "pending-expired, fenced, over-capacity or admin",
+        ),
+        text(
+            "cause",
+            "what had happened to the process: crash, stop (closed without LeaveGroup), pause, busy (a callback, the "
+            "handler or the assignor kept it), poll-limit, network, stall (the coordinator stood still), coordinator "
+            "(it had lost it), timeout (it gave up a request too soon) or unknown",
+        ),
         flag("alive", "the process was alive: a false eviction"),
         large("removed_us", "when the coordinator removed it"),
-        large("silent_us", "since its last sign of life: for a crash, the time to detect it", null=True),
+        large(
+            "silent_us",
+            "since its process died, stood still or should have polled; else since the rebalance that waited for it "
+            "began, or for the session timeout. For a crash, the time to detect it",
+            null=True,
+        ),
     ),
 )
 
@@ -302,7 +338,9 @@ STATES = Table(
     "a stretch in which a group was in one state",
     (
         text("group", "group.id"),
-        text("state", "Empty, PreparingRebalance, CompletingRebalance, Stable or Dead"),
+        text(
+            "state", "Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, or Unloaded (no coordinator has it)"
+        ),
         whole("generation", "the group's generation"),
         large("began_us", "begin"),
         large("ended_us", "end"),
@@ -320,7 +358,7 @@ MESSAGES = Table(
         text("api", "JoinGroup, SyncGroup, LeaveGroup or Heartbeat"),
         text("member", "member id in the request", null=True),
         whole("generation", "generation in the request, or for a join in the answer", null=True),
-        large("sent_us", "sent by the process"),
+        large("sent_us", "sent by the process; nothing for a heartbeat", null=True),
         large("received_us", "received by the broker", null=True),
         large("answered_us", "answered by the broker", null=True),
         large("returned_us", "answer received by the process", null=True),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import (
+    Account,
+    Eviction,
     Generation,
     GroupStory,
     Lane,
@@ -16,6 +18,7 @@ from groupsim.scenarios.story.model import (
     Outcome,
     Phase,
     PhaseSpan,
+    Silence,
     Span,
     Standstill,
     Story,
@@ -24,7 +27,9 @@ from groupsim.scenarios.story.model import (
 from groupsim.scenarios.story.telling import tell
 
 __all__ = [
+    "Account",
     "Cause",
+    "Eviction",
     "Generation",
     "GroupStory",
     "Lane",
@@ -33,6 +38,7 @@ __all__ = [
     "Outcome",
     "Phase",
     "PhaseSpan",
+    "Silence",
     "Span",
     "Standstill",
     "Story",

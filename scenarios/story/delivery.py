@@ -1,4 +1,4 @@
-"""Records delivered, and delivered again: ranges of offsets per group and partition."""
+"""Records delivered, delivered again, or passed over: ranges of offsets per group and partition."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from attrs import Factory, define
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.model import Account
+
+Key = tuple[str, TopicPartition]
 
 
 @define
 class Deliveries:
-    """Totals by group, duplicates also by the process that was given them."""
+    """Totals by group and by the process that was given them, and the account of each partition."""
 
     delivered: Counter[str] = Factory(Counter)
     duplicates: Counter[str] = Factory(Counter)
+    delivered_by_host: Counter[str] = Factory(Counter)
     duplicates_by_host: Counter[str] = Factory(Counter)
+    accounts: tuple[Account, ...] = ()
 
 
 class Ranges:
@@ -26,6 +31,11 @@ class Ranges:
     def __init__(self) -> None:
         self.begins: list[int] = []
         self.ends: list[int] = []
+
+    @property
+    def missing(self) -> int:
+        """How many offsets lie between the ranges."""
+        return sum(self.begins[1:]) - sum(self.ends[:-1])
 
     def add(self, begin: int, end: int) -> int:
         """Put [begin, end) in; returns how many of its offsets were there already."""
@@ -43,17 +53,25 @@ class Ranges:
 
 
 def deliveries(facts: Facts) -> Deliveries:
-    """Count what every group was given, and what it was given before."""
+    """Count what every group was given, what it was given before, and what was passed over."""
     result = Deliveries()
-    seen: dict[tuple[str, TopicPartition], Ranges] = {}
+    seen: dict[Key, Ranges] = {}
+    counts: dict[Key, list[int]] = {}  # delivered, again
     for event in facts.delivery:
         host = event.host or "?"
         group = event.group or facts.host(host).group or "?"
         payload = event.payload or {}
         base, count = int(payload.get("base", 0)), int(payload.get("count", 0))
-        partition = TopicPartition(event.topic or "?", event.partition or 0)
-        again = seen.setdefault((group, partition), Ranges()).add(base, base + count)
+        key = (group, TopicPartition(event.topic or "?", event.partition or 0))
+        if key not in seen:
+            seen[key], counts[key] = Ranges(), [0, 0]
+        again = seen[key].add(base, base + count)
+        counts[key][0] += count
+        counts[key][1] += again
+        result.delivered_by_host[host] += count
+        result.duplicates_by_host[host] += again
+    for (group, _), (count, again) in counts.items():
         result.delivered[group] += count
         result.duplicates[group] += again
-        result.duplicates_by_host[host] += again
+    result.accounts = tuple(Account(*key, *counts[key], seen[key].missing) for key in sorted(seen))
     return result

@@ -30,9 +30,12 @@ def lanes(facts: Facts, deliveries: Deliveries) -> tuple[Lane, ...]:
             host.profile,
             tuple(phases(host, evictions(facts, host), facts.end_us)),
             host.heartbeats,
+            deliveries.delivered_by_host[host.name],
             deliveries.duplicates_by_host[host.name],
             tuple(sorted(failed.get(host.name, Counter()).items())),
             host.failure,
+            not host.ended or host.started[-1] > host.ended[-1].began_us,
+            sum(end.what == "crashed" for end in host.ended),
         )
         for host in members
     )

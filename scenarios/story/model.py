@@ -155,6 +155,49 @@ class Overlap:
 
 
 @frozen
+class Account:
+    """What became of one partition's records in one group."""
+
+    group: str
+    partition: TopicPartition
+    delivered: int
+    duplicates: int  # delivered again
+    lost: int  # passed over: a later one was delivered, these never
+
+
+class Silence(StrEnum):
+    """What had happened to a process that the coordinator removed, or that left because it had not polled."""
+
+    CRASH = "crash"
+    STOP = "stop"  # ended in an orderly way, without LeaveGroup
+    PAUSE = "pause"  # the whole process stood still
+    BUSY = "busy"  # a callback, the handler or the assignor kept it
+    POLL_LIMIT = "poll-limit"
+    NETWORK = "network"
+    STALL = "stall"  # the coordinator's, not its own
+    COORDINATOR = "coordinator"  # it had lost its coordinator
+    TIMEOUT = "timeout"  # it gave up a request that would have been answered
+    UNKNOWN = "unknown"
+
+
+@frozen
+class Eviction:
+    """A member removed without having asked for it, or gone because its poll limit ran out.
+
+    `reason` is the coordinator's (session-expired, join-timeout, sync-timeout, pending-expired, fenced, over-capacity,
+    admin), or poll-limit. `silent_us`: since its process died, stood still or called poll(); without any of these since
+    the rebalance that waited for it began, or for the session timeout.
+    """
+
+    who: Who
+    reason: str
+    cause: Silence
+    alive: bool
+    removed_us: int
+    silent_us: int | None
+
+
+@frozen
 class PhaseSpan:
     """A stretch of a member's lane."""
 
@@ -172,9 +215,12 @@ class Lane:
     profile: str | None
     phases: tuple[PhaseSpan, ...]
     heartbeats: int = 0  # quiet ones, counted rather than listed
+    delivered: int = 0  # records it was given
     duplicates: int = 0  # records it was given that somebody had been given before
     commits_failed: tuple[tuple[str, int], ...] = ()
     failed: str | None = None  # the fatal error that ended it
+    alive: bool = True  # at the end of the trace
+    crashes: int = 0  # how often it died without a word
 
 
 @frozen
@@ -194,6 +240,9 @@ class GroupStory:
     duplicates: int
     commits_failed: tuple[tuple[str, int], ...]
     fenced: tuple[tuple[str, int], ...] = ()  # group.instance.id → how often one of its users was fenced
+    evictions: tuple[Eviction, ...] = ()
+    present: tuple[Who, ...] = ()  # members at the end of the trace, as the coordinator counts them
+    undetected: tuple[Who, ...] = ()  # of these, those whose process had died
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:
@@ -229,3 +278,4 @@ class Story:
     faults: tuple[Doing, ...]
     notes: tuple[Doing, ...]  # warnings, offsets that expired, plug-ins that failed, fencings
     headline: str
+    accounts: tuple[Account, ...] = ()  # by group and partition

@@ -10,13 +10,15 @@ from attrs import evolve
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.delivery import Deliveries, deliveries
+from groupsim.scenarios.story.evictions import evicted, undetected
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.headline import headline
 from groupsim.scenarios.story.lanes import lanes
-from groupsim.scenarios.story.model import Doing, Generation, GroupStory, Move, Standstill, Story
+from groupsim.scenarios.story.model import Doing, Generation, GroupStory, Move, Standstill, Story, Who
 from groupsim.scenarios.story.ownership import Holding, holdings, moves, overlaps, standstills, union_us
 from groupsim.scenarios.story.rounds import generations
 
@@ -40,6 +42,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         faults=_faults(facts),
         notes=tuple(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
         headline=headline(groups, [(host.name, host.failure) for host in facts.hosts.values() if host.failure]),
+        accounts=counted.accounts,
     )
 
 
@@ -66,6 +69,9 @@ def _group(
         duplicates=counted.duplicates[group.name],
         commits_failed=_failed(facts, group.name),
         fenced=tuple((instance, len(members)) for instance, members in group.fenced.items()),
+        evictions=tuple(evicted(facts, group)),
+        present=tuple(who(facts, member) or Who(member) for member in group.members),
+        undetected=tuple(undetected(facts, group)),
     )
 
 
