@@ -32,14 +32,49 @@ _UNREACHABLE = FetchFailed("no leader of these partitions can be reached")
 _NO_PARTITIONS: Set[TopicPartition] = frozenset()
 
 
+class Desk:
+    """What is known of one client's fetches, over the lives of its host.
+
+    From one fetch to the next mostly one position has moved, so the instants at which the others' next records come
+    are kept: partition → (position, when its record is there, or None for never). `last` is the partition the last
+    fetch ended with.
+    """
+
+    __slots__ = ("draws", "due", "incarnation", "last")
+
+    def __init__(self) -> None:
+        self.due: dict[TopicPartition, tuple[int, int | None]] = {}
+        self.last: TopicPartition | None = None
+        self.incarnation = -1
+        self.draws: Draws | None = None
+
+
 class Fetch:
     """One fetch that waits: where it stands, until when, and its one planned event."""
 
-    __slots__ = ("arrives_us", "back_us", "gives_up_us", "handle", "host", "leaves_us", "most", "on_done", "positions")
+    __slots__ = (
+        "arrives_us",
+        "back_us",
+        "desk",
+        "gives_up_us",
+        "handle",
+        "host",
+        "leaves_us",
+        "most",
+        "on_done",
+        "positions",
+    )
 
     def __init__(
-        self, host: Host, positions: Mapping[TopicPartition, int], most: int, on_done: OnFetched, back_us: int
+        self,
+        desk: Desk,
+        host: Host,
+        positions: Mapping[TopicPartition, int],
+        most: int,
+        on_done: OnFetched,
+        back_us: int,
     ) -> None:
+        self.desk = desk
         self.host = host
         self.positions = positions
         self.most = most
@@ -60,8 +95,7 @@ class Data:
         self._topics = topics
         self._traffic: dict[str, Traffic] = {}
         self._waiting: dict[Fetch, None] = {}
-        self._draws: dict[tuple[str, int], Draws] = {}
-        self._last: dict[str, TopicPartition] = {}
+        self._desks: dict[str, Desk] = {}
         network.links.watchers.append(self.replan)
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -115,8 +149,9 @@ class Data:
         on_done: OnFetched,
     ) -> Callable[[], None]:
         """See `members.interfaces.Data.fetch`."""
-        there, back = self._round_trip(host)
-        fetch = Fetch(self._loop.host(host), positions, max_records, on_done, back)
+        client, desk = self._loop.host(host), self._desk(host)
+        there, back = self._round_trip(client, desk)
+        fetch = Fetch(desk, client, positions, max_records, on_done, back)
         fetch.arrives_us = self._loop.now_us + there
         if max_wait_us is not None:
             fetch.gives_up_us = fetch.arrives_us + max_wait_us
@@ -131,8 +166,8 @@ class Data:
         on_done: Callable[[Ends | FetchFailed], None],
     ) -> None:
         """See `members.interfaces.Data.offsets`."""
-        there, back = self._round_trip(host)
         client = self._loop.host(host)
+        there, back = self._round_trip(client, self._desk(host))
 
         def answer(_: object) -> None:
             blocked = self._blocked(host, partitions)
@@ -164,19 +199,23 @@ class Data:
             return None if any(self._is_held(name, tp) for tp in positions) else earliest
         first = fetch.gives_up_us
         for tp, position in positions.items():
-            due = None if tp in blocked else self._first_us(tp, position)
+            due = None if tp in blocked else self._first_us(fetch.desk, tp, position)
             if due is not None and (first is None or due < first):
                 first = due
                 if due <= earliest:
                     return earliest
         return None if first is None else max(first, earliest)
 
-    def _first_us(self, tp: TopicPartition, position: int) -> int | None:
+    def _first_us(self, desk: Desk, tp: TopicPartition, position: int) -> int | None:
         """When the record at `position` is there; None for never."""
+        known = desk.due.get(tp)
+        if known is not None and known[0] == position:
+            return known[1]
         traffic = self._traffic.get(tp.topic)
-        if traffic is None or tp.partition >= traffic.partitions:
-            return None
-        return traffic.due_us(tp.partition, position)
+        exists = traffic is not None and tp.partition < traffic.partitions
+        due = traffic.due_us(tp.partition, position) if traffic is not None and exists else None
+        desk.due[tp] = (position, due)
+        return due
 
     def _arrive(self, fetch: Fetch) -> None:
         """The answer arrives at the client."""
@@ -191,27 +230,31 @@ class Data:
         """Up to `most` records: in turn, from the partition after the one the last fetch ended with."""
         left = fetch.most
         found: list[Fetched] = []
-        for tp in self._in_turn(fetch):
-            traffic = self._traffic.get(tp.topic)
-            if traffic is None or tp.partition >= traffic.partitions or tp in blocked:
-                continue
-            position = fetch.positions[tp]
+        for tp in self._in_turn(fetch, blocked):
+            traffic, position = self._traffic[tp.topic], fetch.positions[tp]
             count = min(traffic.end(tp.partition, max(fetch.leaves_us, traffic.since_us)) - position, left)
-            if count > 0:
-                found.append(Fetched(tp, position, count))
-                left -= count
-                self._last[fetch.host.name] = tp
-                if not left:
-                    break
+            found.append(Fetched(tp, position, count))
+            left -= count
+            fetch.desk.last = tp
+            if not left:
+                break
         return tuple(found)
 
-    def _in_turn(self, fetch: Fetch) -> list[TopicPartition]:
-        order = list(fetch.positions)
-        last = self._last.get(fetch.host.name)
-        if last is not None and last in fetch.positions:
-            start = order.index(last) + 1
-            return order[start:] + order[:start]
-        return order
+    def _in_turn(self, fetch: Fetch, blocked: Set[TopicPartition]) -> list[TopicPartition]:
+        """The partitions that have records, beginning after the one the last fetch ended with."""
+        ready = [tp for tp, position in fetch.positions.items() if self._is_ready(fetch, tp, position)]
+        if blocked:
+            ready = [tp for tp in ready if tp not in blocked]
+        last = fetch.desk.last
+        if len(ready) > 1 and last is not None and last in fetch.positions:
+            order = list(fetch.positions)
+            after = set(order[order.index(last) + 1 :])
+            ready = [tp for tp in ready if tp in after] + [tp for tp in ready if tp not in after]
+        return ready
+
+    def _is_ready(self, fetch: Fetch, tp: TopicPartition, position: int) -> bool:
+        due = self._first_us(fetch.desk, tp, position)
+        return due is not None and due <= max(fetch.leaves_us, self._traffic[tp.topic].since_us)
 
     def _give_up(self, fetch: Fetch) -> None:
         self._waiting.pop(fetch, None)
@@ -222,6 +265,8 @@ class Data:
     def replan(self) -> None:
         """Plan the waiting fetches anew, but those whose answer is on its way already."""
         now = self._loop.now_us
+        for desk in self._desks.values():
+            desk.due.clear()
         for fetch in list(self._waiting):
             if not fetch.host.alive:
                 del self._waiting[fetch]
@@ -230,17 +275,23 @@ class Data:
 
     # --- the network -----------------------------------------------------------------------------------------
 
-    def _round_trip(self, host: str) -> tuple[int, int]:
+    def _desk(self, host: str) -> Desk:
+        desk = self._desks.get(host)
+        if desk is None:
+            desk = self._desks[host] = Desk()
+        return desk
+
+    def _round_trip(self, client: Host, desk: Desk) -> tuple[int, int]:
         """Latency there and back, under whatever faults slow the host's links."""
-        key = (host, self._loop.host(host).incarnation)
-        draws = self._draws.get(key)
-        if draws is None:
-            stream = self._loop.stream("latency", f"{host}->data", key[1])
-            draws = self._draws[key] = Draws(self._network.timing.latency, stream)
+        draws = desk.draws
+        if draws is None or desk.incarnation != client.incarnation:
+            desk.incarnation = client.incarnation
+            stream = self._loop.stream("latency", f"{client.name}->data", client.incarnation)
+            draws = desk.draws = Draws(self._network.timing.latency, stream)
         there, back = draws.next(), draws.next()
         links = self._network.links
         if links.conditions:
-            slow = links.between(host, broker_name(0), "data")
+            slow = links.between(client.name, broker_name(0), "data")
             there, back = stretched(there, slow), stretched(back, slow)
         return there, back
 

@@ -19,12 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
-from attrs import fields
 
 from groupsim.eventloop.events import Kind, TraceEvent
 
 # Column name in files -> name of the attribute. `from` is a keyword of Python.
-COLUMNS: dict[str, str] = {field.name.rstrip("_"): field.name for field in fields(TraceEvent)}
+COLUMNS: dict[str, str] = {name.rstrip("_"): name for name in TraceEvent._fields}
 _values = attrgetter(*COLUMNS.values())
 INTEGERS = frozenset({"seq", "t_us", "generation", "partition", "correlation", "span", "cause"})
 _PARQUET_ROWS = 65_536
