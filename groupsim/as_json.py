@@ -13,6 +13,8 @@ from typing import Any
 
 import attrs
 
+from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.sinks import COLUMNS
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import GroupStory, Story
 
@@ -25,6 +27,8 @@ def plain(value: object) -> Any:
     """Any value of the rooms as JSON data."""
     if isinstance(value, TopicPartition):
         return str(value)
+    if isinstance(value, TraceEvent):
+        return {column: plain(getattr(value, name)) for column, name in COLUMNS.items()}
     if attrs.has(type(value)):
         return _fields(value)
     if isinstance(value, Enum):

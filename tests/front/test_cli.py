@@ -251,6 +251,14 @@ def test_diff_of_one_setting(bounce: Path) -> None:
     assert re.search(r"longest rebalance +\d+\.\d s +\d+\.\d s +−35\.0 s", result.stdout)
 
 
+def test_the_first_divergence_is_told_as_events(bounce: Path) -> None:
+    """With `--json` both events of the first divergence have the columns of the trace."""
+    result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000", "--json")
+    left, right = (json.loads(result.stdout)["divergence"][side] for side in ("left", "right"))
+    assert left["kind"] != right["kind"] or left["t_us"] != right["t_us"]
+    assert {"seq", "from", "to", "cause", "payload"} <= set(left)
+
+
 def test_diff_of_a_run_with_itself(bounce: Path, tmp_path: Path) -> None:
     """A trace and the scenario it was made from go the same way."""
     call("run", bounce, "--trace", tmp_path / "t.jsonl")
