@@ -112,7 +112,7 @@ def _known(profile: ClientProfile, properties: Mapping[str, object], notes: list
         elif not key.effect:
             notes.append(Note("note", name, key.note))
         else:
-            yield key.name, _parse(key, name, value, alias.factor if alias else 1)
+            yield key.name, parse_value(key, name, value, alias.factor if alias else 1)
 
 
 def _unknown(name: str, profile: ClientProfile) -> Note:
@@ -124,7 +124,8 @@ def _unknown(name: str, profile: ClientProfile) -> Note:
 # --- values ----------------------------------------------------------------------------------------------------
 
 
-def _parse(key: ConsumerKey, name: str, value: object, factor: int) -> object:
+def parse_value(key: ConsumerKey, name: str, value: object, factor: int = 1) -> object:
+    """A value of a key as what the key is; numbers are multiplied by `factor`. Raises SettingError, naming `name`."""
     parsed = _PARSERS[key.type](name, value, factor)
     if isinstance(parsed, int) and not isinstance(parsed, bool):
         _check_range(key, name, value, parsed)
@@ -235,7 +236,7 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
         reconnect_backoff_max_ms=values["reconnect.backoff.max.ms"],
         metadata_max_age_ms=values["metadata.max.age.ms"],
         exclude_internal_topics=values["exclude.internal.topics"],
-        rebalance_timeout_ms=_rebalance_timeout(profile, values),
+        rebalance_timeout_ms=rebalance_timeout_of(profile, values),
         leave_on_close=values["internal.leave.group.on.close"],
         changed=changed,
     )
@@ -257,7 +258,8 @@ def _assignors(strategy: str) -> tuple[str, ...]:
     return names
 
 
-def _rebalance_timeout(profile: ClientProfile, values: Mapping[str, Any]) -> int:
+def rebalance_timeout_of(profile: ClientProfile, values: Mapping[str, Any]) -> int:
+    """What a library's JoinGroup carries as rebalance timeout, in milliseconds; -1 when it carries none."""
     own = values["rebalance.timeout.ms"]
     if profile.rebalance_timeout is RebalanceTimeout.UNSENT:
         return -1

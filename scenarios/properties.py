@@ -38,14 +38,20 @@ def parse_properties(text: str) -> dict[str, object]:
 
     Raises ValueError naming the line that has no key.
     """
-    found: dict[str, object] = {}
+    return {key: value for _, key, value in entries(text)}
+
+
+def entries(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line number, key and value of each setting of a .properties text, equal keys included.
+
+    Raises ValueError naming the line that has no key.
+    """
     for number, line in _logical_lines(text):
         match = _PAIR.fullmatch(line)
         if match is None:
             raise ValueError(f"line {number} of the properties has no key: write key=value")
         key = _unescape(match[1])
-        found[key] = WITHHELD if is_secret(key) else _unescape(match[2].rstrip())
-    return found
+        yield number, key, WITHHELD if is_secret(key) else _unescape(match[2].rstrip())
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
