@@ -190,6 +190,11 @@ class Fetcher:
 
     # -- records ------------------------------------------------------------------------------------------------
 
+    @property
+    def has_records(self) -> bool:
+        """Whether a poll would return records."""
+        return bool(self._buffer)
+
     def take(self) -> tuple[Fetched, ...]:
         """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
         self.look_up()

@@ -108,8 +108,7 @@ class Rounds:
 
     def _poll(self) -> None:
         member = self._member
-        member.heartbeat.polled()
-        member.commits.polled()
+        self._polled()
         records = member.fetcher.take()
         if records:
             member.poll_clock.leave()
@@ -118,6 +117,11 @@ class Rounds:
             self._records, self._next = records, 0
             self.deliver(records)
             self._work()
+
+    def _polled(self) -> None:
+        """The application has come to `poll`: what was owed to that goes out."""
+        self._member.heartbeat.polled()
+        self._member.commits.polled()
 
     def _work(self) -> None:
         """Go on with the batch, up to the next record that takes time."""
@@ -147,8 +151,10 @@ class Rounds:
         member.poll_clock.enter()
         if member.wake.is_set():
             self._over.set()
-        else:
+        elif member.fetcher.has_records:
             self._poll_or_wake()
+        else:
+            self._polled()
 
     # -- what the application does with records, whoever has it done ----------------------------------------------
 

@@ -1,0 +1,33 @@
+"""Records of a quiet group pass as events; the story of the process would do the same, dearer."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.members.rounds import Rounds
+from groupsim.scenarios import catalogue
+from groupsim.scenarios.load import load_file
+from groupsim.scenarios.runner import run_scenario
+
+SCENARIOS = (
+    "bounced-member-holds-rebalance-open",
+    "zombie-consumers-go-on",
+    "slow-record-livelock",
+    "deploy-jvm-S-cooperative",
+)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_rounds_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever does the rounds, the events are the same, at the same instants, in the same order."""
+    scenario = load_file(catalogue.find(name))
+    begun = []
+    poll = Rounds._poll
+    monkeypatch.setattr(Rounds, "_poll", lambda self: (begun.append(1), poll(self)))
+    as_events = run_scenario(scenario, seed=3).events
+    assert begun
+    begun.clear()
+    monkeypatch.setattr(Rounds, "_is_peaceful", lambda self: False)
+    in_the_story = run_scenario(scenario, seed=3).events
+    assert not begun
+    assert as_events == in_the_story
