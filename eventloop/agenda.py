@@ -4,6 +4,10 @@ One heap of everything would do, and did; but its comparisons were half of the c
 number of members, each of whom has timers seconds away. So time is cut into buckets of 16 ms. Events of the present
 bucket are in `near`, a small heap; those of later ones lie unsorted in a list per bucket, and become `near` when their
 bucket's turn comes. The order is exactly that of one heap.
+
+The members of a group beat in step, since all of them got their assignment at the same time: of ten thousand, every
+event falls into one bucket, and `near` would be that one heap again. So a crowded bucket is split, when its turn comes,
+into buckets of 8 µs; until it is over, what falls into it goes there too.
 """
 
 from __future__ import annotations
@@ -12,46 +16,65 @@ from heapq import heapify, heappop, heappush
 
 from groupsim.eventloop.heap import ARG, CALLBACK, LIFE, WHEN, Entry
 
-BUCKET_SHIFT = 14  # 2**14 µs = 16.4 ms: a message's latency stays within a bucket or crosses into the next
+BUCKET_US = 1 << 14  # a message's latency stays within a bucket or crosses into the next
+CROWD = 1_500  # split a bucket with more entries than this: fewer, and each would have a bucket of its own
+_BUCKET = -BUCKET_US  # as masks: they round a time down to where its bucket begins
+_SMALL_BUCKET_US = 1 << 3
+_SMALL_BUCKET = -_SMALL_BUCKET_US
 _COMPACT_FROM = 1_000
 
 
 class Agenda:
-    """Entries by time, class and ticket. The hot paths use `near` and `now_bucket` directly, as `push` does."""
+    """Entries by time, class and ticket. The hot paths use `near` and `near_until_us` directly, as `push` does."""
 
-    __slots__ = ("_buckets", "_compact_at", "_later", "near", "now_bucket", "taken_back")
+    __slots__ = ("_buckets", "_compact_at", "_later", "_split_until_us", "near", "near_until_us", "taken_back")
 
     def __init__(self) -> None:
         self.near: list[Entry] = []
-        self.now_bucket = 0
+        self.near_until_us = BUCKET_US
         self.taken_back = 0
-        self._buckets: dict[int, list[Entry]] = {}
-        self._later: list[int] = []  # heap of the buckets that have entries
+        self._buckets: dict[int, list[Entry]] = {}  # by the time they begin
+        self._later: list[int] = []  # heap of the beginnings of buckets that have entries
+        self._split_until_us = 0  # the end of the bucket that was last split
         self._compact_at = _COMPACT_FROM
 
     def push(self, entry: Entry) -> None:
         """Add an entry, wherever it belongs."""
-        bucket = entry[WHEN] >> BUCKET_SHIFT
-        if bucket <= self.now_bucket:
+        when = entry[WHEN]
+        if when < self.near_until_us:
             heappush(self.near, entry)
         else:
-            self.push_later(bucket, entry)
+            self.push_later(when, entry)
 
-    def push_later(self, bucket: int, entry: Entry) -> None:
+    def push_later(self, when_us: int, entry: Entry) -> None:
         """Add an entry of a later bucket."""
+        begin = when_us & (_BUCKET if when_us >= self._split_until_us else _SMALL_BUCKET)
         try:
-            self._buckets[bucket].append(entry)
+            self._buckets[begin].append(entry)
         except KeyError:
-            self._buckets[bucket] = [entry]
-            heappush(self._later, bucket)
+            self._buckets[begin] = [entry]
+            heappush(self._later, begin)
 
     def advance(self) -> bool:
         """Make the next bucket the present one, when `near` is empty; False when there is none."""
         while self._later and not self.near:  # compaction may have left a bucket empty
-            self.now_bucket = bucket = heappop(self._later)
-            self.near.extend(self._buckets.pop(bucket))
+            begin = heappop(self._later)
+            entries = self._buckets.pop(begin)
+            if begin < self._split_until_us:
+                self.near_until_us = begin + _SMALL_BUCKET_US
+            elif len(entries) <= CROWD:
+                self.near_until_us = begin + BUCKET_US
+            else:
+                self._split(begin, entries)
+                continue
+            self.near.extend(entries)
         heapify(self.near)
         return bool(self.near)
+
+    def _split(self, begin: int, entries: list[Entry]) -> None:
+        self._split_until_us = begin + BUCKET_US
+        for entry in entries:
+            self.push_later(entry[WHEN], entry)
 
     def first(self) -> Entry | None:
         """The entry that comes first, still in its place."""

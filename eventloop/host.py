@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.agenda import BUCKET_SHIFT
 from groupsim.eventloop.heap import CALLBACK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
@@ -61,11 +60,10 @@ class Host:
             return loop._schedule(when_us, callback, arg, order, ticket, self._life)
         entry = [when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self._life]
         agenda = loop._agenda
-        bucket = when_us >> BUCKET_SHIFT
-        if bucket <= agenda.now_bucket:
+        if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
         else:
-            agenda.push_later(bucket, entry)
+            agenda.push_later(when_us, entry)
         return entry
 
     def cancel(self, handle: Handle) -> None:

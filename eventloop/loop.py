@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
-from groupsim.eventloop.agenda import BUCKET_SHIFT, Agenda
+from groupsim.eventloop.agenda import Agenda
 from groupsim.eventloop.heap import FREE, RANKS, Callback, Entry, Life, release
 from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
@@ -67,11 +67,10 @@ class Loop:
             return self._schedule(when_us, callback, arg, order, ticket, FREE)
         entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE]
         agenda = self._agenda
-        bucket = when_us >> BUCKET_SHIFT
-        if bucket <= agenda.now_bucket:
+        if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
         else:
-            agenda.push_later(bucket, entry)
+            agenda.push_later(when_us, entry)
         return entry
 
     def cancel(self, handle: Handle) -> None:

@@ -35,10 +35,10 @@ class _RingingAgenda(Agenda):
 
     def __init__(self, ring: Callable[[], None]) -> None:
         super().__init__()
-        self.now_bucket = -1
+        self.near_until_us = 0
         self._ring = ring
 
-    def push_later(self, bucket: int, entry: Entry) -> None:
+    def push_later(self, when_us: int, entry: Entry) -> None:
         heappush(self.near, entry)
         if self.near[0] is entry:
             self._ring()

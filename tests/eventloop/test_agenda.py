@@ -7,11 +7,11 @@ from heapq import heappop, heappush
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.eventloop.agenda import BUCKET_SHIFT, Agenda
+from groupsim.eventloop.agenda import BUCKET_US, CROWD, Agenda
 from groupsim.eventloop.heap import CALLBACK, FREE, Entry, Life
 
 # Pushes (microseconds from the present, class) and pops (None), mixed.
-delays = st.one_of(st.integers(0, 10), st.integers(0, 3 << BUCKET_SHIFT), st.integers(0, 400 << BUCKET_SHIFT))
+delays = st.one_of(st.integers(0, 10), st.integers(0, 3 * BUCKET_US), st.integers(0, 400 * BUCKET_US))
 steps = st.lists(st.one_of(st.none(), st.tuples(delays, st.integers(0, 4))), max_size=200)
 
 
@@ -39,11 +39,29 @@ def test_the_order_is_that_of_one_heap(steps: list[tuple[int, int] | None]) -> N
             now = expected[0] if expected is not None else now
 
 
+def test_a_crowded_bucket_is_split_and_keeps_the_order() -> None:
+    """More entries in one bucket than it holds as one: they, and what is pushed meanwhile, come out as from one heap."""
+    agenda, heap, seen = Agenda(), [], []
+    for ticket in range(2 * CROWD):
+        entry = _entry(3 * BUCKET_US + ticket * 7_919 % (BUCKET_US + 600), ticket)
+        agenda.push(entry)
+        heappush(heap, entry)
+    while (entry := _pop(agenda)) is not None:
+        assert entry is heappop(heap)
+        seen.append(entry)
+        if len(seen) % 3 == 0 and len(seen) < 3 * CROWD:
+            answer = _entry(entry[0] + len(seen) * 31 % 900, 4 * CROWD + len(seen))
+            agenda.push(answer)
+            heappush(heap, answer)
+    assert not heap
+    assert len(seen) > 2 * CROWD
+
+
 def test_the_first_entry_can_be_looked_at() -> None:
     """`first` gives what comes next and leaves it there; None when nothing does."""
     agenda = Agenda()
     assert agenda.first() is None
-    late, soon = _entry(900 << BUCKET_SHIFT, 1), _entry(5, 2)
+    late, soon = _entry(900 * BUCKET_US, 1), _entry(5, 2)
     agenda.push(late)
     assert agenda.first() is late
     agenda.push(soon)
@@ -54,7 +72,7 @@ def test_the_first_entry_can_be_looked_at() -> None:
 def test_most_taken_back_are_thrown_out() -> None:
     """When more than half of what lies there was taken back, it is thrown out with what belongs to the dead."""
     agenda, dead = Agenda(), Life("dead")
-    kept = [_entry(n << BUCKET_SHIFT, n) for n in range(3)]
+    kept = [_entry(n * BUCKET_US, n) for n in range(3)]
     for entry in [*kept, _entry(7, 7, dead)]:
         agenda.push(entry)
     dead.held = dead.dead = True
