@@ -12,7 +12,7 @@ from groupsim.scenarios.runner import run_scenario
 SCENARIOS = (
     "bounced-member-holds-rebalance-open",
     "zombie-consumers-go-on",
-    "slow-record-livelock",
+    "already-rebalancing-for-ever",
     "deploy-jvm-S-cooperative",
 )
 
