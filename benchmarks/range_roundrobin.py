@@ -1,7 +1,7 @@
 """`range` and `roundrobin` beside kafka-python's: the same groups, in turns, each time under names not seen before.
 
 Two times are taken of every round. `assign` is the call alone, from inputs that stand ready to the library's own
-result: kafka-python's holds bare numbers by topic, ours runs of numbers. `objects` goes on until every member's
+result: kafka-python's holds bare numbers by topic, ours slices of topics. `objects` goes on until every member's
 partitions stand there as the library's TopicPartition objects, so that both have the same in hand. A `ratio` is
 kafka-python's time over ours in a first round, with nothing kept from before; `again` is the same for a second round
 of the same group in our process (kafka-python keeps nothing). Results are compared, and have to be equal.

@@ -18,7 +18,7 @@ from groupsim.members.assignors.common import (
     partitions_of,
     same_topics,
 )
-from groupsim.members.assignors.dealt import Dealt, Run
+from groupsim.members.assignors.dealt import Dealt, Share
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.assignors.racks import member_racks
 from groupsim.members.assignors.range_racks import TopicState, place_by_rack
@@ -42,10 +42,10 @@ class RangeAssignor(Assignor):
             if any(state.racks_matter for state in states):
                 return _by_rack(members, states)
         counts = {name: topic.partitions for name, topic in known.items()}
-        runs: dict[str, list[Run]] = {member.member_id: [] for member in members}
+        shares: dict[str, list[Share]] = {member.member_id: [] for member in members}
         for topic, ids in consumers.items():
-            _cut(topic, counts[topic], ids, runs)
-        return GroupAssignment(Dealt(counts, runs))
+            _cut(topic, counts[topic], ids, shares)
+        return GroupAssignment(Dealt(counts, shares))
 
 
 def _consumers(
@@ -63,14 +63,14 @@ def _consumers(
     return consumers
 
 
-def _cut(topic: str, count: int, consumers: Sequence[str], runs: dict[str, list[Run]]) -> None:
+def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, list[Share]]) -> None:
     quota, extras = divmod(count, len(consumers))
     start = 0
     for place, consumer in enumerate(consumers):
         end = start + quota + (place < extras)
         if start == end:
             break  # more members than partitions: the rest gets nothing
-        runs[consumer].append((topic, range(start, end)))
+        shares[consumer].append((topic, slice(start, end)))
         start = end
 
 

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from groupsim.members.assignors.common import existing_topics, in_member_order, same_topics
-from groupsim.members.assignors.dealt import Dealt, Run
+from groupsim.members.assignors.dealt import Dealt, Share
 from groupsim.members.assignors.interface import Assignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
@@ -32,13 +32,13 @@ class RoundRobinAssignor(Assignor):
         known = existing_topics(topics, members)
         ring = in_member_order(members)
         seats = _seats(ring)
-        runs: dict[str, list[Run]] = {member.member_id: [] for member in members}
-        hands = [runs[member.member_id] for member in ring]
+        shares: dict[str, list[Share]] = {member.member_id: [] for member in members}
+        hands = [shares[member.member_id] for member in ring]
         counts = {name: topic.partitions for name, topic in known.items()}
         cursor = 0
         for topic in java_sorted(known):
             cursor = _deal(topic, counts[topic], seats[topic], cursor, hands)
-        return GroupAssignment(Dealt(counts, runs))
+        return GroupAssignment(Dealt(counts, shares))
 
 
 def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
@@ -52,10 +52,10 @@ def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
     return seats
 
 
-def _deal(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Run]]) -> int:
+def _deal(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Share]]) -> int:
     """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns the new cursor."""
     count = len(seats)
     first = bisect_left(seats, cursor) % count
     for step in range(min(count, partitions)):
-        hands[seats[(first + step) % count]].append((topic, range(step, partitions, count)))
+        hands[seats[(first + step) % count]].append((topic, slice(step, partitions, count)))
     return seats[(first + partitions - 1) % count] + 1

@@ -1,4 +1,4 @@
-"""Results kept as runs of numbers: a mapping like any other, whose partition objects are made when asked for."""
+"""Results kept as slices of topics: a mapping like any other, whose partition objects are made when asked for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from groupsim.protocol.messages import TopicPartition
 
 
 def some() -> Dealt:
-    """Two topics for one member, in the order of its runs, and nothing for the other."""
-    return Dealt({"t": 5, "a": 3}, {"m2": [("t", range(0, 5, 2)), ("a", range(1, 3))], "m1": []})
+    """Two topics for one member, in the order of its shares, and nothing for the other."""
+    return Dealt({"t": 5, "a": 3}, {"m2": [("t", slice(0, 5, 2)), ("a", slice(1, 3))], "m1": []})
 
 
 AS_DICT = {"m2": parts("t-0 t-2 t-4 a-1 a-2"), "m1": ()}
