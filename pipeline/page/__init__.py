@@ -1,1 +1,9 @@
-"""The report: one HTML file that opens offline, with the answer on top and the lanes of single runs below."""
+"""Pages: one run, or a whole sweep, as one HTML file that opens anywhere, offline too."""
+
+from __future__ import annotations
+
+from groupsim.pipeline.page.assembly import PageError, write_page
+from groupsim.pipeline.page.assumed import assumed
+from groupsim.pipeline.page.one_run import run_page
+
+__all__ = ["PageError", "assumed", "run_page", "write_page"]

@@ -1,0 +1,87 @@
+"""The page as one file: template, style, scripts, plotly and data put together, and written whole or not at all.
+
+Nothing on the page is fetched from anywhere: everything is inside, and its content security policy forbids the rest.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.pipeline.page.compact import as_json
+
+COMMON = ("base.js", "plots.js", "lanes.js", "sequence.js", "run.js")
+SWEEP = ("grid.js", "spread.js", "front.js", "sweep.js")
+START = ("start.js",)
+_SLOT = re.compile("@@([A-Z]+)@@")
+
+
+class PageError(Exception):
+    """A page that cannot be made: why, and the remedy."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(f"{message}: {remedy}")
+        self.message = message
+        self.remedy = remedy
+
+
+@frozen
+class Head:
+    """What stands above everything: what kind of page, the sentence, and a line of facts below it."""
+
+    kind: str
+    headline: str
+    subtitle: str
+    title: str
+
+
+def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = ()) -> str:
+    """The page. `data` is what the scripts draw; it must be plain JSON data. Raises PageError without plotly."""
+    slots = {
+        "TITLE": html.escape(head.title),
+        "KIND": html.escape(head.kind),
+        "HEADLINE": html.escape(head.headline),
+        "SUBTITLE": html.escape(head.subtitle),
+        "FOOTER": html.escape(f"Made by groupsim {_version()} from simulated runs. Times are virtual."),
+        "STYLE": _file("style.css"),
+        "PLOTLY": plotly(),
+        "DATA": as_json(data),
+        "SCRIPT": "\n".join(_file(name) for name in (*COMMON, *scripts, *START)),
+    }
+    # One pass: what is put in is not looked at again, whatever it holds.
+    return _SLOT.sub(lambda match: slots[match[1]], _file("page.html"))
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write it whole or not at all. Raises OSError when that is not possible."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def plotly() -> str:
+    """The library that draws, as plotly's package brings it. Raises PageError when the package is missing."""
+    try:
+        return (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    except (ImportError, OSError):
+        raise PageError("a page needs plotly, which is not installed", "pip install 'groupsim[report]'") from None
+
+
+def _file(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _version() -> str:
+    try:
+        return metadata.version("groupsim")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,120 @@
+"""What a run took for granted: cost models, settings, defaults, and where the scenario comes from.
+
+A number from a simulation is worth what its assumptions are, so a page names them: also those that nobody chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from groupsim.eventloop.units import show_us
+from groupsim.members.settings import ConsumerSettings, SettingError, settings_from
+from groupsim.scenarios.actor import behaviour_of
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.naming import MemberPlan, plans, properties_of
+from groupsim.scenarios.properties import without_secrets
+from groupsim.scenarios.stage import cluster_config
+
+Facts = list[tuple[str, str]]
+Assumed = list[tuple[str, Facts]]
+
+MANY_KINDS = 12  # kinds of members that are listed
+LIMITS = (
+    "Times and latencies are drawn from the distributions named here; they are models, not measurements of your "
+    "machines.",
+    "A consumer fetches from the partition's leader as soon as it owns a partition; a standstill is counted until then.",
+    "Rules that the simulation simplifies are listed in docs/fidelity.md.",
+)
+
+
+def assumed(scenario: Scenario) -> Assumed:
+    """Everything a reader has to know to judge the figures, as (heading, facts); a fact is (what, value)."""
+    found: Assumed = [("Scenario", list(_scenario(scenario))), ("Brokers and network", list(_cluster(scenario)))]
+    found.append(("Topics", [(name, _topic(scenario, name)) for name in scenario.topics]))
+    found += _kinds(scenario)
+    notes = [("", str(note)) for note in scenario.notes]
+    return [*found, ("Limits", [*(("", text) for text in LIMITS), *notes])]
+
+
+def _scenario(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    parts = (scenario.title, scenario.shows, scenario.known, scenario.source)
+    for what, text in zip(("title", "shows", "known and filled in", "source"), parts, strict=True):
+        if text:
+            yield what, " ".join(text.split())
+
+
+def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    cluster = cluster_config(scenario)
+    said = scenario.cluster
+    yield "broker version", cluster.coordinator.broker_version
+    yield "brokers", str(cluster.brokers)
+    yield "latency, one way", _value(cluster.latency, said.latency)
+    yield "a broker takes for a request", _value(cluster.processing, said.processing)
+    yield "append to __consumer_offsets", _value(cluster.append_latency, said.append_latency)
+    yield "election of a new coordinator", _value(show_us(cluster.election_us), said.election)
+    yield "loading of its groups", _value(show_us(cluster.load_us), said.loading)
+    yield "group.initial.rebalance.delay.ms", str(cluster.coordinator.initial_rebalance_delay_ms)
+    for name, value in sorted(without_secrets(scenario.broker.properties).items()):
+        if name != "group.initial.rebalance.delay.ms":
+            yield name, str(value)
+
+
+def _value(value: object, said: object) -> str:
+    return f"{value}{'' if said is not None else ' (default)'}"
+
+
+def _topic(scenario: Scenario, name: str) -> str:
+    topic = scenario.topics[name]
+    steps = "".join(f", {step.rate} from {show_us(step.at)} on" for step in topic.steps)
+    return f"{topic.partitions} partitions, {topic.rate}{steps}"
+
+
+def _kinds(scenario: Scenario) -> Assumed:
+    """Members that are specified together are told together: settings and behaviour of the first."""
+    kinds: dict[tuple[str, str], list[MemberPlan]] = {}
+    for plan in plans(scenario):
+        kinds.setdefault((plan.group, plan.key), []).append(plan)
+    folder = Path(scenario.file).parent if scenario.file else Path()
+    found = [
+        (f"Group {group}: {key} (× {len(all_)})", list(_member(all_[0], folder)))
+        for (group, key), all_ in kinds.items()
+    ]
+    more = [("Members", [("", f"{len(found) - MANY_KINDS} more kinds of members")])] if len(found) > MANY_KINDS else []
+    return found[:MANY_KINDS] + more
+
+
+def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
+    yield "client", plan.profile.name
+    try:
+        settings, _ = settings_from(plan.profile, properties_of(plan, folder))
+    except (OSError, ValueError, SettingError):
+        yield "settings", "could not be read again"
+    else:
+        yield from _settings(settings)
+    behaviour = behaviour_of(plan.spec)
+    times = (
+        ("processing of a record", behaviour.processing),
+        ("per batch", behaviour.per_batch),
+        ("between two polls", behaviour.poll_gap),
+        ("onPartitionsAssigned", behaviour.on_assigned),
+        ("onPartitionsRevoked", behaviour.on_revoked),
+        ("computing an assignment", behaviour.assignor_time),
+    )
+    for what, distribution in times:
+        yield what, str(distribution) if distribution is not None else "takes no time (default)"
+    if plan.spec.pauses is not None:
+        yield "pauses of the process", f"{plan.spec.pauses.length}, every {plan.spec.pauses.every}"
+    if plan.spec.start_spread is not None:
+        yield "spread of starts", str(plan.spec.start_spread)
+
+
+def _settings(settings: ConsumerSettings) -> Iterator[tuple[str, str]]:
+    yield "group.instance.id", settings.group_instance_id or "none (dynamic)"
+    yield "partition.assignment.strategy", ", ".join(settings.assignors)
+    yield "session.timeout.ms", str(settings.session_timeout_ms)
+    yield "heartbeat.interval.ms", str(settings.heartbeat_interval_ms)
+    yield "max.poll.interval.ms", str(settings.max_poll_interval_ms)
+    yield "max.poll.records", str(settings.max_poll_records)
+    commits = f"every {settings.auto_commit_interval_ms} ms" if settings.enable_auto_commit else "by the application"
+    yield "commits", commits

@@ -1,0 +1,67 @@
+"""The page of one run, made of the rows of its tables and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from groupsim.pipeline.page.assembly import Head, assemble
+from groupsim.pipeline.page.compact import pack
+from groupsim.pipeline.schemas import RUNS
+from groupsim.scenarios.runner import Judged
+from groupsim.scenarios.story.causes import MEANING
+from groupsim.scenarios.story.words import count, span
+
+# A heading and what stands under it: (what, value), or sentences when there is no `what`.
+Assumed = Sequence[tuple[str, Sequence[tuple[str, str]]]]
+
+
+def run_page(
+    rows: Mapping[str, Sequence[tuple[Any, ...]]],
+    title: str,
+    *,
+    checks: Iterable[Judged] = (),
+    assumed: Assumed = (),
+) -> str:
+    """The page of one run as HTML.
+
+    `rows` are its rows in every table (`pipeline/schemas.py`), of which `runs` must have one; `title` says what was
+    run; `checks` are the scenario's expectations, judged; `assumed` what was assumed (`assumed.py`). Raises PageError
+    when plotly is missing.
+    """
+    run = dict(zip(RUNS.names, rows["runs"][0], strict=False))
+    head = Head(
+        "groupsim: one run", run["headline"] or f"The run failed: {run['error']}", subtitle(run, rows, title), title
+    )
+    data = {
+        "kind": "run",
+        "run": pack(rows),
+        "checks": [verdict(one) for one in checks],
+        "assumed": assumed,
+        "causes": causes(),
+    }
+    return assemble(head, data)
+
+
+def subtitle(run: Mapping[str, Any], rows: Mapping[str, Sequence[tuple[Any, ...]]], title: str) -> str:
+    """A line of facts: what, which seed, how long, how many, and the command that runs it again."""
+    processes = len(rows.get("members", ()))
+    parts = [title, f"seed {run['seed']}", f"{span(run['virtual_us'])} of virtual time" if run["virtual_us"] else ""]
+    parts += [count(processes, "member process").replace("processs", "processes"), run["repeat"] or ""]
+    return " · ".join(part for part in parts if part)
+
+
+def verdict(one: Judged) -> dict[str, Any]:
+    """An expectation and what was found, as data."""
+    return {
+        "holds": one.holds,
+        "expected": one.finding.expected,
+        "found": one.finding.found,
+        "t_us": one.finding.t_us,
+        "because": one.expectation.because,
+    }
+
+
+def causes() -> dict[str, str]:
+    """Every cause with the sentence that explains it."""
+    return {cause.value: meaning for cause, meaning in MEANING.items()}

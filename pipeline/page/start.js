@@ -1,0 +1,11 @@
+// The beginning: read the data, show the page.
+
+const page = JSON.parse(document.getElementById("data").textContent);
+watchAppearance();
+if (page.kind === "run") {
+  showRun(document.getElementById("main"), runOf(page.run, page), 2);
+} else {
+  showSweep(document.getElementById("main"), page);
+}
+drawPlots();
+document.documentElement.dataset.ready = "yes";
