@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = f"kafka-python's sticky on 100,000 × 1,000 too (minutes and gigabytes, at most {FULL_LIMIT_S} s)"
     parser.add_argument("--full", action="store_true", help=text)
     options = parser.parse_args(arguments)
-    console = Console(width=max(100, Console().width))
+    console = Console(width=max(120, Console().width))
     simple_assignors(console)
     sticky_uniform(console, options.full)
     sticky_general(console)
