@@ -144,7 +144,7 @@ RUNS = Table(
             "members removed by the coordinator for silence (session, rebalance or sync timeout)",
             null=True,
         ),
-        whole("false_evictions", "evictions of members whose process was alive", null=True),
+        whole("false_evictions", "evictions of members whose process was alive and used this member id", null=True),
         whole("poll_evictions", "members that left because max.poll.interval.ms ran out", null=True),
         whole("crashes", "deaths of processes without LeaveGroup", null=True),
         large(
@@ -294,9 +294,10 @@ EVICTIONS = Table(
             "cause",
             "what had happened to the process: crash, stop (closed without LeaveGroup), pause, busy (a callback, the "
             "handler or the assignor kept it), poll-limit, network, stall (the coordinator stood still), coordinator "
-            "(it had lost it), timeout (it gave up a request too soon) or unknown",
+            "(it had lost it), timeout (it gave up a request too soon), abandoned (it had joined again and used "
+            "another member id) or unknown",
         ),
-        flag("alive", "the process was alive: a false eviction"),
+        flag("alive", "the process was alive and used this member id: a false eviction"),
         large("removed_us", "when the coordinator removed it"),
         large(
             "silent_us",

@@ -1,4 +1,13 @@
-"""One run as rows: simulate a document with a seed, and turn its trace into the tables of `schemas.py`.
+"""One run as rows: a canonical document and a seed go in, the rows of every table (`pipeline/schemas.py`) come out.
 
-This is what an executor imports: no YAML, no Spark.
+This is what executors run: no YAML, no Spark, and pyarrow only where rows become Arrow tables. A simulation that fails
+is a row too, with its error and the command that repeats it.
 """
+
+from __future__ import annotations
+
+from groupsim.pipeline.runs.arrow import to_arrow
+from groupsim.pipeline.runs.rows import Label, Rows, rows_of
+from groupsim.pipeline.runs.simulate import simulate
+
+__all__ = ["Label", "Rows", "rows_of", "simulate", "to_arrow"]

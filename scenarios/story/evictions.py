@@ -1,7 +1,8 @@
 """Who was removed without having asked for it, what had happened to its process, and for how long it had been silent.
 
-A process that was alive when it was removed was evicted falsely; for one that had died, the silence is the time it took
-to detect that. A member that leaves because its poll limit ran out is listed too: it did not want to go.
+A process that was alive when it was removed was evicted falsely, unless it used another member id by then; for one that
+had died, the silence is the time it took to detect that. A member that leaves because its poll limit ran out is listed
+too: it did not want to go.
 """
 
 from __future__ import annotations
@@ -55,12 +56,15 @@ def _judge(
     since = _waited_since(facts, group, removal)
     death = _death(facts, host, member, at)
     pause = _pause(host, since or at, at)
+    left_behind = _left_behind(host, member, at)
     if death is not None:
         cause = Silence.STOP if death.what == "stopped" else Silence.CRASH
         since = death.began_us
     elif expired is not None:
         cause = Silence.POLL_LIMIT
         since = expired.t_us - int((expired.payload or {}).get("limit_us", 0))
+    elif left_behind:
+        cause = Silence.ABANDONED
     elif pause is not None:
         cause, since = Silence.PAUSE, pause.began_us
     else:
@@ -69,7 +73,7 @@ def _judge(
         who(facts, member) or Who(member, member),
         POLL_LIMIT if removal.reason == "left" else removal.reason or "?",
         cause,
-        host is not None and death is None,
+        host is not None and death is None and not left_behind,
         at,
         None if since is None else at - since,
     )
@@ -81,6 +85,12 @@ def _death(facts: Facts, host: HostFacts | None, member: str, at_us: int) -> Str
         return None
     seen = first_seen(facts, member, host)
     return next((end for end in host.ended if seen <= end.began_us <= at_us), None)
+
+
+def _left_behind(host: HostFacts | None, member: str, at_us: int) -> bool:
+    """Whether the process had another member id by then, as a client has that joined again without its own."""
+    known = [one for t, one in host.members if t <= at_us] if host is not None else []
+    return member in known and known[-1] != member
 
 
 def _poll_limit(host: HostFacts | None, removal: TraceEvent) -> TraceEvent | None:

@@ -177,6 +177,7 @@ class Silence(StrEnum):
     STALL = "stall"  # the coordinator's, not its own
     COORDINATOR = "coordinator"  # it had lost its coordinator
     TIMEOUT = "timeout"  # it gave up a request that would have been answered
+    ABANDONED = "abandoned"  # it had joined again and used another member id
     UNKNOWN = "unknown"
 
 
@@ -185,7 +186,8 @@ class Eviction:
     """A member removed without having asked for it, or gone because its poll limit ran out.
 
     `reason` is the coordinator's (session-expired, join-timeout, sync-timeout, pending-expired, fenced, over-capacity,
-    admin), or poll-limit. `silent_us`: since its process died, stood still or called poll(); without any of these since
+    admin), or poll-limit. `alive`: the process was alive and used this member id, so that it was evicted falsely.
+    `silent_us`: since its process died, stood still or called poll(); without any of these since
     the rebalance that waited for it began, or for the session timeout.
     """
 

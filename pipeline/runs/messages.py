@@ -1,0 +1,142 @@
+"""The group protocol's requests, each with its way: sent, received, answered, returned.
+
+The ends of a request are tied by process, API and correlation id; requests made by hand have none on the client's side:
+there the arrival has the sending for its cause, and the return of the answer the answer. Heartbeats are listed when
+they were answered with an error; of theirs the sending is not in the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.pipeline.runs.lists import By, in_order
+
+Row = tuple[Any, ...]
+APIS = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat"})
+HEARTBEAT = "Heartbeat"
+KINDS = (
+    Kind.REQUEST_SENT,
+    Kind.REQUEST_RECEIVED,
+    Kind.REQUEST_PARKED,
+    Kind.RESPONSE_SENT,
+    Kind.RESPONSE_RECEIVED,
+    Kind.REQUEST_FAILED,
+)
+
+
+@define
+class _Message:
+    """One request while it is on its way."""
+
+    group: str | None
+    host: str
+    api: str
+    correlation: int | None
+    broker: str | None = None
+    member: str | None = None
+    generation: int | None = None
+    sent_us: int | None = None
+    received_us: int | None = None
+    answered_us: int | None = None
+    returned_us: int | None = None
+    error: str | None = None
+    said: str | None = None  # the client's own words
+    parked: str | None = None
+
+    def row(self) -> Row:
+        times = (self.sent_us, self.received_us, self.answered_us, self.returned_us)
+        who = (self.group, self.host, self.broker, self.api, self.member, self.generation)
+        return (*who, *times, self.error, self.parked or self.said)
+
+
+def messages(by_kind: By) -> Iterator[Row]:
+    """Joins, syncs, leaves and heartbeats that were answered with an error, in the order they were first seen."""
+    reader = _Reader()
+    for event in in_order(by_kind, *KINDS):
+        if event.api in APIS:
+            reader.read(event)
+    listed = (one for one in reader.found if one.api != HEARTBEAT or one.error)
+    return (one.row() for one in listed)
+
+
+class _Reader:
+    """Ties the events of one request together."""
+
+    def __init__(self) -> None:
+        self.found: list[_Message] = []
+        self.by_seq: dict[int, _Message] = {}  # by the event that others name as their cause
+        self.by_member: dict[tuple[str | None, str | None, str | None, int | None], _Message] = {}
+        self.at_broker: dict[tuple[str | None, str, str | None, int | None], _Message] = {}
+        self.at_client: dict[tuple[str, str | None, int | None], _Message] = {}
+
+    def read(self, event: TraceEvent) -> None:
+        """Take one event in."""
+        match event.kind:
+            case Kind.REQUEST_SENT:
+                self._sent(event)
+            case Kind.REQUEST_RECEIVED:
+                self._received(event)
+            case Kind.REQUEST_PARKED:
+                self._parked(event)
+            case Kind.RESPONSE_SENT:
+                self._answered(event)
+            case _:
+                self._returned(event)
+
+    def _new(self, event: TraceEvent, host: str) -> _Message:
+        message = _Message(event.group, host, event.api or "?", event.correlation)
+        self.found.append(message)
+        return message
+
+    def _sent(self, event: TraceEvent) -> None:
+        said = event.payload or {}
+        message = self._new(event, event.host or "?")
+        message.sent_us = event.t_us
+        message.member, message.generation = event.member, event.generation
+        message.broker = f"broker-{said['to']}" if "to" in said else None
+        message.said = said.get("reason") or None
+        self.by_seq[event.seq] = message
+        self.at_client[message.host, event.api, event.correlation] = message
+
+    def _received(self, event: TraceEvent) -> None:
+        host = str((event.payload or {}).get("from", "?"))
+        message = self._under_way(event, host) or self._new(event, host)
+        message.received_us, message.broker = event.t_us, event.host
+        message.member = event.member or message.member
+        self.by_seq[event.seq] = message
+        self.by_member[event.host, event.member, event.api, event.correlation] = message
+        self.at_broker[event.host, host, event.api, event.correlation] = message
+
+    def _under_way(self, event: TraceEvent, host: str) -> _Message | None:
+        """The request that was sent and arrives now."""
+        sent = self.at_client.get((host, event.api, event.correlation)) or self.by_seq.get(event.cause)
+        same = sent is not None and sent.host == host and sent.api == event.api and sent.received_us is None
+        return sent if same else None
+
+    def _parked(self, event: TraceEvent) -> None:
+        named = self.by_member.get((event.host, event.member, event.api, event.correlation))
+        message = self.by_seq.get(event.cause) or named
+        if message is not None and message.api == event.api:
+            message.parked = event.reason
+
+    def _answered(self, event: TraceEvent) -> None:
+        host = str((event.payload or {}).get("to", "?"))
+        message = self.at_broker.pop((event.host, host, event.api, event.correlation), None) or self._new(event, host)
+        message.answered_us, message.broker, message.error = event.t_us, event.host, event.error
+        if message.received_us is None:  # a heartbeat
+            message.member, message.generation = event.member, event.generation
+        elif event.api == "JoinGroup" and event.error is None:
+            message.generation = event.generation
+        self.by_seq[event.seq] = message
+
+    def _returned(self, event: TraceEvent) -> None:
+        host = event.host or "?"
+        message = self.by_seq.get(event.cause)
+        if message is None or message.answered_us is None or message.host != host or message.api != event.api:
+            message = self.at_client.get((host, event.api, event.correlation)) or self._new(event, host)
+        message.returned_us = event.t_us
+        message.error = event.error or message.error

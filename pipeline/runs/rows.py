@@ -1,0 +1,192 @@
+"""The rows of every table, from the events of a finished run and its story.
+
+The story has the judgement (generations, standstills, evictions); what is only listed (messages, states, callbacks,
+commits) is read from the events here. Each table is made by one small function; rows stand in the run's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.pipeline.runs import lists, messages, totals
+from groupsim.pipeline.runs.lag import Lag, lags
+from groupsim.pipeline.runs.lists import By
+from groupsim.pipeline.schemas import TABLES
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.story import Account, Story
+
+Row = tuple[Any, ...]
+Rows = dict[str, list[Row]]
+
+
+@frozen
+class Label:
+    """What a run is called: its place in the sweep, and how to do it again."""
+
+    cell: int = 0
+    seed: int = 0
+    digest: str = ""
+    code: str = ""
+    repeat: str = ""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What every row begins with."""
+        return self.cell, self.seed
+
+
+def rows_of(
+    events: Sequence[TraceEvent],
+    story: Story,
+    scenario: Scenario,
+    label: Label,
+    *,
+    expectations_failed: int = 0,
+    traces: bool = False,
+) -> Rows:
+    """The rows of every table for one finished run; `traces` only when asked for."""
+    by_kind = sort_by_kind(events)
+    behind, most = lags(scenario, by_kind, story.end_us)
+    records = {(one.group, one.partition): one for one in story.accounts}
+    keys = sorted({*behind, *records})
+    committed = lists.last_commits(by_kind)
+    found: dict[str, Iterable[Row]] = {
+        "deliveries": [_delivery(key, records.get(key), behind.get(key), committed.get(key)) for key in keys],
+        "commits": lists.commits(by_kind),
+        "traces": lists.traces(events) if traces else (),
+        "messages": messages.messages(by_kind),
+    }
+    found |= {name: make(by_kind, story) for name, make in _MAKERS.items()}
+    rows = {name: [label.key + row for row in found[name]] for name in TABLES if name != "runs"}
+    run = totals.totals(story, rows, by_kind, most, len(events), expectations_failed)
+    rows["runs"] = [_run(label, "done", None, run)]
+    return rows
+
+
+def failed_rows(label: Label, error: str) -> Rows:
+    """The rows of a run that ended with an error: the run itself, and nothing else."""
+    rows: Rows = {name: [] for name in TABLES}
+    rows["runs"] = [_run(label, "failed", error, {})]
+    return rows
+
+
+def sort_by_kind(events: Iterable[TraceEvent]) -> By:
+    """The events of each kind, in order."""
+    found: dict[Kind, list[TraceEvent]] = {kind: [] for kind in Kind}
+    for event in events:
+        found[event.kind].append(event)
+    return found
+
+
+def _run(label: Label, status: str, error: str | None, totals: Mapping[str, Any]) -> Row:
+    said = {
+        "cell": label.cell,
+        "seed": label.seed,
+        "status": status,
+        "error": error,
+        "repeat": label.repeat,
+        "document": label.digest,
+        "code": label.code,
+        **totals,
+    }
+    return tuple(said.get(name) for name in TABLES["runs"].names)
+
+
+def _delivery(
+    key: tuple[str, TopicPartition], account: Account | None, behind: Lag | None, committed: int | None
+) -> Row:
+    group, tp = key
+    records = (account.delivered, account.duplicates, account.lost) if account else (0, 0, 0)
+    lag = (behind.end, behind.most, behind.area) if behind else (0, 0, 0)
+    return (group, tp.topic, tp.partition, *records, committed, *lag)
+
+
+# --- tables that the story has --------------------------------------------------------------------------------------
+
+
+def _generations(_: By, story: Story) -> Iterator[Row]:
+    for group in story.groups:
+        for one in group.generations:
+            held = one.held_by
+            yield (
+                one.group,
+                one.number,
+                one.cause.value,
+                one.culprit.host if one.culprit else None,
+                one.why,
+                one.follow_up,
+                one.began_us,
+                one.completing_us,
+                one.stable_us,
+                one.ended_us,
+                one.outcome.value,
+                held.who.host if held else None,
+                held.after_us if held else None,
+                (held.why or held.removal) if held else None,
+                one.size,
+                one.leader.host if one.leader else None,
+                one.protocol,
+                len(one.moves),
+                sum(move.back for move in one.moves),
+                one.stopped_us,
+            )
+
+
+def _spans(_: By, story: Story) -> Iterator[Row]:
+    for group in story.groups:
+        for one in group.spans:
+            times = (one.owned_us, one.fetchable_us, one.released_us, one.release)
+            yield (group.group, one.partition.topic, one.partition.partition, one.host, one.generation, *times)
+
+
+def _stops(_: By, story: Story) -> Iterator[Row]:
+    for group in story.groups:
+        for one in group.standstills:
+            place = (group.group, one.partition.topic, one.partition.partition)
+            times = (one.began_us, one.ended_us, one.basis, one.open)
+            yield (*place, one.origin, one.target, one.generation, *times)
+
+
+def _phases(_: By, story: Story) -> Iterator[Row]:
+    for lane in story.lanes:
+        for one in lane.phases:
+            yield (lane.group, lane.host, one.phase.value, one.began_us, one.ended_us)
+
+
+def _members(by_kind: By, story: Story) -> Iterator[Row]:
+    done = lists.commits_of_hosts(by_kind)
+    for lane in story.lanes:
+        failed = sum(count for _, count in lane.commits_failed)
+        records = (lane.heartbeats, lane.delivered, lane.duplicates)
+        yield (lane.group, lane.host, lane.profile, *records, done[lane.host], failed, lane.failed)
+
+
+def _evictions(_: By, story: Story) -> Iterator[Row]:
+    for group in story.groups:
+        for one in group.evictions:
+            who = (one.who.host, one.who.member or one.who.host)
+            yield (group.group, *who, one.reason, one.cause.value, one.alive, one.removed_us, one.silent_us)
+
+
+def _faults(_: By, story: Story) -> list[Row]:
+    told = (("action", story.actions), ("fault", story.faults), ("note", story.notes))
+    rows = [(kind, one.host, one.t_us, one.until_us, one.what) for kind, doings in told for one in doings]
+    return sorted(rows, key=lambda row: row[2])
+
+
+_MAKERS: dict[str, Callable[[By, Story], Iterable[Row]]] = {
+    "generations": _generations,
+    "spans": _spans,
+    "stops": _stops,
+    "phases": _phases,
+    "members": _members,
+    "evictions": _evictions,
+    "faults": _faults,
+    "callbacks": lists.callbacks,
+    "states": lists.states,
+}

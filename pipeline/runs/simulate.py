@@ -1,0 +1,47 @@
+"""Simulate one cell with one seed: the work of an executor."""
+
+from __future__ import annotations
+
+import attrs
+
+from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
+from groupsim.scenarios.canonical import scenario_from_json
+from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.story import tell
+
+
+def simulate(document: str, seed: int, *, cell: int, digest: str, code: str, repeat: str, traces: bool = False) -> Rows:
+    """Run the scenario of a canonical document with a seed; the rows of every table.
+
+    `digest` and `code` are the hashes of document and code, `repeat` the command that does the same again; they become
+    columns. Never raises for a simulation that fails, whatever it fails with: the only row is then one of `runs`, with
+    the error. Memory that has run out, ctrl-C and the end of the process are no such failures.
+    """
+    label = Label(cell, seed, digest, code, repeat)
+    try:
+        return _simulate(scenario_from_json(document), label, traces)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return failed_rows(label, in_words(error))
+
+
+def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:
+    expected = scenario.expect
+    run = run_scenario(attrs.evolve(scenario, expect=()), seed=label.seed)
+    if expected:  # the story is told once, for judgement and rows alike
+        evidence = Evidence(run.events)
+        story = evidence.story
+        failed = sum(not one.check.judge(evidence).holds for one in expected)
+    else:
+        story, failed = tell(run.events), 0
+    return rows_of(run.events, story, scenario, label, expectations_failed=failed, traces=traces)
+
+
+def in_words(error: BaseException) -> str:
+    """An error in one paragraph: what it is, what it says, and the notes with instant and place that the loop adds."""
+    parts = [f"{type(error).__name__}: {error}" if str(error) else type(error).__name__]
+    parts += getattr(error, "__notes__", ())
+    return " ".join("; ".join(parts).split())

@@ -1,0 +1,117 @@
+"""One run in numbers: the row of the table `runs`. Sums are sums of the other tables' rows, so that they agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from groupsim.pipeline.runs.lists import By
+from groupsim.pipeline.schemas import TABLES
+from groupsim.scenarios.story import GroupStory, Outcome, Story
+
+EVICTIONS = ("session-expired", "join-timeout", "sync-timeout")
+Tables = Mapping[str, Sequence[tuple[Any, ...]]]
+
+
+def totals(
+    story: Story, rows: Tables, by_kind: By, most: Mapping[str, int], events: int, expectations_failed: int
+) -> dict[str, Any]:
+    """The totals of a finished run by column name, from its story and the rows of the other tables."""
+    return {
+        "headline": story.headline,
+        "virtual_us": story.end_us,
+        "events": events,
+        "expectations_failed": expectations_failed,
+        **_rebalances(story),
+        **_standing(story),
+        **_records(rows, most),
+        **_silence(story),
+        **_ownership(story),
+    }
+
+
+def column(rows: Tables, table: str, name: str) -> list[Any]:
+    """One column of one table."""
+    return list(map(itemgetter(TABLES[table].names.index(name)), rows[table]))
+
+
+def _rebalances(story: Story) -> dict[str, Any]:
+    moves = [move for group in story.groups for one in group.generations for move in one.moves]
+    return {
+        "rebalances": sum(len(group.rebalances) for group in story.groups),
+        "generations": sum(len(group.generations) for group in story.groups),
+        "moved": len(moves),
+        "moved_back": sum(move.back for move in moves),
+        "formed_us": _formed(story),
+        "settled_us": _settled(story),
+    }
+
+
+def _formed(story: Story) -> int | None:
+    """How long the slowest group took to form; None when one of them never did."""
+    took = [group.formed_us for group in story.groups]
+    return max(one for one in took if one is not None) if took and None not in took else None
+
+
+def _settled(story: Story) -> int:
+    """From the first action or fault to the last rebalance's end."""
+    began = min((one.t_us for one in (*story.actions, *story.faults)), default=None)
+    if began is None:
+        return 0
+    ends = (
+        story.end_us if one.outcome is Outcome.OPEN else one.stable_us
+        for group in story.groups
+        for one in group.generations
+    )
+    return max((end - began for end in ends if end is not None and end >= began), default=0)
+
+
+def _standing(story: Story) -> dict[str, Any]:
+    return {
+        "stopped_us": sum(group.stopped_us for group in story.groups),
+        "partition_stop_us": sum(group.partition_stop_us for group in story.groups),
+        "worst_partition_us": max((group.worst[1] for group in story.groups if group.worst), default=0),
+        "overlap_us": sum(one.ended_us - one.began_us for group in story.groups for one in group.overlaps),
+    }
+
+
+def _records(rows: Tables, most: Mapping[str, int]) -> dict[str, Any]:
+    summed = {name: sum(column(rows, "deliveries", name)) for name in ("delivered", "duplicates", "lost", "lag_area")}
+    errors, counts = column(rows, "commits", "error"), column(rows, "commits", "count")
+    return {
+        **summed,
+        "lag_max": max(most.values(), default=0),
+        "commits": sum(count for error, count in zip(errors, counts, strict=True) if error is None),
+        "commits_failed": sum(count for error, count in zip(errors, counts, strict=True) if error is not None),
+    }
+
+
+def _silence(story: Story) -> dict[str, Any]:
+    evicted = [one for group in story.groups for one in group.evictions]
+    silent = [one for one in evicted if one.reason in EVICTIONS]
+    detected = [one.silent_us for one in silent if one.cause == "crash" and one.silent_us is not None]
+    return {
+        "evictions": len(silent),
+        "false_evictions": sum(one.alive for one in silent),
+        "poll_evictions": sum(one.reason == "poll-limit" for one in evicted),
+        "crashes": sum(lane.crashes for lane in story.lanes),
+        "detection_us": max(detected, default=None),
+        "undetected": sum(len(group.undetected) for group in story.groups),
+    }
+
+
+def _ownership(story: Story) -> dict[str, Any]:
+    loads = [_loads(story, group) for group in story.groups]
+    return {
+        "idle_members": sum(count == 0 for load in loads for count in load.values()),
+        "skew": max((max(load.values()) - min(load.values()) for load in loads if load), default=0),
+    }
+
+
+def _loads(story: Story, group: GroupStory) -> dict[str, int]:
+    """How many partitions each member alive at the end owns then."""
+    alive = {lane.host for lane in story.lanes if lane.alive}
+    owned = Counter(span.host for span in group.spans if span.released_us is None)
+    return {who.host: owned[who.host] for who in group.present if who.host in alive}
