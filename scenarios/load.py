@@ -75,10 +75,14 @@ def _moment(step: dict[str, Any]) -> int:
 def _placed(scenario: Scenario, document: Document) -> Scenario:
     """Steps and expectations with the line they stand in, so that a failing one can be found."""
     timeline = tuple(
-        attrs.evolve(step, line=document.at_value(("timeline", index)).line)
-        for index, step in enumerate(scenario.timeline)
+        attrs.evolve(step, line=_line(document, "timeline", index)) for index, step in enumerate(scenario.timeline)
     )
     expect = tuple(
-        attrs.evolve(one, line=document.at_value(("expect", index)).line) for index, one in enumerate(scenario.expect)
+        attrs.evolve(one, line=_line(document, "expect", index)) for index, one in enumerate(scenario.expect)
     )
     return attrs.evolve(scenario, timeline=timeline, expect=expect)
+
+
+def _line(document: Document, section: str, index: int) -> int:
+    place = document.at_value((section, index))
+    return place.line if place.file == document.file else 0

@@ -324,9 +324,9 @@ def _path_of(document: Document, plan: MemberPlan, section: str, last: Path_) ->
         "client.id": "client-id",
     }
     for path in (own, theirs):
-        if (*path, *last) in document.values:
+        if document.holds((*path, *last)):
             return (*path, *last)
         short = (*path[:-1], shortcuts[str(last[0])]) if last and last[0] in shortcuts else ()
-        if short in document.values and short:
+        if short and document.holds(short):
             return short
-    return next((path for path in (own, theirs) if path in document.values), own[:-1])
+    return next((path for path in (own, theirs) if document.holds(path)), own[:-1])

@@ -1,0 +1,71 @@
+"""The library of experiments that comes with groupsim, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from attrs import frozen
+
+from groupsim.scenarios.document import Document, read_document
+from groupsim.scenarios.problems import one_problem, suggest
+
+
+@frozen
+class Entry:
+    """One experiment of the library."""
+
+    name: str
+    path: Path
+    title: str
+    question: str
+    source: str | None
+
+
+def library() -> Path:
+    """The folder of the library."""
+    return Path(str(files("groupsim.pipeline.library")))
+
+
+def names() -> tuple[str, ...]:
+    """The names of the library's experiments, sorted."""
+    return tuple(sorted(path.stem for path in library().glob("*.yaml")))
+
+
+def list_experiments() -> tuple[Entry, ...]:
+    """Every experiment with its title, its question and its source."""
+    return tuple(_entries())
+
+
+def _entries() -> Iterator[Entry]:
+    for name in names():
+        path = library() / f"{name}.yaml"
+        data = read_document(path).data
+        question = " ".join(str(data.get("question", "")).split())
+        yield Entry(name, path, str(data.get("title", "")), question, data.get("source"))
+
+
+def find(name: str) -> Path:
+    """The file a name or path means: a file that exists, or an experiment of the library.
+
+    Raises ScenarioError with the nearest name when there is neither.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or path.exists() or "/" in name:
+        return path
+    if name in names():
+        return library() / f"{name}.yaml"
+    message = "no file and no experiment of the library has this name"
+    raise one_problem(name, message, suggest(name, names(), "the library"))
+
+
+def called(file: str) -> str:
+    """What a command calls the experiment of this file: its name in the library, else the file."""
+    path = Path(file)
+    return path.stem if path.parent == library() else file
+
+
+def is_experiment(document: Document) -> bool:
+    """Whether a document is meant as an experiment and not as a scenario: it names a scenario, or varies something."""
+    return isinstance(document.data, dict) and ("scenario" in document.data or "vary" in document.data)

@@ -1,0 +1,136 @@
+"""The cells of a grid: each combination applied to the scenario, read and judged, written as canonical JSON.
+
+The same mistake shows in many cells; it is reported once, with a cell that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import define, field, frozen
+
+from groupsim.pipeline.experiment.grid import Column, Value
+from groupsim.pipeline.experiment.model import Cell
+from groupsim.scenarios.canonical import canonical_json, digest
+from groupsim.scenarios.changes import Change, changed
+from groupsim.scenarios.document import Document
+from groupsim.scenarios.load import scenario_of
+from groupsim.scenarios.problems import ERROR, WARNING, Problem, ScenarioError
+from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
+
+MORE_AFTER_AN_ERROR = 50  # cells that are still looked at, so that a report shows more than the first mistake
+
+Progress = Callable[[int, int], None]
+
+
+@frozen
+class Base:
+    """What every cell starts from: the scenario's document and name, and the changes that hold in every cell."""
+
+    document: Document
+    name: str
+    common: tuple[Change, ...]
+
+
+def cells_of(
+    base: Base,
+    columns: Sequence[Column],
+    combinations: Sequence[tuple[Value, ...]],
+    progress: Progress | None = None,
+) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
+    """Every cell, and the warnings and notes about them; `progress(done, of)` is called after each.
+
+    Raises ScenarioError with each mistake and a cell that has it.
+    """
+    maker = _Maker(base, [column.name for column in columns])
+    cells: list[Cell] = []
+    for number, values in enumerate(combinations):
+        cell = maker.cell(number, values)
+        if cell is not None:
+            cells.append(cell)
+        if progress is not None:
+            progress(number + 1, len(combinations))
+        if len(maker.failed) > MORE_AFTER_AN_ERROR:
+            break
+    problems = maker.report()
+    if maker.failed:
+        raise ScenarioError(problem for problem in problems if problem.level == ERROR)
+    return tuple(cells), (*problems, *_alike(cells, base))
+
+
+@define
+class _Maker:
+    """Makes cells and keeps what is wrong with them."""
+
+    base: Base
+    axes: list[str]
+    looked_at: int = 0
+    failed: list[str] = field(factory=list)
+    _found: dict[Problem, list[str]] = field(factory=dict)
+    _files: dict[Path, str] = field(factory=dict)
+
+    def cell(self, number: int, values: tuple[Value, ...]) -> Cell | None:
+        """The cell of a combination, or None and its mistakes kept."""
+        self.looked_at += 1
+        labels = {axis: value.label for axis, value in zip(self.axes, values)}
+        changes = [change for value in values for change in value.changes]
+        settings = {change.path: shown(change.path, change.value) for change in changes}
+        draft = Cell(number, labels, settings, "", "")
+        try:
+            document = changed(self.base.document, (*self.base.common, *changes))
+            self._keep(draft, scenario_of(document, self.base.name).notes)
+        except ScenarioError as error:
+            self.failed.append(draft.title)
+            self._keep(draft, error.problems)
+            return None
+        text = canonical_json(document, self.base.name, self._read)
+        return attrs.evolve(draft, document=text, digest=digest(text))
+
+    def _keep(self, cell: Cell, problems: Sequence[Problem]) -> None:
+        for problem in problems:
+            self._found.setdefault(problem, []).append(cell.title)
+
+    def _read(self, path: Path) -> str:
+        if path not in self._files:
+            self._files[path] = path.read_text(encoding="utf-8")
+        return self._files[path]
+
+    def report(self) -> tuple[Problem, ...]:
+        """Each problem once; where not every cell has it, with the first that has."""
+        return tuple(self._told(problem, cells) for problem, cells in self._found.items())
+
+    def _told(self, problem: Problem, cells: list[str]) -> Problem:
+        if len(cells) == self.looked_at and self.looked_at > 1:
+            return problem
+        more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+        return attrs.evolve(problem, message=f"{problem.message} (in the cell {cells[0]}{more})")
+
+
+def _alike(cells: Sequence[Cell], base: Base) -> Iterator[Problem]:
+    """A warning where two cells are one and the same scenario."""
+    seen: dict[str, Cell] = {}
+    for cell in cells:
+        first = seen.setdefault(cell.digest, cell)
+        if first is not cell:
+            message = f"the cells {first.title} and {cell.title} are the same scenario"
+            yield Problem(base.document.at_value(()), message, "what differs between them changes nothing", WARNING)
+            return
+
+
+def shown(path: str, value: Any) -> Any:
+    """A setting as it may be shown and kept: without the values of secrets."""
+    group, _, key = path.rpartition(".properties.")
+    if group:
+        return WITHHELD if is_secret(key) else value
+    return _shown(path.rpartition(".")[2], value)
+
+
+def _shown(key: str, value: Any) -> Any:
+    if key == "properties" and isinstance(value, str | Mapping):
+        return without_secrets(parse_properties(value) if isinstance(value, str) else value)
+    if isinstance(value, Mapping):
+        return {name: _shown(name, inner) for name, inner in value.items()}
+    return value

@@ -1,0 +1,177 @@
+"""From a file to an experiment that can run, or to a list of everything that is wrong with it.
+
+Every path, every label and every cell is judged here: what comes out has nothing left that could be misspelt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from groupsim.pipeline.experiment import catalogue
+from groupsim.pipeline.experiment.cells import Base, Progress, cells_of, shown
+from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
+from groupsim.pipeline.experiment.goals import baseline_labels, goals_of
+from groupsim.pipeline.experiment.grid import (
+    Column,
+    Value,
+    columns_of,
+    combinations_of,
+    refuse_too_many,
+    refuse_too_many_runs,
+)
+from groupsim.pipeline.experiment.model import Cell, Experiment
+from groupsim.scenarios import catalogue as scenarios
+from groupsim.scenarios import shapes as _shapes  # noqa: F401  (registers the shapes of an inline scenario)
+from groupsim.scenarios.changes import Change
+from groupsim.scenarios.document import Document, read_document
+from groupsim.scenarios.mistakes import Wrong, problems_of
+from groupsim.scenarios.plugins import import_from
+from groupsim.scenarios.problems import Place, Problem, ScenarioError
+from groupsim.scenarios.structure import structure
+from groupsim.scenarios.values import LARGEST, Positive, quote
+
+
+def load_experiment(
+    source: str | Path,
+    seeds: int | None = None,
+    *,
+    metrics: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> Experiment:
+    """The experiment of that file or of that name in the library, with every cell judged.
+
+    `seeds` takes the place of the file's number of seeds. `metrics` are the names that goals may have; without them
+    goals are not judged. `progress(done, of)` is called after each cell. Raises ScenarioError with every mistake.
+    """
+    path = catalogue.find(str(source))
+    return experiment_of(read_document(path), path.stem, seeds, metrics=metrics, progress=progress)
+
+
+def experiment_of(
+    document: Document,
+    name: str,
+    seeds: int | None = None,
+    *,
+    metrics: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> Experiment:
+    """The same for a document at hand."""
+    if seeds is not None and seeds < 1:
+        problem = Problem(Place(f"--seeds {seeds}"), "an experiment needs at least one seed", "such as --seeds 30")
+        raise ScenarioError([problem])
+    said = read_file(document)
+    said = said if seeds is None else attrs.evolve(said, seeds=attrs.evolve(said.seeds, count=Positive(seeds)))
+    try:
+        base = base_of(document, said, name)
+        columns = columns_of(said.vary, document)
+        combinations = _combinations(columns, said)
+        goals = goals_of(said.goals, metrics)
+        labels = baseline_labels(said.baseline, columns)
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        raise ScenarioError(problems_of(error, document)) from None
+    folder = Path(base.document.file).resolve().parent
+    import_from(folder)
+    cells, warnings = cells_of(base, columns, combinations, progress)
+    return Experiment(
+        name=name,
+        title=said.title or name,
+        question=" ".join(said.question.split()),
+        source=said.source,
+        notes=said.notes,
+        file=document.file,
+        folder=str(folder),
+        common={change.path: shown(change.path, change.value) for change in base.common},
+        axes=tuple(column.axis for column in columns),
+        cells=cells,
+        seeds=tuple(range(said.seeds.from_, said.seeds.from_ + said.seeds.count)),
+        baseline=_baseline(cells, labels, said.baseline, document),
+        goals=goals,
+        warnings=warnings,
+    )
+
+
+def read_file(document: Document) -> ExperimentFile:
+    """What the file says, its shape judged and nothing else. Raises ScenarioError."""
+    if not catalogue.is_experiment(document):
+        message = "this is no experiment: it has neither `scenario` nor `vary`"
+        remedy = "an experiment names a scenario and what to vary; a single scenario runs with `groupsim run`"
+        raise ScenarioError([Problem(Place(document.file, 1, 1), message, remedy)])
+    try:
+        found: ExperimentFile = structure(document.data, ExperimentFile)
+    except ValueError as error:
+        raise ScenarioError(problems_of(error, document)) from None
+    return found
+
+
+def _combinations(columns: Sequence[Column], said: ExperimentFile) -> list[tuple[Value, ...]]:
+    seeds: SeedsSpec = said.seeds
+    if seeds.from_ + seeds.count > LARGEST:
+        raise Wrong("these seeds do not fit into 64 bits", "begin with a smaller one", below=("seeds",))
+    refuse_too_many(columns, seeds.count)
+    found = list(combinations_of(columns, said.skip))
+    if not found:
+        raise Wrong("`skip` leaves out every cell of the grid", "remove one of its lines", below=("skip",))
+    refuse_too_many_runs(columns, len(found), seeds.count)
+    return found
+
+
+def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[str, Any], document: Document) -> int:
+    """The number of the baseline; the first cell when nothing is said and the first values are left out."""
+    for cell in cells:
+        if cell.labels == labels:
+            return cell.number
+    if not said:
+        return 0
+    wanted = ", ".join(f"{axis}={label}" for axis, label in labels.items())
+    problem = Problem(document.at_value(("baseline",)), f"`skip` leaves out the baseline {wanted}", "choose another")
+    raise ScenarioError([problem])
+
+
+# --- the scenario ---------------------------------------------------------------------------------------------------
+
+
+def base_of(document: Document, said: ExperimentFile, name: str) -> Base:
+    """The scenario that is varied, with what is set for every cell. Raises ScenarioError."""
+    place = document.at_value(("scenario",))
+    if isinstance(said.scenario, dict):
+        inner = _inline(document)
+    elif isinstance(said.scenario, str) and said.scenario:
+        path = _find(said.scenario, document, place)
+        inner, name = read_document(path), path.stem
+    else:
+        remedy = "name one of `groupsim list`, a file, or write a whole scenario here"
+        raise ScenarioError([Problem(place, f"expected a scenario, found {quote(said.scenario)}", remedy)])
+    return Base(inner, name, tuple(_common(document, said)))
+
+
+def _inline(document: Document) -> Document:
+    """The scenario written in the experiment, each part at its place in the experiment's file."""
+    keys = {path[1:]: spot for path, spot in document.keys.items() if path[0] == "scenario"}
+    values = {path[1:]: spot for path, spot in document.values.items() if path and path[0] == "scenario"}
+    return Document(document.file, document.data["scenario"], keys, values)
+
+
+def _find(wanted: str, document: Document, place: Place) -> Path:
+    beside = Path(document.file).parent / wanted
+    if beside.is_file():
+        return beside
+    if beside.suffix in (".yaml", ".yml") or "/" in wanted:
+        raise ScenarioError([Problem(place, f"there is no file `{beside}`", "the path is relative to this file")])
+    try:
+        return scenarios.find(wanted)
+    except ScenarioError as error:
+        problem = attrs.evolve(error.problems[0], place=place, message=f"there is no scenario `{wanted}`")
+        raise ScenarioError([problem]) from None
+
+
+def _common(document: Document, said: ExperimentFile) -> list[Change]:
+    return [
+        Change(path, value, document.at_value(("set", path)), document.at_key(("set", path)))
+        for path, value in said.set_.items()
+    ]
