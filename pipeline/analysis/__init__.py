@@ -1,1 +1,8 @@
 """From the tables of a sweep to an answer: statistics per cell, cells paired by seed, the front, a recommendation."""
+
+from groupsim.pipeline.analysis.analyse import analyse, answer_of
+from groupsim.pipeline.analysis.answer import Answer
+from groupsim.pipeline.analysis.metrics import METRICS, Metric, Unit
+from groupsim.pipeline.analysis.results import read_answer
+
+__all__ = ["METRICS", "Answer", "Metric", "Unit", "analyse", "answer_of", "read_answer"]

@@ -65,7 +65,7 @@ class Metric:
         return 1 if self.better == "lower" else -1
 
     def parse(self, text: str | int | Decimal) -> int:
-        """A limit as people write it (`60s`, `5`, `2.5`), in the units of the column; raises `ValueError` with the reason."""
+        """A limit as people write it (`60s`, `5`, `2.5`), in the units of the column; raises `ValueError`."""
         if self.unit is Unit.SECONDS:
             return parse_duration(text) if isinstance(text, str | int) else parse_duration(str(text))
         try:
@@ -127,6 +127,7 @@ _ALL = (
     Metric("poll_evictions", "members that ran out of max.poll.interval.ms", _N),
     Metric("crashes", "crashes", _N),
     Metric("detection_us", "crash detection, the slowest of a run", _S),
+    Metric("undetected", "dead members still in a group at the end", _N),
     Metric("overlap_us", "time with two processes on one partition", _S),
     Metric("idle_members", "members without a partition at the end", _N),
     Metric("skew", "partitions of the fullest minus the emptiest member", _N),

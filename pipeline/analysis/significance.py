@@ -31,7 +31,7 @@ def sign_flip(differences: Sequence[int]) -> float:
         return 1.0
     total = sum(sizes)
     if len(sizes) <= EXACT:
-        return 2 * _sums_up_to((total - found) // 2, sizes) / 2 ** len(sizes)
+        return 2 * _sums_up_to((total - found) // 2, sizes) / (1 << len(sizes))
     low, high = total - found, total + found
     extreme = sum(1 for row in flips(len(sizes)) if not low < 2 * sum(compress(sizes, row)) < high)
     return (extreme + 1) / (FLIPS + 1)

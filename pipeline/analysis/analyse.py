@@ -1,0 +1,382 @@
+"""From a sweep's directory to its answer: statistics per cell, comparisons, choice, words, and the files of results.
+
+Two rounds of grouped tasks, one task per cell: first the statistics, then (when the best cell is known) the
+comparisons. The tasks get integers and are the same functions on every engine, so the numbers are too. Everything
+after them is small and happens here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from groupsim.pipeline.analysis import choosing, wording
+from groupsim.pipeline.analysis.answer import (
+    CHANGE,
+    KEEP,
+    MORE_SEEDS,
+    NO_DATA,
+    NO_DIFFERENCE,
+    NONE_WITHIN_LIMITS,
+    Answer,
+    CellAnswer,
+    Comparison,
+    Goal,
+    Statistic,
+    to_document,
+)
+from groupsim.pipeline.analysis.cells import compare, judged, statistics
+from groupsim.pipeline.analysis.effects import effects
+from groupsim.pipeline.analysis.engines import Engine, as_schema, plain, spark
+from groupsim.pipeline.analysis.front import dominator, front
+from groupsim.pipeline.analysis.intervals import FEW
+from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
+from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, RUN, Observed, Reader, observations, observed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BASELINE, BEST = "baseline", "best"
+DEFAULT_GOALS = (Goal("stopped_us", "lower"), Goal("lag_area", "lower"))
+LARGE = 3_000_000  # observations from which Spark's fixed cost pays
+
+
+class CellLike(Protocol):
+    """A cell of an experiment."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
+class ExperimentLike(Protocol):
+    """What the analysis asks of an experiment."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def cells(self) -> Sequence[CellLike]: ...
+    @property
+    def seeds(self) -> Sequence[int]: ...
+    @property
+    def baseline(self) -> int: ...
+    @property
+    def goals(self) -> Sequence[Any]: ...
+
+
+class DirectoryLike(Protocol):
+    """What the analysis asks of a sweep's directory."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def experiment(self) -> Any: ...
+    def parts(self, name: str) -> list[Path]: ...
+
+
+def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
+    """The experiment's goals; without any, standstill first and lag second."""
+    directions = {"minimise": "lower", "maximise": "higher"}
+    return (
+        tuple(Goal(goal.metric, directions[goal.direction], goal.at_most, goal.at_least) for goal in experiment.goals)
+        or DEFAULT_GOALS
+    )
+
+
+def answer_of(experiment: ExperimentLike, read: Reader, engine: Engine | None = None) -> tuple[Answer, pa.Table]:
+    """The answer to an experiment from its tables; with the observations it rests on. Writes nothing."""
+    seen = observations(read)
+    return _Analysis(experiment, seen, engine or plain).answer(), seen
+
+
+def analyse(directory: DirectoryLike, engine: str = "auto", session: Callable[[], Any] | None = None) -> Answer:
+    """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
+
+    `engine` is `plain`, `spark` or `auto`: Spark for large sweeps when `session` can make one. Same numbers from both.
+    """
+    from groupsim.pipeline.analysis.results import read_columns, write_results
+
+    seen = observations(partial(read_columns, directory))
+    large = engine == "auto" and session is not None and len(seen) > LARGE
+    with_spark = engine == "spark" or large
+    chosen: Engine = partial(spark, session or _session) if with_spark else plain
+    answer = _Analysis(directory.experiment, seen, chosen).answer()
+    write_results(directory.path / "results", answer)
+    return answer
+
+
+def _session() -> Any:
+    from groupsim.pipeline.analysis.engines import local_session
+
+    return local_session()
+
+
+class _Analysis:
+    """One analysis under way: what was observed, and what was found so far."""
+
+    def __init__(self, experiment: ExperimentLike, seen: pa.Table, engine: Engine) -> None:
+        self.experiment = experiment
+        self.goals = goals_of(experiment)
+        self.engine = engine
+        self.seen = seen
+        self.labels = {cell.number: dict(cell.labels) for cell in experiment.cells}
+        base = self.labels[experiment.baseline]
+        self.changes = {
+            number: sum(label != base.get(axis) for axis, label in labels.items())
+            for number, labels in self.labels.items()
+        }
+        self.statistics: dict[int, dict[str, Statistic]] = {number: {} for number in self.labels}
+        self.raw: dict[tuple[int, int, str], Comparison] = {}
+        # Only what the goals need of all cells is kept here.
+        self.cells = {number: self._observed(number, self._needed()) for number in self.labels}
+
+    def _needed(self) -> list[str]:
+        return [RUN, EXPECTATIONS, OPEN, *(goal.of.pool or goal.metric for goal in self.goals)]
+
+    def _observed(self, cell: int, metrics: Sequence[str] | None = None) -> Observed:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        chosen = pc.equal(self.seen["cell"], cell)
+        if metrics is not None:
+            chosen = pc.and_(chosen, pc.is_in(self.seen["metric"], pa.array(list(dict.fromkeys(metrics)))))
+        return observed(cell, self.seen.filter(chosen))
+
+    def _run(self, work: Callable[[Observed], list[Any]], kind: type) -> list[Any]:
+        """One grouped task per cell; the rows in order of cells, then as the task made them."""
+        table = self.engine(self.seen, partial(_task, work, kind), as_schema(kind))
+        order = {name: place for place, name in enumerate(METRICS)}
+        found = [kind(**row) for row in table.to_pylist()]
+        return sorted(found, key=lambda one: (one.cell, getattr(one, "role", ""), order[one.metric]))
+
+    def answer(self) -> Answer:
+        for one in self._run(statistics, Statistic):
+            self.statistics[one.cell][one.metric] = one
+        for number, cell in self.cells.items():
+            if not self.statistics[number]:  # not a single run yet
+                self.statistics[number] = {one.metric: one for one in statistics(cell)}
+        self.limits = {
+            number: choosing.limits(cell, self.statistics[number], self.goals) for number, cell in self.cells.items()
+        }
+        self.means = {
+            goal.metric: {
+                number: value
+                for number, found in self.statistics.items()
+                if (value := found[goal.metric].value) is not None
+            }
+            for goal in self.goals
+        }
+        started = [number for number, cell in self.cells.items() if cell.done]
+        self.within = [number for number in started if all(limit.keeps for limit in self.limits[number])]
+        known = [number for number in self.within if number in self.means[self.goals[0].metric]]
+        self.leader = (
+            choosing.leader(known, self.means[self.goals[0].metric], self.goals[0], self.changes) if known else None
+        )
+        self.comparisons = self._comparisons()
+        self.effects = tuple(effects(self.cells, self.labels, self.experiment.baseline, self.goals[:2]))
+        return self._answer(started)
+
+    def _comparisons(self) -> tuple[Comparison, ...]:
+        """Every cell against the baseline in all metrics of runs and in the goals; against the leader in the goals."""
+        base = self.experiment.baseline
+        goals = [goal.metric for goal in self.goals]
+        every = list(dict.fromkeys([*goals, *(metric.name for metric in RUN_METRICS)]))
+        plans = [(BASELINE, self._observed(base), every)]
+        if self.leader is not None:
+            plans.append((BEST, self._observed(self.leader), list(dict.fromkeys(goals))))
+        found: list[Comparison] = self._run(partial(_compare, plans), Comparison)
+        self.raw = {(one.cell, one.other, one.metric): one for one in found}
+        better = {goal.metric: goal.better for goal in self.goals}
+        told: list[Comparison] = []
+        for role, _, metrics in plans:
+            for metric in metrics:
+                family = [one for one in found if (one.role, one.metric) == (role, metric)]
+                told += judged(family, better.get(metric, ""))
+        order = {name: place for place, name in enumerate(METRICS)}
+        return tuple(sorted(told, key=lambda one: (one.cell, one.role, order[one.metric])))
+
+    def _compare(self, cells: Sequence[int], other: int, goal: Goal) -> dict[int, Comparison]:
+        """Cells against another one in a goal, corrected among themselves."""
+        family = []
+        for cell in cells:
+            key = (cell, other, goal.metric)
+            if key not in self.raw:
+                self.raw[key] = compare(self.cells[cell], self.cells[other], BEST, goal.metric)
+            family.append(self.raw[key])
+        return {one.cell: one for one in judged(family, goal.better)}
+
+    def _answer(self, started: Sequence[int]) -> Answer:
+        choice = choosing.choose(self.within, self.goals, self.means, self.changes, self._compare)
+        decision, choice = self._decision(started, choice)
+        runner_up = self._runner_up(choice.chosen)
+        points = self._points()
+        on_front = front(points)
+        found = self._findings(decision, choice, runner_up)
+        cells = tuple(self._cell(number, points, on_front) for number in self.labels)
+        return Answer(
+            title=self.experiment.title,
+            question=self.experiment.question,
+            sentence=wording.sentence(found),
+            decision=decision,
+            recommended=choice.chosen,
+            runner_up=runner_up,
+            best=self.leader,
+            baseline=self.experiment.baseline,
+            seeds=len(self.experiment.seeds),
+            goals=self.goals,
+            axes=self._axes(),
+            cells=cells,
+            comparisons=self.comparisons,
+            effects=self.effects,
+            front=on_front,
+            reasons=wording.reasons(found),
+            warnings=tuple(self._warnings(cells)),
+        )
+
+    def _decision(self, started: Sequence[int], choice: choosing.Choice) -> tuple[str, choosing.Choice]:
+        nothing = attrs.evolve(choice, chosen=None)
+        if not started:
+            return NO_DATA, nothing
+        if choice.chosen is None:
+            self.leader = self._nearest_to_limits(started)
+            return NONE_WITHIN_LIMITS, nothing
+        ready = max(len(self.cells[number].done) for number in started)
+        judged_steps = [one for one in self.comparisons if one.role == BEST and one.cell != one.other]
+        if ready < FEW or (len(self.within) > 1 and choosing.too_few(judged_steps)):
+            return MORE_SEEDS, nothing
+        if len(self.within) > 1 and choice.all_tied and self.experiment.baseline in self.within:
+            return NO_DIFFERENCE, choice
+        return (KEEP if choice.chosen == self.experiment.baseline else CHANGE), choice
+
+    def _nearest_to_limits(self, started: Sequence[int]) -> int:
+        """The cell that misses its worst limit by the smallest part of it."""
+
+        def miss(number: int) -> float:
+            return max(
+                abs((limit.value or 0) - limit.limit) / max(1, abs(limit.limit))
+                for limit in self.limits[number]
+                if not limit.keeps
+            )
+
+        return min(started, key=lambda number: (miss(number), self.changes[number], number))
+
+    def _runner_up(self, chosen: int | None) -> int | None:
+        goal = self.goals[0]
+        others = [number for number in self.within if number != chosen and number in self.means[goal.metric]]
+        if chosen is None or not others:
+            return None
+        return choosing.leader(others, self.means[goal.metric], goal, self.changes)
+
+    def _findings(self, decision: str, choice: choosing.Choice, runner_up: int | None) -> wording.Findings:
+        chosen, first, base = choice.chosen, self.goals[0], self.experiment.baseline
+        rival = None if chosen is None or runner_up is None else self._compare([chosen], runner_up, first)[chosen]
+        mine = [one for one in self.comparisons if one.role == BASELINE and one.cell == chosen]
+        return wording.Findings(
+            decision=decision,
+            labels=self.labels,
+            baseline=base,
+            goals=self.goals,
+            statistics=self.statistics,
+            limits=self.limits,
+            choice=choice,
+            leader=self.leader,
+            runner_up=runner_up,
+            against_baseline={one.metric: one for one in mine},
+            against_runner_up=rival,
+            effects=self.effects,
+            seeds=max((len(cell.done) for cell in self.cells.values()), default=0),
+        )
+
+    def _points(self) -> dict[int, tuple[float, ...]]:
+        """Cells within the limits as points of the first two goals, lower is better."""
+        goals = self.goals[:2]
+        return {
+            number: tuple(goal.sign * self.means[goal.metric][number] for goal in goals)
+            for number in self.within
+            if all(number in self.means[goal.metric] for goal in goals)
+        }
+
+    def _cell(self, number: int, points: Mapping[int, tuple[float, ...]], on_front: Sequence[int]) -> CellAnswer:
+        cell, limits = self.cells[number], self.limits[number]
+        over = dominator(number, points, on_front) if number in points else None
+        surely = over is not None and any(
+            self._compare([number], over, goal)[number].verdict == "worse" for goal in self.goals[:2]
+        )
+        return CellAnswer(
+            number=number,
+            labels=self.labels[number],
+            changes=self.changes[number],
+            done=len(cell.done),
+            failed=len(cell.failed),
+            unfinished=len(self.experiment.seeds) - len(cell.done) - len(cell.failed),
+            keeps=bool(cell.done) and all(limit.keeps for limit in limits),
+            limits=limits,
+            front=number in on_front,
+            dominated_by=over,
+            dominated_surely=surely,
+            warnings=tuple(self._doubts(cell)),
+            statistics=self.statistics[number],
+        )
+
+    def _doubts(self, cell: Observed) -> Iterable[str]:
+        """What makes the numbers of one cell doubtful."""
+        runs, done = len(self.experiment.seeds), len(cell.done)
+        if cell.failed:
+            yield f"{len(cell.failed)} of {runs} runs failed"
+        if unfinished := runs - done - len(cell.failed):
+            yield f"{unfinished} of {runs} runs are not finished"
+        if cell.expectations:
+            yield f"an expectation failed in {cell.expectations} of {done} runs"
+        if cell.open:
+            yield f"a partition still stood at the end of {cell.open} of {done} runs: its standstill is cut short"
+        for goal in self.goals:
+            missing = done - len(cell.seeds(goal.metric))
+            if missing:
+                yield f"no {goal.of.title} in {missing} of {done} runs"
+
+    def _warnings(self, cells: Sequence[CellAnswer]) -> Iterable[str]:
+        for cell in cells:
+            for warning in cell.warnings:
+                yield f"{wording.name(cell.labels)}: {warning}"
+        compared = len(self.within) - 1
+        needed = choosing.seeds_needed(compared)
+        ready = max((cell.done for cell in cells), default=0)
+        if compared > 0 and FEW <= ready < needed:
+            yield f"{ready} seeds cannot tell {compared + 1} cells apart, whatever the difference: {needed} seeds can"
+
+    def _axes(self) -> dict[str, tuple[str, ...]]:
+        names = dict.fromkeys(axis for labels in self.labels.values() for axis in labels)
+        return {
+            axis: tuple(dict.fromkeys(labels[axis] for labels in self.labels.values() if axis in labels))
+            for axis in names
+        }
+
+
+def _task(work: Callable[[Observed], list[Any]], kind: type, table: pa.Table) -> pa.Table:
+    """The grouped task: one cell's observations in, rows out. It runs on an executor: no state, no session."""
+    import pyarrow as pa
+
+    cell = table["cell"][0].as_py()
+    return pa.Table.from_pylist([attrs.asdict(one) for one in work(observed(cell, table))], schema=as_schema(kind))
+
+
+def _compare(plans: Sequence[tuple[str, Observed, Sequence[str]]], cell: Observed) -> list[Comparison]:
+    return [
+        compare(cell, other, role, metric)
+        for role, other, metrics in plans
+        if other.cell != cell.cell
+        for metric in metrics
+    ]
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer as the text of `answer.json`: keys in order, shortest floats."""
+    return json.dumps(to_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

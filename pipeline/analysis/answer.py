@@ -1,0 +1,216 @@
+"""The answer of a sweep as plain data: what `answer.json` holds, what the terminal and the page show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from groupsim.pipeline.analysis.metrics import METRICS, Metric
+
+SCHEMA = 1
+
+# Verdicts of a comparison.
+BETTER, WORSE, UNCLEAR, EQUAL, NEGLIGIBLE, TOO_FEW, NOTHING = (
+    "better",
+    "worse",
+    "no significant difference",
+    "equal",
+    "negligible",
+    "too few seeds",
+    "nothing to compare",
+)
+
+# Decisions of an answer.
+CHANGE, KEEP, NO_DIFFERENCE, MORE_SEEDS, NONE_WITHIN_LIMITS, NO_DATA = (
+    "change",
+    "keep the baseline",
+    "no significant difference",
+    "more seeds needed",
+    "no cell within the limits",
+    "no data",
+)
+
+
+@frozen
+class Statistic:
+    """One metric in one cell, in the units of its column.
+
+    `value` is the mean over the seeds, or the pooled quantile; `low` and `high` are its 95 % confidence interval.
+    `n` seeds have a value, `missing` finished ones have none; `pooled` things were pooled (none for a metric of runs).
+    """
+
+    cell: int
+    metric: str
+    n: int
+    missing: int
+    pooled: int | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p50: float | None = None
+    p50_low: float | None = None
+    p50_high: float | None = None
+    p95: float | None = None
+    p95_low: float | None = None
+    p95_high: float | None = None
+    p99: float | None = None
+    p99_low: float | None = None
+    p99_high: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+@frozen
+class Comparison:
+    """One cell against another (`role`: baseline or best) in one metric, paired by seed: `difference` = cell - other.
+
+    `pairs` seeds have both; `unpaired` have only one of the two. `p` is the test's, `p_corrected` Holm's over the
+    cells compared with this other one.
+    """
+
+    cell: int
+    other: int
+    role: str
+    metric: str
+    pairs: int
+    unpaired: int
+    value: float | None
+    other_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float
+    p_corrected: float
+    verdict: str
+
+
+@frozen
+class Goal:
+    """One goal: a metric, which way, and limits in the units of its column."""
+
+    metric: str
+    better: str
+    at_most: int | None = None
+    at_least: int | None = None
+
+    @property
+    def of(self) -> Metric:
+        """The metric's entry in the catalogue."""
+        return METRICS[self.metric]
+
+    @property
+    def sign(self) -> int:
+        """1 when lower is better here, -1 when higher is."""
+        return 1 if self.better == "lower" else -1
+
+
+@frozen
+class Limit:
+    """A goal's limit in one cell: whether the mean keeps it, whether the whole interval does, and runs that do not."""
+
+    metric: str
+    bound: str
+    limit: int
+    value: float | None
+    keeps: bool
+    surely: bool
+    breaking: int
+
+
+@frozen
+class CellAnswer:
+    """One cell: what was run, whether it keeps the limits, and its place on the Pareto front."""
+
+    number: int
+    labels: Mapping[str, str]
+    changes: int
+    done: int
+    failed: int
+    unfinished: int
+    keeps: bool
+    limits: tuple[Limit, ...]
+    front: bool
+    dominated_by: int | None
+    dominated_surely: bool
+    warnings: tuple[str, ...]
+    statistics: Mapping[str, Statistic]
+
+
+@frozen
+class Effect:
+    """What changing one axis alone from the baseline's value to `value` does, on average over all other settings.
+
+    `contexts` are the pairs of cells that differ in this axis only; `least` and `most` the extremes of their means.
+    """
+
+    axis: str
+    value: str
+    base: str
+    metric: str
+    contexts: int
+    seeds: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float
+    p_corrected: float
+    verdict: str
+    least: float | None
+    most: float | None
+
+
+@frozen
+class Answer:
+    """The answer: a sentence to act on, why, and every number behind it. Cells are named by their number."""
+
+    title: str
+    question: str
+    sentence: str
+    decision: str
+    recommended: int | None
+    runner_up: int | None
+    best: int | None
+    baseline: int
+    seeds: int
+    goals: tuple[Goal, ...]
+    axes: Mapping[str, tuple[str, ...]]
+    cells: tuple[CellAnswer, ...]
+    comparisons: tuple[Comparison, ...]
+    effects: tuple[Effect, ...]
+    front: tuple[int, ...]
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def cell(self, number: int) -> CellAnswer:
+        """The cell of that number."""
+        return next(cell for cell in self.cells if cell.number == number)
+
+    def compared(self, cell: int, role: str, metric: str) -> Comparison | None:
+        """The comparison of a cell with the baseline or the best in a metric, when there is one."""
+        return next(
+            (one for one in self.comparisons if (one.cell, one.role, one.metric) == (cell, role, metric)),
+            None,
+        )
+
+
+def to_document(answer: Answer) -> dict[str, Any]:
+    """The answer as JSON data; `from_document` reads it back. Metrics that occur come with titles and units."""
+    metrics = {
+        metric.name: {"title": metric.title, "unit": str(metric.unit), "better": metric.better, "table": metric.table}
+        for metric in METRICS.values()
+    }
+    return {"schema": SCHEMA, **attrs.asdict(answer), "metrics": metrics}
+
+
+def from_document(document: Mapping[str, Any]) -> Answer:
+    """The answer in a JSON document; `ValueError` when another version of groupsim wrote it."""
+    import cattrs
+
+    if document.get("schema") != SCHEMA:
+        raise ValueError(
+            f"the answer has schema {document.get('schema')!r}, this groupsim reads {SCHEMA}: analyse again"
+        )
+    return cattrs.Converter(forbid_extra_keys=False).structure(document, Answer)

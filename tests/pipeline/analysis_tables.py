@@ -1,0 +1,89 @@
+"""Tables of a sweep made by hand, small and with a truth that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import Factory, define, frozen
+
+from groupsim.pipeline.experiment.model import Cell, Experiment, Goal
+from groupsim.pipeline.schemas import TABLES, Table, Type, arrow_schema
+
+FILLERS = {Type.INT: 0, Type.LONG: 0, Type.BOOL: False, Type.TEXT: ""}
+GOALS = (Goal("stopped_us", "minimise"), Goal("lag_area", "minimise"))
+
+
+def experiment(
+    grid: Sequence[Mapping[str, str]], seeds: int, goals: Sequence[Goal] = GOALS, baseline: int = 0
+) -> Experiment:
+    """An experiment whose cells have these labels and no document."""
+    cells = tuple(Cell(number, labels, {}, "{}", "") for number, labels in enumerate(grid))
+    return Experiment(
+        name="made",
+        title="Made by hand",
+        question="Which one?",
+        cells=cells,
+        seeds=tuple(range(seeds)),
+        goals=tuple(goals),
+        baseline=baseline,
+    )
+
+
+def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """A table with these rows; columns that a row lacks are null, or empty where null is not allowed."""
+    found: Table = TABLES[name]
+    full = [
+        {column.name: row.get(column.name, None if column.null else FILLERS[column.type]) for column in found.columns}
+        for row in rows
+    ]
+    return pa.Table.from_pylist(full, schema=arrow_schema(found))
+
+
+@define
+class Made:
+    """The tables of a sweep under way."""
+
+    runs: list[dict[str, Any]] = Factory(list)
+    stops: list[dict[str, Any]] = Factory(list)
+    generations: list[dict[str, Any]] = Factory(list)
+    deliveries: list[dict[str, Any]] = Factory(list)
+
+    def run(self, cell: int, seed: int, **values: Any) -> None:
+        """A run that ended well, or with `status="failed"` one that did not."""
+        self.runs.append({"cell": cell, "seed": seed, "status": "done", "expectations_failed": 0, **values})
+
+    def stop(self, cell: int, seed: int, partition: int, us: int, **values: Any) -> None:
+        """A standstill of one partition."""
+        row = {"cell": cell, "seed": seed, "group": "g", "topic": "t", "partition": partition}
+        self.stops.append({**row, "began_us": 1_000_000, "ended_us": 1_000_000 + us, **values})
+
+    def read(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """As the analysis reads tables."""
+        return table(name, getattr(self, name)).select(list(columns))
+
+
+@frozen
+class OnDisk:
+    """A directory as a sweep leaves it: each table in several parts, rows in an order of their own."""
+
+    path: Path
+    experiment: Experiment
+
+    def parts(self, name: str) -> list[Path]:
+        return sorted((self.path / "tables" / name).glob("part-*.parquet"))
+
+
+def on_disk(path: Path, of: Experiment, made: Made, parts: int = 3, turn: Callable[[int], int] = lambda n: n) -> OnDisk:
+    """Write the tables; `turn` decides which part a seed's rows are in."""
+    for name in ("runs", "stops", "generations", "deliveries"):
+        folder = path / "tables" / name
+        folder.mkdir(parents=True)
+        rows = getattr(made, name)
+        for part in range(parts):
+            mine = [row for row in rows if turn(row["seed"]) % parts == part]
+            pq.write_table(table(name, reversed(mine)), folder / f"part-{part:05d}.parquet")
+    return OnDisk(path, of)
