@@ -1,0 +1,30 @@
+"""The linter: settings that do nothing, contradict each other or lie outside the broker's range, each with the reason.
+
+    broker = broker_of("3.9")
+    for finding in lint_properties(text, "consumer.properties", client_of("java-3.9"), broker):
+        print(finding.place, finding.severity, finding.rule, finding.message)
+
+One rule is one row (`rule.Rule`); `engine.RULES` has them all. What a configuration comes to is read as the simulated
+members read it (`members.settings`, `members.keys`); where a key belongs is `places`. `groupsim validate` asks whether
+a scenario can run here, the linter whether its settings are sensible out there.
+"""
+
+from __future__ import annotations
+
+from groupsim.scenarios.lint.clients import Client, client_of
+from groupsim.scenarios.lint.engine import RULES
+from groupsim.scenarios.lint.in_properties import broker_of, lint_broker, lint_properties
+from groupsim.scenarios.lint.in_scenario import lint_scenario
+from groupsim.scenarios.lint.rule import Finding, Rule
+
+__all__ = [
+    "RULES",
+    "Client",
+    "Finding",
+    "Rule",
+    "broker_of",
+    "client_of",
+    "lint_broker",
+    "lint_properties",
+    "lint_scenario",
+]

@@ -1,0 +1,70 @@
+"""The broker a client will meet, as far as it is known: its version, and settings from a file or a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.versions import parse_version
+from groupsim.scenarios.lint.places import Version
+from groupsim.scenarios.problems import Place
+
+#: Defaults of the settings for KIP-848 groups, which the simulated coordinator does not have yet.
+_DEFAULTS_848 = {
+    "group.consumer.session.timeout.ms": 45_000,
+    "group.consumer.min.session.timeout.ms": 45_000,
+    "group.consumer.max.session.timeout.ms": 60_000,
+    "group.consumer.heartbeat.interval.ms": 5_000,
+    "group.consumer.min.heartbeat.interval.ms": 5_000,
+    "group.consumer.max.heartbeat.interval.ms": 15_000,
+    "group.consumer.max.size": 2**31 - 1,
+}
+
+
+@frozen
+class Written:
+    """A setting as it was written, and where."""
+
+    value: object
+    place: Place
+
+
+@frozen
+class BrokerView:
+    """A broker's version and settings, by Kafka's names. `where` is the place of the whole."""
+
+    where: Place
+    version_text: str
+    settings: Mapping[str, Written] = field(factory=dict)
+    #: Whether the version was said, rather than taken as the newest.
+    said: bool = True
+
+    @property
+    def version(self) -> Version:
+        """The version as numbers. Raises ValueError for what is no version."""
+        return parse_version(self.version_text)
+
+    def before(self, *version: int) -> bool:
+        """Whether this broker is known to be older."""
+        return self.said and self.version < version
+
+    def written(self, key: str) -> bool:
+        """Whether a setting was given."""
+        return key in self.settings
+
+    def number(self, key: str) -> int:
+        """A numeric setting: as given, else its default in this version."""
+        given = self.settings.get(key)
+        text = str(given.value).strip() if given is not None else ""
+        if text.removeprefix("-").isdecimal():
+            return int(text)
+        if key in _DEFAULTS_848:
+            return _DEFAULTS_848[key]
+        default = CoordinatorConfig.from_properties({"broker.version": self.version_text})
+        return int(getattr(default, BROKER_KEYS[key].attribute))
+
+    def place_of(self, keys: tuple[str, ...]) -> Place:
+        """Where the first of these settings was written, else the whole."""
+        return next((self.settings[key].place for key in keys if key in self.settings), self.where)

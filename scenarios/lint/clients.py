@@ -1,0 +1,134 @@
+"""Which client a configuration is for: a library, a range of versions, and the profile that knows its defaults.
+
+`java-3.9` is one version, `librdkafka-2.x` any of a line, `kafkajs` any at all. A rule that depends on the version
+fires only when it holds for every version meant: silence is better than a false alarm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from groupsim.members.profiles import PROFILES, ClientProfile, RebalanceTimeout
+from groupsim.scenarios.problems import suggest
+
+Version = tuple[int, ...]
+ANY = 9_999
+
+#: Library → (first version, profile) from the oldest on.
+_AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
+    "java": (
+        ((0, 9), "java-0.9"),
+        ((0, 10, 1), "java-0.11"),
+        ((2,), "java-2.8"),
+        ((3,), "java-3.9"),
+        ((4,), "java-4.x"),
+    ),
+    "librdkafka": (((0, 11), "librdkafka-0.11"), ((1,), "librdkafka-1.x"), ((1, 7), "librdkafka-2.x")),
+    "kafka-python": (((1,), "kafka-python-1.3"), ((1, 4), "kafka-python-2.x"), ((3,), "kafka-python-3.x")),
+    "aiokafka": (((0,), "aiokafka"),),
+    "kafkajs": (((0,), "kafkajs"),),
+    "sarama": (((0,), "sarama"),),
+    "franz-go": (((0,), "franz-go"),),
+    "brod": (((0,), "brod"),),
+    "ruby-kafka": (((0,), "ruby-kafka"),),
+}
+#: Other names people know a library by; the bindings of librdkafka count as the library of their version.
+_ALIASES = {
+    "confluent-kafka-python": "librdkafka",
+    "confluent-kafka-go": "librdkafka",
+    "confluent-kafka-dotnet": "librdkafka",
+    "confluent-kafka": "librdkafka",
+    "node-rdkafka": "librdkafka",
+    "rust-rdkafka": "librdkafka",
+    "kafka-clients": "java",
+    "spring-kafka": "java",
+    "kgo": "franz-go",
+}
+#: Bindings whose version numbers are not librdkafka's.
+_OWN_NUMBERS = ("node-rdkafka", "rust-rdkafka", "spring-kafka")
+#: What a profile's name means, where it is more than the version in it.
+_MEANT: Mapping[str, tuple[Version, Version]] = {
+    "librdkafka-2.x": ((1, 7), (ANY,)),
+    "java-0.9": ((0, 9), (0, 10, 0, ANY)),
+}
+_NOT_SIMULATED: Mapping[str, ClientProfile] = {
+    "librdkafka-0.11": evolve(
+        PROFILES["librdkafka-1.x"],
+        name="librdkafka-0.11",
+        defaults={**PROFILES["librdkafka-1.x"].defaults, "session.timeout.ms": 30_000, "heartbeat.interval.ms": 1_000},
+        rebalance_timeout=RebalanceTimeout.SESSION,
+        enforces_poll_limit=False,
+    ),
+    "kafka-python-3.x": evolve(
+        PROFILES["kafka-python-2.x"],
+        name="kafka-python-3.x",
+        defaults={
+            **PROFILES["kafka-python-2.x"].defaults,
+            "session.timeout.ms": 45_000,
+            "request.timeout.ms": 30_000,
+        },
+    ),
+}
+
+
+@frozen
+class Client:
+    """A library and the versions meant, `low` to `high`, both included."""
+
+    name: str
+    library: str
+    low: Version
+    high: Version
+    profile: ClientProfile
+
+    def before(self, *version: int) -> bool:
+        """Whether every version meant is older than this one."""
+        return self.high < version
+
+    def since(self, *version: int) -> bool:
+        """Whether every version meant is this one or newer."""
+        return self.low >= version
+
+    def is_(self, library: str, since: Version = (0,), before: Version = (ANY, ANY)) -> bool:
+        """Whether it is this library, every version meant from `since` on and older than `before`."""
+        return self.library == library and self.since(*since) and self.before(*before)
+
+
+def client_of(name: str) -> Client:
+    """A client by name: `java-3.9`, `librdkafka-2.x`, `confluent-kafka-python-2.3.0`, `kafkajs`.
+
+    Raises ValueError with the remedy for a library nobody knows, or what is no version.
+    """
+    library, version = _split(name.strip().lower())
+    if library not in _AGES and library not in _ALIASES:
+        raise ValueError(f"no client library `{name}`; {suggest(library, [*_AGES, *_ALIASES], 'known')}")
+    if library in _OWN_NUMBERS:
+        version = ""
+    library = _ALIASES.get(library, library)
+    low, high = _MEANT.get(f"{library}-{version}") or _range(version)
+    ages = [profile for first, profile in _AGES[library] if not version or first <= high]
+    if not ages:
+        raise ValueError(f"`{name}` is older than any version known; the oldest is {_shown(_AGES[library][0][0])}")
+    return Client(name, library, low, high, _profile(ages[-1]))
+
+
+def _split(name: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(.+?)[-_ @]?v?(\d+(?:\.\d+|\.x)*)?", name)
+    return (match[1], match[2] or "") if match else (name, "")
+
+
+def _range(version: str) -> tuple[Version, Version]:
+    """`3.9` is every 3.9, `2.x` every 2, nothing is any version."""
+    parts = tuple(int(part) for part in version.split(".") if part and part != "x")
+    return parts or (0,), (*parts, ANY)
+
+
+def _profile(name: str) -> ClientProfile:
+    return _NOT_SIMULATED.get(name) or PROFILES[name]
+
+
+def _shown(version: Version) -> str:
+    return ".".join(str(part) for part in version)

@@ -1,0 +1,67 @@
+"""The whole table of rules, and how they are put to a client, a group and a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from groupsim.scenarios.lint import idle, membership, names, ranges, timeouts, values, workload
+from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.membership import GroupView
+from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.view import ClientView
+from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place
+
+T = TypeVar("T")
+
+CLIENT_RULES: tuple[Rule[ClientView], ...] = (
+    *names.RULES,
+    *values.RULES,
+    *idle.RULES,
+    *timeouts.RULES,
+    *membership.CLIENT_RULES,
+    *ranges.CLIENT_RULES,
+    *workload.RULES,
+)
+GROUP_RULES: tuple[Rule[GroupView], ...] = membership.GROUP_RULES
+BROKER_RULES: tuple[Rule[BrokerView], ...] = ranges.BROKER_RULES
+
+#: Every rule there is, in the order of the documentation.
+RULES: tuple[Rule[Any], ...] = (*CLIENT_RULES, *GROUP_RULES, *BROKER_RULES)
+_GRAVITY = {ERROR: 0, WARNING: 1, NOTE: 2}
+
+
+def of_client(view: ClientView) -> Iterator[Finding]:
+    """What the rules find in one client's configuration."""
+    return _apply(CLIENT_RULES, view, view.place_of, view.subject)
+
+
+def of_group(group: GroupView) -> Iterator[Finding]:
+    """What the rules find in a group as a whole."""
+    return _apply(GROUP_RULES, group, group.place_of, group.name)
+
+
+def of_broker(broker: BrokerView) -> Iterator[Finding]:
+    """What the rules find in the broker's settings."""
+    return _apply(BROKER_RULES, broker, broker.place_of, "broker")
+
+
+def _apply(
+    rules: Iterable[Rule[T]], subject: T, place_of: Callable[[tuple[str, ...]], Place], name: str
+) -> Iterator[Finding]:
+    for rule in rules:
+        for hit in rule.check(subject):
+            level, reason = hit.level or rule.severity, hit.reason or rule.reason
+            place = place_of(hit.keys)
+            yield Finding(place, level, rule.id, hit.message, reason, rule.source, hit.remedy, name)
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, in the order of the file, the gravest first within a line."""
+    once = {(str(one.place), one.rule, one.message): one for one in reversed(list(findings))}
+    return tuple(sorted(once.values(), key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[str, int, int, int, str, str]:
+    place = finding.place
+    return place.file, place.line, place.column, _GRAVITY[finding.severity], finding.rule, finding.message

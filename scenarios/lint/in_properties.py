@@ -1,0 +1,57 @@
+"""Properties under the linter: a client's own configuration, and a broker's server.properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groupsim.coordinator.versions import BASELINE, parse_version
+from groupsim.scenarios.lint import engine
+from groupsim.scenarios.lint.brokers import BrokerView, Written
+from groupsim.scenarios.lint.clients import Client
+from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.view import ClientView
+from groupsim.scenarios.problems import Place, one_problem
+from groupsim.scenarios.properties import entries
+
+
+def lint_properties(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
+    """What the rules find in a client's own configuration, written as key=value.
+
+    Raises ScenarioError when the text is no such thing.
+    """
+    settings, repeated = _read(text, file)
+    view = ClientView(client, settings, broker, Place(file), repeated=repeated)
+    return engine.ordered(engine.of_client(view))
+
+
+def broker_of(
+    version: str | None = None, text: str = "", file: str = "broker", more: Mapping[str, str] | None = None
+) -> BrokerView:
+    """The broker a client will meet: its version, a server.properties, and single settings over it.
+
+    Raises ValueError for what is no version of Kafka, ScenarioError when the text is no properties.
+    """
+    if version is not None:
+        parse_version(version)
+    settings, _ = _read(text, file)
+    extra = {key: Written(value, Place("--set")) for key, value in (more or {}).items()}
+    return BrokerView(Place(file), version or BASELINE, {**settings, **extra}, said=version is not None)
+
+
+def lint_broker(broker: BrokerView) -> tuple[Finding, ...]:
+    """What the rules find in the broker's settings alone."""
+    return engine.ordered(engine.of_broker(broker)) if broker.settings else ()
+
+
+def _read(text: str, file: str) -> tuple[dict[str, Written], dict[str, Written]]:
+    """The settings by name, and for names that stand there twice the one that does not count."""
+    found: dict[str, Written] = {}
+    repeated: dict[str, Written] = {}
+    try:
+        for line, key, value in entries(text):
+            if key in found:
+                repeated[key] = found[key]
+            found[key] = Written(value, Place(file, line, 1))
+    except ValueError as error:
+        raise one_problem(file, str(error), "the linter reads key=value lines and scenario files") from None
+    return found, repeated

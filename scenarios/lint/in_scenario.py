@@ -1,0 +1,190 @@
+"""A scenario file under the linter: every kind of member, every group, and the brokers.
+
+What makes a scenario impossible to run is said by `groupsim validate`; here it is an error of the file, unless it is
+about a setting that a rule speaks of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from attrs import fields
+
+from groupsim.coordinator.versions import BASELINE
+from groupsim.eventloop.distributions import Distribution
+from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
+from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.keys import key_of
+from groupsim.scenarios.lint import engine
+from groupsim.scenarios.lint.brokers import BrokerView, Written
+from groupsim.scenarios.lint.clients import client_of
+from groupsim.scenarios.lint.membership import GroupView
+from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.view import ClientView
+from groupsim.scenarios.lint.workload import p99_us
+from groupsim.scenarios.mistakes import problems_of
+from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario
+from groupsim.scenarios.naming import MemberPlan, group_plans, properties_of
+from groupsim.scenarios.problems import ERROR, Place, Problem, ScenarioError
+from groupsim.scenarios.semantics import judge
+from groupsim.scenarios.shapes import structure_scenario
+
+_SHORTCUTS = {
+    "partition.assignment.strategy": "assignor",
+    "group.instance.id": "instance-id",
+    "client.id": "client-id",
+}
+_ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
+
+
+def lint_scenario(document: Document) -> tuple[Finding, ...]:
+    """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons."""
+    scenario = _structured(document)
+    errors = [problem for problem in judge(scenario, document) if problem.level == ERROR]
+    if any(not _ABOUT_A_SETTING.match(problem.message) for problem in errors):
+        raise ScenarioError(errors)
+    found = list(_findings(scenario, document))
+    return engine.ordered([*found, *_unexplained(errors, found)])
+
+
+def _structured(document: Document) -> Scenario:
+    if not isinstance(document.data, dict):
+        remedy = "write `key: value` lines; see docs/writing-a-scenario.md"
+        raise ScenarioError([Problem(document.at_value(()), "a scenario is a mapping, this is not one", remedy)])
+    try:
+        return structure_scenario(document.data)
+    except ValueError as error:
+        raise ScenarioError(problems_of(error, document)) from None
+
+
+def _unexplained(errors: list[Problem], found: list[Finding]) -> Iterator[Finding]:
+    """Impossible settings that no rule has spoken of."""
+    graves = [(one.place.line, one.place.column) for one in found if one.severity == ERROR]
+    for problem in errors:
+        if (problem.place.line, problem.place.column) not in graves:
+            reason, source = "the simulated client refuses it", "groupsim validate"
+            yield Finding(problem.place, ERROR, "impossible-value", problem.message, reason, source, problem.remedy)
+
+
+def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
+    broker = _broker(scenario, document)
+    yield from engine.of_broker(broker)
+    for name, spec in scenario.groups.items():
+        group = _group(name, spec, scenario, document, broker)
+        for view in group.views:
+            yield from engine.of_client(view)
+        yield from engine.of_group(group)
+
+
+def _broker(scenario: Scenario, document: Document) -> BrokerView:
+    properties = scenario.broker.properties
+    settings = {key: Written(value, _broker_place(document, key)) for key, value in properties.items()}
+    version = scenario.broker.version
+    return BrokerView(document.at_key(("broker",)), str(version or BASELINE), settings, said=version is not None)
+
+
+def _broker_place(document: Document, key: str) -> Place:
+    section = document.data.get("broker")
+    nested = isinstance(section, dict) and isinstance(section.get("properties"), dict) and key in section["properties"]
+    return document.at_key(("broker", "properties", key) if nested else ("broker", key))
+
+
+def _group(name: str, spec: GroupSpec, scenario: Scenario, document: Document, broker: BrokerView) -> GroupView:
+    plans = [plan for plan in group_plans(name, spec) if plan.spec.assign is None]
+    views = tuple(_view(plan, document, broker) for plan in plans if plan.number == 1)
+    at_once = 0 if _some_end(scenario) else sum(plan.spec.start != "never" for plan in plans)
+    where = document.at_key(("groups", name))
+    away = _away(scenario, name, plans)
+    return GroupView(name, where, views, _instances(plans, document), at_once, away, _renamed(scenario, document, name))
+
+
+def _instances(plans: list[MemberPlan], document: Document) -> dict[str, str]:
+    folder = Path(document.file).parent
+    ids = {plan.name: properties_of(plan, folder).get("group.instance.id") for plan in plans}
+    return {name: str(instance) for name, instance in ids.items() if instance is not None}
+
+
+def _some_end(scenario: Scenario) -> bool:
+    return any(isinstance(step.deed, Stop | Crash | Scale) for step in scenario.timeline)
+
+
+def _view(plan: MemberPlan, document: Document, broker: BrokerView) -> ClientView:
+    properties = properties_of(plan, Path(document.file).parent)
+    entries = {key: Written(value, _place(document, plan, key)) for key, value in properties.items()}
+    return ClientView(
+        client_of(plan.profile.name),
+        entries,
+        broker,
+        document.at_key(("groups", plan.group, "members", plan.key)),
+        pasted=False,
+        subject=plan.key,
+        spec=plan.spec,
+        spots=_spots(document, plan),
+    )
+
+
+def _places(document: Document, plan: MemberPlan, *last: str) -> Iterator[Path_]:
+    """Where something may be said of a member: with itself, with its group."""
+    for path in (("groups", plan.group, "members", plan.key, *last), ("groups", plan.group, *last)):
+        if _holds(document.data, path):
+            yield path
+
+
+def _holds(data: object, path: Path_) -> bool:
+    for part in path:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return True
+
+
+def _place(document: Document, plan: MemberPlan, key: str) -> Place:
+    """Where a setting of a member stands; pasted text and files have one place for all of theirs."""
+    ways = [("properties", key), (_SHORTCUTS.get(key, ""),), ("properties-file",), ("properties",), ()]
+    found = (path for way in ways for path in _places(document, plan, *way))
+    return document.at_key(next(found, ("groups", plan.group)))
+
+
+def _spots(document: Document, plan: MemberPlan) -> Mapping[str, Place]:
+    keys = [key_of(field.name) for field in fields(MemberDefaults)]
+    found = {
+        key: next(_places(document, plan, key), None) for key in keys if key not in ("properties", "properties-file")
+    }
+    return {key: document.at_key(path) for key, path in found.items() if path is not None}
+
+
+# --- restarts ------------------------------------------------------------------------------------------------------
+
+
+def _away(scenario: Scenario, group: str, plans: list[MemberPlan]) -> dict[str, int]:
+    """For each kind of member the longest that a restart of the scenario keeps it away, in µs."""
+    away = {plan.key: plan.spec.restart_after or 0 for plan in plans}
+    for step in scenario.timeline:
+        deed = step.deed
+        if isinstance(deed, Restart):
+            names = deed.member if isinstance(deed.member, tuple) else (deed.member,)
+            concerned = [plan.key for plan in plans if plan.name in names]
+            _longer(away, concerned, deed.downtime)
+        elif isinstance(deed, RollingRestart) and _concerns(deed.group, group, scenario) and deed.kind != "deployment":
+            _longer(away, [plan.key for plan in plans], deed.start_time)
+    return away
+
+
+def _longer(away: dict[str, int], keys: list[str], downtime: Distribution | None) -> None:
+    for key in keys:
+        away[key] = max(away[key], p99_us(downtime))
+
+
+def _concerns(named: str | None, group: str, scenario: Scenario) -> bool:
+    return named == group or (named is None and len(scenario.groups) == 1)
+
+
+def _renamed(scenario: Scenario, document: Document, group: str) -> Place | None:
+    for at, step in enumerate(scenario.timeline):
+        deed = step.deed
+        renames = isinstance(deed, RollingRestart) and deed.kind == "deployment" and not deed.leave
+        if renames and _concerns(getattr(deed, "group", None), group, scenario):
+            return document.at_value(("timeline", at))
+    return None

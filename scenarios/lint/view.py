@@ -1,0 +1,198 @@
+"""One client's configuration as the rules see it: what was written, what it comes to, in whose words.
+
+Values are read leniently: what cannot be read is a finding of its own, and counts as not written for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field
+
+from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS
+from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, SettingName
+from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
+from groupsim.scenarios.lint.brokers import BrokerView, Written
+from groupsim.scenarios.lint.clients import Client
+from groupsim.scenarios.model import MemberSpec
+from groupsim.scenarios.problems import Place
+
+#: librdkafka's names for Kafka's keys; its `request.timeout.ms` is the producer's.
+_LIBRDKAFKA_NAMES: Mapping[str, SettingName] = {
+    "socket.timeout.ms": SettingName("request.timeout.ms"),
+    "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
+    "auto.commit.enable": SettingName("enable.auto.commit"),
+    "topic.metadata.refresh.interval.ms": SettingName("metadata.max.age.ms"),
+}
+_MORE_NAMES: Mapping[str, Mapping[str, SettingName]] = {
+    "kafka-python": {
+        name.replace(".", "_"): SettingName(name)
+        for name in ("fetch.max.wait.ms", "connections.max.idle.ms", "default.api.timeout.ms", "retry.backoff.max.ms")
+    },
+    "kafkajs": {"maxWaitTimeInMs": SettingName("fetch.max.wait.ms")},
+    "sarama": {"Consumer.MaxWaitTime": SettingName("fetch.max.wait.ms")},
+}
+_LIBRDKAFKA_DEFAULTS = {"request.timeout.ms": 60_000}
+#: Libraries that are told times as Go durations.
+_DURATIONS = ("sarama", "franz-go")
+_OTHER_RESETS = {
+    "librdkafka": ("smallest", "earliest", "beginning", "largest", "latest", "end", "error"),
+}
+
+
+@define
+class ClientView:
+    """One client: its library, what was written (by the names as written), and the broker it will meet.
+
+    `pasted` says that the text is the client's own configuration, in the library's own names; in a scenario Kafka's
+    names hold for every library. `subject` names the member of a scenario, `spec` is what the scenario says of it.
+    """
+
+    client: Client
+    entries: Mapping[str, Written]
+    broker: BrokerView
+    where: Place
+    pasted: bool = True
+    subject: str = ""
+    spec: MemberSpec | None = None
+    repeated: Mapping[str, Written] = field(factory=dict)
+    #: Where what is no setting was written: `processing`, `on-revoked` …
+    spots: Mapping[str, Place] = field(factory=dict)
+    #: What cannot be read: name as written, and why.
+    impossible: dict[str, SettingError] = field(factory=dict, init=False)
+    _names: dict[str, str] = field(factory=dict, init=False)
+    _values: dict[str, Any] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        aliases = self._aliases()
+        for name, entry in self.entries.items():
+            alias = aliases.get(name)
+            key = CONSUMER_KEYS.get(alias.key if alias else name)
+            if key is None or self._means_something_else(name):
+                continue
+            self._names[key.name] = name
+            try:
+                self._values[key.name] = self._parsed(key.name, name, entry.value, alias.factor if alias else 1)
+            except SettingError as error:
+                self.impossible[name] = error
+
+    def _aliases(self) -> dict[str, SettingName]:
+        own = _LIBRDKAFKA_NAMES if self.client.library == "librdkafka" else {}
+        return {**self.client.profile.setting_names, **own, **_MORE_NAMES.get(self._family, {})}
+
+    @property
+    def _family(self) -> str:
+        """aiokafka and kafka-python say the same names."""
+        return "kafka-python" if self.client.library == "aiokafka" else self.client.library
+
+    def _means_something_else(self, name: str) -> bool:
+        return self.pasted and self.client.library == "librdkafka" and name == "request.timeout.ms"
+
+    def _parsed(self, key: str, name: str, value: object, factor: int) -> object:
+        if key == "auto.offset.reset" and self.pasted:
+            return self._reset(name, str(value))
+        if key == "group.protocol":
+            return str(value).strip().lower()
+        if self.pasted and CONSUMER_KEYS[key].type == "milliseconds" and self.client.library not in _DURATIONS:
+            _only_digits(name, str(value))
+        return parse_value(CONSUMER_KEYS[key], name, value, factor)
+
+    def _reset(self, name: str, value: str) -> str:
+        """librdkafka and Kafka 4.0 (KIP-1106) know more words than the simulator."""
+        choices = _OTHER_RESETS.get(self.client.library, ("earliest", "latest", "none"))
+        by_duration = value.startswith("by_duration:") and self.client.library == "java" and not self.client.before(4)
+        if self.client.library in ("java", "librdkafka") and value not in choices and not by_duration:
+            raise SettingError(name, value, "no such choice", f"use one of {', '.join(choices)}")
+        return value
+
+    # --- asking ----------------------------------------------------------------------------------------------
+
+    def written(self, *keys: str) -> bool:
+        """Whether any of these of Kafka's keys was written and can be read."""
+        return any(key in self._values for key in keys)
+
+    def value(self, key: str) -> Any:
+        """What a key comes to: as written, else the library's default, else Kafka's."""
+        return self._with_defaults()[key]
+
+    def number(self, key: str) -> int:
+        """A numeric key; times are milliseconds."""
+        return int(self.value(key))
+
+    def _with_defaults(self) -> dict[str, Any]:
+        defaults = {key.name: key.default for key in CONSUMER_KEYS.values()}
+        own = _LIBRDKAFKA_DEFAULTS if self.pasted and self.client.library == "librdkafka" else {}
+        return {**defaults, **self.client.profile.defaults, **own, **self._values}
+
+    @property
+    def rebalance_ms(self) -> int:
+        """How long the broker waits for this member in a rebalance: what it sends, else its session timeout."""
+        sent = rebalance_timeout_of(self.client.profile, self._with_defaults())
+        return sent if sent > 0 else self.number("session.timeout.ms")
+
+    @property
+    def rebalance_key(self) -> str:
+        """The key the rebalance timeout comes from."""
+        kind = self.client.profile.rebalance_timeout
+        if kind is RebalanceTimeout.MAX_POLL:
+            return "max.poll.interval.ms"
+        own = kind is not RebalanceTimeout.UNSENT and self.value("rebalance.timeout.ms") is not None
+        return "rebalance.timeout.ms" if own else "session.timeout.ms"
+
+    @property
+    def classic(self) -> bool:
+        """Whether it speaks the classic protocol."""
+        return bool(self.value("group.protocol") != "consumer")
+
+    @property
+    def assignors(self) -> tuple[str, ...]:
+        """The assignors by Kafka's short names, or as written."""
+        names = str(self.value("partition.assignment.strategy")).split(",")
+        return tuple(JAVA_ASSIGNORS.get(name.strip(), name.strip()) for name in names if name.strip())
+
+    @property
+    def instance_id(self) -> str | None:
+        """group.instance.id, if one was written."""
+        value = self.value("group.instance.id")
+        return str(value) if value else None
+
+    @property
+    def has_poll_limit(self) -> bool:
+        """Whether max.poll.interval.ms means anything; aiokafka stops its heartbeats at it."""
+        return self.client.profile.enforces_poll_limit or self.client.library == "aiokafka"
+
+    @property
+    def beats_alone(self) -> bool:
+        """Whether heartbeats come from a thread or task of their own."""
+        return self.client.profile.heartbeats is HeartbeatPlacement.BACKGROUND
+
+    # --- saying ----------------------------------------------------------------------------------------------
+
+    def name(self, key: str) -> str:
+        """A key as the user writes it: as written, else by the library's own name."""
+        if key in self._names or not self.pasted:
+            return self._names.get(key, key)
+        return next((name for name, alias in self._aliases().items() if alias.key == key), key)
+
+    def shown(self, key: str) -> str:
+        """A key with what it comes to, and whether that is only the default."""
+        default = "" if key in self._values else " (default)"
+        value = self.value(key)
+        return f"{self.name(key)} = {str(value).lower() if isinstance(value, bool) else value}{default}"
+
+    def place_of(self, keys: tuple[str, ...]) -> Place:
+        """Where the first of these keys was written, else the whole."""
+        names = [name for key in keys for name in (key, self._names.get(key, key))]
+        found = (self.spots.get(name) or self.entries[name].place for name in names if self._has_place(name))
+        return next(found, self.where)
+
+    def _has_place(self, name: str) -> bool:
+        return name in self.spots or name in self.entries
+
+
+def _only_digits(name: str, value: str) -> None:
+    """In a client's own configuration a time is a bare number; `45s` is the simulator's."""
+    if not value.strip().lstrip("-").isdecimal():
+        remedy = "write a bare number of milliseconds; a comment needs a line of its own"
+        raise SettingError(name, value, "not a number", remedy)
