@@ -23,7 +23,8 @@ MANY_KINDS = 12  # kinds of members that are listed
 LIMITS = (
     "Times and latencies are drawn from the distributions named here; they are models, not measurements of your "
     "machines.",
-    "A consumer fetches from the partition's leader as soon as it owns a partition; a standstill is counted until then.",
+    "A standstill of a partition lasts from the last record handled under its old owner (or its release, crash or "
+    "pause, where there is no traffic) until the new owner could fetch.",
     "Rules that the simulation simplifies are listed in docs/fidelity.md.",
 )
 

@@ -75,6 +75,7 @@ function count(number, noun) {
 /** A name that fits: what is cut out is cut in its middle, where pod names are least telling. */
 function short(name, longest) {
   if (name.length <= longest) return name;
+  if (longest < 10) return `…${name.slice(1 - longest)}`;
   const tail = Math.floor((longest - 1) / 2);
   return `${name.slice(0, longest - 1 - tail)}…${name.slice(name.length - tail)}`;
 }

@@ -5,9 +5,9 @@ const PHASES = {
   joining: { fill: "lane-joining" },
   syncing: { fill: "lane-syncing" },
   working: { fill: "lane-working" },
-  "in callback": { fill: "lane-callback", pattern: "." },
+  "in callback": { fill: "lane-callback" },
   evicted: { fill: "lane-bad", pattern: "x" },
-  paused: { fill: "lane-callback", pattern: "/" },
+  paused: { fill: "lane-paused", pattern: "/" },
   dead: { fill: "lane-dead", pattern: "\\" },
 };
 const STATES = {
@@ -20,6 +20,7 @@ const STATES = {
 const STOPPED = { fill: "lane-bad", pattern: "/" };
 
 const MANY_LANES = 64; // more partitions or members are not drawn unless asked for
+const MANY_MARKS = 160; // more callbacks at once are not marked
 const MANY_LINES = 120; // more generations get no vertical line each
 const NARROW = 600; // px; below it the names of lanes are cut shorter
 
@@ -30,6 +31,7 @@ class Window {
     this.from = 0;
     this.to = endUs;
     this.marked = null;
+    this.names = []; // of all lanes
     this.watchers = [];
   }
 
@@ -86,8 +88,8 @@ function barTrace(name, look, bars, isFill = false) {
     hoverinfo: "text",
     marker: {
       color: fill,
-      line: { width: 0.5, color: colour("page") },
-      pattern: look.pattern ? { shape: look.pattern, bgcolor: colour("page"), fgcolor: fill, fillmode: "replace", size: 7, solidity: 0.55 } : undefined,
+      line: look === STOPPED ? { width: 1, color: fill } : { width: 0.5, color: colour("page") }, // a short stop stays visible
+      pattern: look.pattern ? { shape: look.pattern, bgcolor: colour("page"), fgcolor: fill, fillmode: "replace", size: 7, solidity: 0.6 } : undefined,
     },
     cliponaxis: true,
     showlegend: false,
@@ -125,9 +127,13 @@ function phaseBars(phases, laneOf) {
   return Object.entries(bars).map(([phase, list]) => barTrace(phase, PHASES[phase] || STOPPED, list));
 }
 
-/** Callbacks of the rebalance listener, as marks on the lane of their process: many are too short to see as bars. */
-function callbackMarks(tables, laneOf) {
-  const calls = tables.callbacks.filter((call) => laneOf.has(call.host));
+/**
+ * Callbacks of the rebalance listener, as marks on the lane of their process: many are too short to see as bars. Those
+ * that had nothing to do are left out, and of too many at once all but the failed ones.
+ */
+function callbackMarks(tables, laneOf, view) {
+  const seen = tables.callbacks.filter((call) => laneOf.has(call.host) && call.began_us >= view.from && call.began_us <= view.to && (call.partitions || call.error));
+  const calls = seen.length > MANY_MARKS ? seen.filter((call) => call.error) : seen;
   if (!calls.length) return [];
   return [{
     type: "scatter",
@@ -143,7 +149,8 @@ function callbackMarks(tables, laneOf) {
     marker: {
       symbol: calls.map((call) => (call.error ? "x" : call.callback === "assigned" ? "triangle-up" : "triangle-down")),
       size: 6,
-      color: colour("text"),
+      color: INK,
+      line: { width: 0.5, color: "#ffffff" },
     },
     showlegend: false,
   }];
@@ -154,7 +161,7 @@ function callbackName(callback) {
   return `onPartitions${callback.charAt(0).toUpperCase()}${callback.slice(1)}`;
 }
 
-function ownerBars(spans, laneOf, endUs) {
+function ownerBars(run, spans, laneOf, endUs) {
   const owners = [...new Set(spans.map((one) => one.host))].sort(byName);
   return owners.map((host, index) => {
     const bars = spans.filter((one) => one.host === host && laneOf.has(partitionName(one))).map((one) => {
@@ -162,7 +169,7 @@ function ownerBars(spans, laneOf, endUs) {
       const end = one.release ? `${one.release} at ${clock(to)}` : "owned to the end";
       const hover = hoverLines(`${partitionName(one)} owned by ${host}`, one.generation === null ? "" : `generation ${one.generation}`,
         stretch(one.owned_us, to), one.fetchable_us === null ? "" : `fetching from ${clock(one.fetchable_us)}`, end);
-      return { lane: laneOf.get(partitionName(one)), from: one.owned_us, to, text: host, hover };
+      return { lane: laneOf.get(partitionName(one)), from: one.owned_us, to, text: nickname(run, host), hover };
     });
     return barTrace(host, { fill: ownerFill(index) }, bars, true);
   });
@@ -262,16 +269,38 @@ function timeAxis(view) {
   };
 }
 
+/** Names without the beginning that all of them share, when that is long: pods are told apart by their ends. */
+function nicknames(names) {
+  let shared = names.length > 1 ? names[0] : "";
+  for (const name of names) {
+    while (!name.startsWith(shared)) shared = shared.slice(0, -1);
+  }
+  // One word more than the number stays: …pod-1 rather than …1.
+  const separators = [...shared.matchAll(/[-._]/g)].map((match) => match.index + 1);
+  shared = shared.slice(0, separators.length > 1 ? separators[separators.length - 2] : 0);
+  const cut = shared.length >= 8 ? shared.length : 0;
+  return { shared: cut ? shared : "", of: new Map(names.map((name) => [name, cut ? `…${name.slice(cut)}` : name])) };
+}
+
+/** A lane's name, cut to what there is room for. */
+function laneLabel(name) {
+  return short(name, !onPaper && document.documentElement.clientWidth < NARROW ? 12 : 26);
+}
+
+/** The room for names, the same for all lanes of a run, so that their time axes stand below each other. */
+function roomForNames(names) {
+  const longest = Math.max(5, ...names.map((name) => laneLabel(name).length));
+  return 14 + longest * (onPaper || document.documentElement.clientWidth < NARROW ? 6.2 : 7);
+}
+
 /** The layout of lanes with these names from top to bottom. */
 function lanesLayout(names, view, shapes) {
-  const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
-  const labels = names.map((name) => short(name, narrow ? 12 : 26));
-  const longest = Math.max(5, ...labels.map((label) => label.length));
+  const labels = names.map(laneLabel);
   const height = Math.max(onPaper ? 12 : 18, Math.min(24, 860 / names.length));
   return {
     barmode: "overlay",
     height: names.length * height + 40,
-    margin: { l: 14 + longest * (narrow || onPaper ? 6.2 : 7), r: 14, t: 30, b: 8 },
+    margin: { l: roomForNames(view.names), r: 20, t: 30, b: 8 },
     xaxis: timeAxis(view),
     yaxis: {
       range: [names.length - 0.5, -0.5], fixedrange: true, tickvals: names.map((_, index) => index), ticktext: labels.map(plain),
@@ -320,9 +349,9 @@ function memberLanes(run, group, view, hosts) {
       ...stateBars(tables, group, 0),
       ...(doings.length ? [...faultBars(doings, 1), doingMarks(doings, 1, view)] : []),
       ...phaseBars(phases, laneOf),
-      ...callbackMarks(tables, laneOf),
+      ...callbackMarks(tables, laneOf, view),
     ],
-    layout: lanesLayout(names, view, generationShapes(generations, view)),
+    layout: lanesLayout(names.map((name) => nickname(run, name)), view, generationShapes(generations, view)),
   }), "lanes");
   followWindow(one, view);
   return one.node;
@@ -337,11 +366,15 @@ function partitionLanes(run, group, view, names) {
   const laneOf = new Map(names.map((name, index) => [name, index]));
   const words = `Lanes over time of ${count(names.length, "partition")} of group ${group}: who owned each, and ${count(stops.length, "standstill")}. The tables below the plot say the same.`;
   const one = plot(words, () => ({
-    data: [...ownerBars(spans, laneOf, view.endUs), ...stopBars(stops, laneOf)],
+    data: [...ownerBars(run, spans, laneOf, view.endUs), ...stopBars(stops, laneOf)],
     layout: lanesLayout(names, view, generationShapes(generations, view)),
   }), "lanes");
   followWindow(one, view);
   return one.node;
+}
+
+function nickname(run, host) {
+  return run.nicknames.of.get(host) || host;
 }
 
 function partitionName(row) {
@@ -356,14 +389,14 @@ function byName(left, right) {
 
 /** What the colours mean, in words beside swatches; `entries` are [name, look]. */
 function legend(label, entries) {
-  return el("ul", { class: "legend", "aria-label": label }, entries.map(([name, look]) => el("li", {},
+  return el("ul", { class: "legend", "aria-label": label }, entries.map(([name, look]) => el("li", {}, look === null ? null :
     el("span", { class: `swatch${look.pattern ? " hatched" : ""}`, style: `--fill: ${look.fill.startsWith("#") ? look.fill : `var(--${look.fill})`}`, "aria-hidden": "true" }), name)));
 }
 
 function lanesLegend(tables, group) {
   const phases = new Set(tables.phases.map((one) => one.phase));
   const entries = Object.entries(PHASES).filter(([phase]) => phases.has(phase));
-  return legend("Colours of the lanes of members", [...entries, ["▲ ▼ callbacks", { fill: "#00000000" }]]);
+  return legend("Colours of the lanes of members", [...entries, ["▲ ▼ callbacks, unless there are too many to see", null]]);
 }
 
 function zoomControls(view) {

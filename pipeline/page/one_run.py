@@ -30,9 +30,8 @@ def run_page(
     when plotly is missing.
     """
     run = dict(zip(RUNS.names, rows["runs"][0], strict=False))
-    head = Head(
-        "groupsim: one run", run["headline"] or f"The run failed: {run['error']}", subtitle(run, rows, title), title
-    )
+    sentence = run["headline"] or f"The run failed: {run['error']}"
+    head = Head("groupsim: one run", sentence, subtitle(run, rows, title), title)
     data = {
         "kind": "run",
         "run": pack(rows),

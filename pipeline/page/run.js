@@ -6,7 +6,8 @@ function runOf(packed, page = {}) {
   const doings = tables.faults.map((row, index) => ({ ...row, index }))
     .sort((a, b) => a.began_us - b.began_us || a.index - b.index).map((row, index) => ({ ...row, number: index + 1 }));
   const row = tables.runs[0];
-  return { tables, doings, row, groups: groupsOf(tables), endUs: row.virtual_us || 0, ...page };
+  const hosts = [...new Set([...tables.phases, ...tables.members].map((one) => one.host))];
+  return { tables, doings, row, nicknames: nicknames(hosts), groups: groupsOf(tables), endUs: row.virtual_us || 0, ...page };
 }
 
 /** The groups of a run, the one that suffered most first. */
@@ -44,16 +45,16 @@ function failedRun(row) {
 // --- figures and verdicts --------------------------------------------------------------------------------------
 
 function runFigures(row) {
-  const back = row.moved_back ? ` (${figure(row.moved_back)} back)` : "";
+  const back = row.moved_back ? `, ${figure(row.moved_back)} of these back` : "";
   const figures = [
     [figure(row.rebalances), "rebalances after the groups had formed"],
     [spanOr(row.stopped_us, "nothing"), "stood still, at least one partition", row.stopped_us ? "warn" : ""],
     [spanOr(row.worst_partition_us, "nothing"), "stood still, the worst partition", row.worst_partition_us ? "warn" : ""],
-    [`${figure(row.moved)}${back}`, "partitions moved"],
+    [figure(row.moved), `partitions moved${back}`],
     [figure(row.lag_max), "largest lag of a group, records"],
     [figure(row.duplicates), `of ${figure(row.delivered)} records delivered twice`, row.duplicates ? "warn" : ""],
     [figure(row.lost), "records lost", row.lost ? "bad" : ""],
-    [`${figure(row.evictions)}${row.false_evictions ? ` (${figure(row.false_evictions)} alive)` : ""}`, "members evicted", row.false_evictions ? "warn" : ""],
+    [figure(row.evictions), `members evicted${row.false_evictions ? `, ${figure(row.false_evictions)} of them alive` : ""}`, row.false_evictions ? "warn" : ""],
   ];
   if (row.detection_us !== null) figures.push([span(row.detection_us), "to notice a crash"]);
   if (row.overlap_us) figures.push([span(row.overlap_us), "two owners of one partition", "bad"]);
@@ -75,36 +76,41 @@ function generationsSection(run, level, choose) {
   const { generations } = run.tables;
   const columns = [
     ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
-    { title: "gen", cell: (one) => String(one.generation), number: true, head: true },
+    { title: "gen", number: true, head: true, cell: (one) => el("button", { type: "button", class: "link", title: "Show it in the lanes and its messages",
+      "aria-label": `Generation ${one.generation} of ${one.group}: show it in the lanes and its messages`, onclick: () => choose(one) }, String(one.generation)) },
     { title: "began", cell: (one) => clock(one.began_us), number: true },
-    { title: "cause", cell: (one) => causeCell(run, one) },
-    { title: "who", cell: (one) => whoWords(one), class: "text" },
-    { title: "held by", cell: (one) => heldWords(one), class: "text" },
+    { title: "cause", cell: (one) => causeCell(run, one), class: "cause" },
+    { title: "who", cell: (one) => whoWords(run, one), class: "text who" },
+    { title: "held by", cell: (one) => heldWords(run, one), class: "text held" },
     { title: "ready in", cell: (one) => readyCell(one), number: true },
     { title: "members", cell: (one) => figure(one.members), number: true },
     { title: "moved", cell: (one) => movedWords(one), number: true },
     { title: "stood still", cell: (one) => spanOr(one.stopped_us), number: true, class: "still" },
-    { title: "", cell: (one) => el("button", { type: "button", "aria-label": `Show generation ${one.generation} of ${one.group} in the lanes and its messages`, onclick: () => choose(one) }, "show"), class: "act" },
   ];
   if (!generations.length) return section(level, "Generations", el("p", {}, "No group formed."));
   const table = tableOf("Every rebalance: why, who, how long", columns, generations);
   if (generations.length > 25) table.classList.add("tall");
-  return section(level, "Generations", table, meanings(run));
+  return section(level, "Generations", sharedBeginning(run), el("p", { class: "note screen" }, "A generation’s number shows it in the lanes and its messages below."), table, meanings(run));
+}
+
+function sharedBeginning(run) {
+  const { shared } = run.nicknames;
+  return shared ? el("p", { class: "note" }, "Names of processes begin with ", el("code", {}, shared), ", below written as …") : null;
 }
 
 function causeCell(run, generation) {
   const meaning = (run.causes || {})[generation.cause];
-  return [meaning ? el("abbr", { title: meaning }, generation.cause) : generation.cause, generation.follow_up ? el("span", { class: "aside" }, " second round") : null];
+  return [meaning ? el("abbr", { title: meaning }, generation.cause) : generation.cause, generation.follow_up ? el("div", { class: "aside" }, "second round") : null];
 }
 
-function whoWords(generation) {
-  return `${generation.culprit ? `${generation.culprit} ` : ""}${generation.why}`;
+function whoWords(run, generation) {
+  return `${generation.culprit ? `${nickname(run, generation.culprit)} ` : ""}${generation.why}`;
 }
 
-function heldWords(generation) {
+function heldWords(run, generation) {
   if (!generation.held_by) return "–";
   const why = generation.held_why ? `: ${generation.held_why}` : "";
-  return `${generation.held_by}, ${span(generation.held_us || 0)}${why}`;
+  return `${nickname(run, generation.held_by)}, ${span(generation.held_us || 0)}${why}`;
 }
 
 function readyCell(generation) {
@@ -153,19 +159,19 @@ function lanesSection(run, group, level, view, choose) {
   const { tables } = run;
   const hosts = [...new Set(tables.phases.filter((one) => one.group === null || one.group === group).map((one) => one.host))].sort(byName);
   const partitions = [...new Set([...tables.spans, ...tables.stops].filter((one) => one.group === group).map(partitionName))].sort(byName);
+  view.names = [...hosts.map((host) => nickname(run, host)), ...partitions, short(group, 26)];
   const groups = run.groups.length > 1 ? chooser("Group", run.groups.map((one) => [one, one]), group, (value) => choose(value, null)) : null;
   const owners = [...new Set(tables.spans.filter((one) => one.group === group).map((one) => one.host))].sort(byName);
   return section(level, `What happened when${run.groups.length > 1 ? `: ${group}` : ""}`,
     el("div", { class: "controls" }, groups, zoomControls(view)),
     el("p", { class: "note screen" }, "Drag over a plot to zoom; all lanes follow. Point at a bar for details. ▲ onPartitionsAssigned, ▼ onPartitionsRevoked or Lost; numbers in the lane “done” refer to the list below."),
-    el(`h${level + 1}`, {}, "The group and its members"),
-    lanesLegend(tables, group),
-    cappedLanes(hosts, troubled(tables, group), "member", (names) => memberLanes(run, group, view, names)),
+
+    el("div", { class: "together" }, el(`h${level + 1}`, {}, "The group and its members"), lanesLegend(tables, group),
+      cappedLanes(hosts, troubled(tables, group), "member", (names) => memberLanes(run, group, view, names))),
     phaseTable(tables, group),
     ...(partitions.length ? [
-      el(`h${level + 1}`, {}, "Partitions and their owners"),
-      legend("Colours of the lanes of partitions", [["stood still", STOPPED], ...(owners.length <= 24 ? owners.map((host, index) => [host, { fill: ownerFill(index) }]) : [])]),
-      cappedLanes(partitions, stillness(tables, group), "partition", (names) => partitionLanes(run, group, view, names)),
+      el("div", { class: "together" }, el(`h${level + 1}`, {}, "Partitions and their owners"), legend("Colours of the lanes of partitions", [["stood still", STOPPED], ...(owners.length <= 24 ? owners.map((host, index) => [nickname(run, host), { fill: ownerFill(index) }]) : [])]),
+      cappedLanes(partitions, stillness(tables, group), "partition", (names) => partitionLanes(run, group, view, names))),
       stopTable(tables, group), spanTable(tables, group),
     ] : []));
 }
@@ -299,7 +305,7 @@ function membersSection(run, level) {
     { title: "records", cell: (one) => figure(one.delivered), number: true },
     { title: "of them twice", cell: (one) => figure(one.duplicates), number: true },
     { title: "commits", cell: (one) => figure(one.commits), number: true },
-    { title: "commits failed", cell: (one) => (failed.get(one.host) || []).join(", ") || figure(one.commits_failed), number: true },
+    { title: "commits failed", cell: (one) => (failed.get(one.host) || []).join(", ") || figure(one.commits_failed), class: "text" },
     { title: "quiet heartbeats", cell: (one) => figure(one.heartbeats), number: true },
     { title: "ended by", cell: (one) => one.failed || "", class: "text" },
   ], run.tables.members.slice(0, MANY_ROWS)));

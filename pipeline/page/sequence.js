@@ -14,15 +14,20 @@ const NOTICES = new Set(["REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"]); // err
 function messagesOf(tables, generation, hosts) {
   return tables.messages.filter((message) => {
     if (message.group !== generation.group && !(message.group === null && hosts.includes(message.host))) return false;
-    const over = message.returned_us ?? message.answered_us ?? message.sent_us;
-    return message.sent_us <= generation.ended_us && over >= generation.began_us;
+    const over = message.returned_us ?? message.answered_us ?? beginOf(message);
+    return beginOf(message) <= generation.ended_us && over >= generation.began_us;
   });
+}
+
+/** When a message begins as far as is known: heartbeats are only seen where they arrive. */
+function beginOf(message) {
+  return message.sent_us ?? message.received_us ?? message.answered_us;
 }
 
 /** What happened, in order; each event is one line of the diagram. */
 function sequenceEvents(run, generation, messages) {
   const { tables } = run;
-  const first = Math.min(generation.began_us, ...messages.map((one) => one.sent_us));
+  const first = Math.min(generation.began_us, ...messages.map(beginOf));
   const within = (us) => us >= first && us <= generation.ended_us;
   const events = messages.flatMap(messageEvents);
   for (const state of tables.states.filter((one) => one.group === generation.group && one.began_us >= generation.began_us && within(one.began_us))) {
@@ -44,16 +49,16 @@ function sequenceEvents(run, generation, messages) {
 function messageEvents(message) {
   const over = message.returned_us ?? message.answered_us;
   const common = { message, host: message.host, broker: message.broker };
-  if (over === null) return [{ ...common, at: message.sent_us, kind: "request", text: `${message.api}${message.error ? ` · ${message.error}` : " · no answer"}`, bad: true, lost: true }];
+  if (over === null) return [{ ...common, at: beginOf(message), kind: "request", text: `${message.api}${message.error ? ` · ${message.error}` : " · no answer"}`, bad: true, lost: true }];
   const outcome = message.error || outcomeWords(message);
   const bad = Boolean(message.error);
-  if (over - message.sent_us <= QUICK_US) {
-    return [{ ...common, at: message.sent_us, kind: "exchange", text: `${message.api} ⇄ ${outcome}`, bad }];
+  if (over - beginOf(message) <= QUICK_US) {
+    return [{ ...common, at: beginOf(message), kind: "exchange", text: `${message.api} ⇄ ${outcome}`, bad }];
   }
   const bar = { key: message, look: message.api === "SyncGroup" ? "lane-syncing" : "lane-joining" };
   return [
-    { ...common, at: message.sent_us, kind: "request", text: message.api, aside: message.reason, opens: bar },
-    { ...common, at: over, kind: "answer", text: `${message.api} answered after ${span(over - message.sent_us)}: ${outcome}`, bad, closes: bar },
+    { ...common, at: beginOf(message), kind: "request", text: message.api, aside: message.reason, opens: bar },
+    { ...common, at: over, kind: "answer", text: `${message.api} answered after ${span(over - beginOf(message))}: ${outcome}`, bad, closes: bar },
   ];
 }
 
@@ -97,7 +102,7 @@ function sequenceDiagram(run, generation) {
   const brokers = [...new Set(events.filter((one) => one.broker !== undefined).map((one) => one.broker || "coordinator"))].sort(byName);
   return el("div", {},
     el("div", { class: "frame wide sequence", tabindex: "0", role: "region", "aria-label": `Sequence diagram of generation ${generation.generation}; scrolls sideways` },
-      new Drawing(brokers.length ? brokers : ["coordinator"], actors.drawn, generation).draw(shown)),
+      new Drawing(brokers.length ? brokers : ["coordinator"], actors.drawn, generation, run).draw(shown)),
     notes.map((note) => el("p", { class: "note" }, note)),
     asTable("The messages as a table", `Events of generation ${generation.generation}`, [
       { title: "when", cell: (one) => clock(one.at), number: true },
@@ -109,12 +114,13 @@ function sequenceDiagram(run, generation) {
 
 /** The SVG: columns for time, brokers and members; rows for events. */
 class Drawing {
-  constructor(brokers, hosts, generation) {
+  constructor(brokers, hosts, generation, run) {
+    this.run = run;
     this.generation = generation;
     this.names = [...brokers, ...hosts];
     this.brokers = brokers.length;
     const room = (onPaper ? PAPER_WIDTH : Math.min(1160, document.documentElement.clientWidth - 40)) - 90;
-    this.step = Math.max(onPaper ? 44 : 78, Math.min(150, room / this.names.length));
+    this.step = Math.max(onPaper ? 44 : 78, Math.min(230, room / this.names.length));
     this.width = 90 + this.step * this.names.length;
     this.back = svg("g");
     this.front = svg("g");
@@ -148,11 +154,11 @@ class Drawing {
 
   heading() {
     this.y += 20;
-    const fits = Math.max(5, Math.floor(this.step / 6.6));
+    const fits = Math.max(5, Math.floor((this.step - 10) / 7.3));
     this.names.forEach((name, index) => {
       const width = this.step - 6;
       this.front.append(svg("rect", { x: this.x(name) - width / 2, y: this.y - 15, width, height: 20, rx: 3, class: index < this.brokers ? "actor broker" : "actor" }),
-        svg("text", { x: this.x(name), y: this.y, class: "name", "text-anchor": "middle" }, short(name, fits), svg("title", {}, name)));
+        svg("text", { x: this.x(name), y: this.y, class: "name", "text-anchor": "middle" }, short(nickname(this.run, name), fits), svg("title", {}, name)));
     });
     this.y += 4;
   }
@@ -184,7 +190,7 @@ class Drawing {
 
   band(event) {
     const text = event.aside ? `${event.text}: ${event.aside}` : event.text;
-    const fits = Math.floor((this.width - 100) / 6.4);
+    const fits = Math.floor((this.width - 110) / 7);
     this.back.append(svg("rect", { x: 84, y: this.y - 10, width: this.width - 88, height: 20, rx: 2, class: `band ${event.kind}${event.bad ? " bad" : ""}` }));
     this.label(92, this.y + 4, text.length > fits ? `${text.slice(0, fits - 1)}…` : text, `band-text${event.bad ? " bad" : ""}`, text);
   }
@@ -194,7 +200,7 @@ class Drawing {
     const broker = this.x(event.broker || this.names[0]);
     const answer = event.kind === "answer";
     const looks = event.bad ? (NOTICES.has(event.message.error) ? " notice" : " bad") : "";
-    const y = this.y + 5;
+    const y = this.y + 6;
     const [from, to] = answer ? [broker, host] : [host, broker];
     const gap = from < to ? 2 : -2;
     this.front.append(svg("line", {
@@ -202,7 +208,7 @@ class Drawing {
       "marker-end": event.lost ? "url(#lost)" : "url(#head)", "marker-start": event.kind === "exchange" ? "url(#head)" : null,
     }, svg("title", {}, messageTitle(event))));
     const right = this.x(this.names[this.brokers - 1]) + 8;
-    this.label(right, this.y + 1, event.aside ? `${event.text} (${short(event.aside, 60)})` : event.text, `message${looks}`, messageTitle(event));
+    this.label(right, this.y, event.aside ? `${event.text} (${short(event.aside, 60)})` : event.text, `message${looks}`, messageTitle(event));
   }
 
   atLifeline(event) {
