@@ -1,1 +1,38 @@
-"""Sweeps: what has to run, where it runs (Spark or a pool), what is finished, and the directory that holds it."""
+"""Sweeps: what has to run, where it runs (Spark or a pool), what is finished, and the directory that holds it.
+
+`sweep` runs what an experiment still lacks and writes it into a `Directory`; both engines (`pool`, `spark`) are sent
+the same tasks (`plan`), do the same work (`work`) and answer with the same tables. What travels to other machines is
+one zip (`bundle`); `probe` asks the machines first whether they can run it. `session` makes the Spark session, `java`
+finds the Java under it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groupsim.pipeline.sweep.directory import Directory
+    from groupsim.pipeline.sweep.driver import Outcome, sweep
+    from groupsim.pipeline.sweep.engines import EngineOptions
+    from groupsim.pipeline.sweep.errors import SweepError
+    from groupsim.pipeline.sweep.session import session
+
+_HOMES = {
+    "Directory": "directory",
+    "EngineOptions": "engines",
+    "Outcome": "driver",
+    "SweepError": "errors",
+    "session": "session",
+    "sweep": "driver",
+}
+
+__all__ = ["Directory", "EngineOptions", "Outcome", "SweepError", "session", "sweep"]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, so that what is loaded on an executor (`work`) does not bring the driver's half along.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

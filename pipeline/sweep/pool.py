@@ -1,0 +1,142 @@
+"""The plain engine: some processes on this machine, each performing one task at a time.
+
+A worker that dies (killed, out of memory) is noticed at once; a new one takes its place and its task. A task whose
+workers die again and again ends the sweep with a message that names its runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import traceback
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from attrs import define
+
+from groupsim.pipeline.sweep import work
+from groupsim.pipeline.sweep.engines import Done, Pack
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.plan import Run, Wave
+
+DEATHS = 3  # of workers over one task before it is given up
+
+
+@define
+class _Job:
+    """One task of a wave."""
+
+    wave: int
+    task: int
+    runs: tuple[Run, ...]
+
+
+@define(eq=False)
+class _Worker:
+    """A process, the line to it, and what it is doing."""
+
+    process: Any
+    line: Connection[Any, Any]
+    job: _Job | None = None
+
+
+class Pool:
+    """So many processes. They are started when they are first needed."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._context = multiprocessing.get_context("spawn")  # nothing of this process leaks into a run
+        self._all: list[_Worker] = []
+        self._deaths: Counter[tuple[int, int]] = Counter()
+
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Iterator[Done]:
+        """See `Engine`."""
+        coming = (_Job(wave.number, index, runs) for wave in waves for index, runs in enumerate(wave.tasks))
+        again: deque[_Job] = deque()
+        while True:
+            self._hand_out(coming, again, pack)
+            busy = {worker.line: worker for worker in self._all if worker.job is not None}
+            if not busy:
+                return
+            for line in wait(list(busy)):
+                done = self._receive(busy[line], again)  # type: ignore[index]
+                if done is not None:
+                    yield done
+
+    def close(self) -> None:
+        """End all workers, whatever they are doing."""
+        for worker in self._all:
+            worker.process.terminate()
+        for worker in self._all:
+            worker.process.join()
+            worker.line.close()
+        self._all.clear()
+
+    def _hand_out(self, coming: Iterator[_Job], again: deque[_Job], pack: Pack) -> None:
+        """Give every idle worker a job, as long as there are any."""
+        idle = [worker for worker in self._all if worker.job is None]
+        while idle or len(self._all) < self.workers:
+            job = again.popleft() if again else next(coming, None)
+            if job is None:
+                return
+            worker = idle.pop() if idle else self._start()
+            worker.job = job
+            with contextlib.suppress(BrokenPipeError):  # it died while idle: noticed as one that died at work
+                worker.line.send(pack([job.runs]))
+
+    def _start(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs,), daemon=True, name="groupsim-worker")
+        process.start()
+        theirs.close()
+        worker = _Worker(process, ours)
+        self._all.append(worker)
+        return worker
+
+    def _receive(self, worker: _Worker, again: deque[_Job]) -> Done | None:
+        job, worker.job = worker.job, None
+        assert job is not None
+        try:
+            answer = worker.line.recv()
+        except (EOFError, ConnectionResetError):
+            self._bury(worker, job)
+            again.append(job)
+            return None
+        if isinstance(answer, str):
+            raise SweepError(f"a worker failed: {answer}", "this is a defect of groupsim; the message names the place")
+        return Done(job.wave, job.task, answer)
+
+    def _bury(self, worker: _Worker, job: _Job) -> None:
+        """A worker has died at work; raises SweepError when its job seems to kill workers."""
+        worker.process.join()
+        worker.line.close()
+        self._all.remove(worker)
+        self._deaths[job.wave, job.task] += 1
+        if self._deaths[job.wave, job.task] >= DEATHS:
+            cell, seed = job.runs[0]
+            code = worker.process.exitcode
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            raise SweepError(
+                f"{DEATHS} worker processes died ({how}) over the same {len(job.runs)} runs, "
+                f"from cell {cell} with seed {seed} on",
+                "perhaps memory ran out: try fewer workers (--workers 1); what was finished is kept",
+            )
+
+
+def _serve(line: Connection[Any, Any]) -> None:
+    """A worker's life: a task, its tables, the next task. Ctrl-C is the driver's affair."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            packed = line.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer: Any = work.perform(packed, 0)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            answer = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        line.send(answer)

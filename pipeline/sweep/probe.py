@@ -1,0 +1,109 @@
+"""The question before the first run: can the workers do this work? And what went wrong when Spark says so at length."""
+
+from __future__ import annotations
+
+import re
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from typing import Any
+
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.remote import INTRODUCTIONS, introducing
+
+_OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
+_NETWORK = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
+_GONE = re.compile(r"SparkContext was shut ?down|stopped SparkContext|StatusCode.UNAVAILABLE")
+# What is found in Spark's message; what it means; what helps.
+_KNOWN = (
+    (
+        re.compile(r"Python in worker has different version:? \(?(\d+[., ]+\d+)"),
+        "{place} runs Python {what}, this machine {ours}: both must have the same minor version",
+        "let PYSPARK_PYTHON name a Python {ours} on the workers, or run groupsim with theirs",
+    ),
+    (
+        re.compile(r"ModuleNotFoundError: No module named '(\w+)'"),
+        "{place} has no {what}",
+        "the workers need Python {ours} and pyarrow (pip install pyarrow); PYSPARK_PYTHON names their Python",
+    ),
+    (
+        re.compile(r'Cannot run program "([^"]+)"'),
+        "{place} has no program {what}",
+        "let PYSPARK_PYTHON name a Python {ours} of the workers",
+    ),
+    (
+        re.compile(
+            r"failed (\d+) times, most recent failure: .*(?:ExecutorLostFailure|exited unexpectedly|EOFException)"
+        ),
+        "{place} died, {what} times over the same task",
+        "perhaps memory ran out there: give executors more, or use fewer cores; what was finished is kept",
+    ),
+)
+
+PATIENCE_S = 120.0  # for the first executor of a cluster to come up
+
+
+def probe(spark: Any, zip_name: str) -> int:
+    """Ask a worker in each of the cluster's slots what it is; returns the number of slots.
+
+    Raises SweepError naming the first host that cannot work, what it has, and the remedy.
+    """
+    job = spark.range(100_000).mapInArrow(introducing(zip_name), INTRODUCTIONS)
+    executor = ThreadPoolExecutor(1, "groupsim-probe")
+    asked: Future[Any] = executor.submit(job.toArrow)
+    try:
+        rows = asked.result(PATIENCE_S).to_pylist()
+    except Late:
+        stop_jobs(spark)
+        raise SweepError(
+            f"no executor has answered within {PATIENCE_S:.0f} s",
+            "check that the cluster has workers with free cores and memory",
+        ) from None
+    except Exception as error:
+        raise explained(error) from error
+    finally:
+        executor.shutdown(wait=False)
+    for row in rows:
+        if row["problem"]:
+            raise SweepError(
+                f"a worker on {row['host']} (Python {row['version']}, {row['python']}) cannot import the simulator: "
+                f"{row['problem']}",
+                "the workers need what this machine has: the same minor version of Python, and pyarrow",
+            )
+    return len(rows)
+
+
+def stop_jobs(spark: Any) -> None:
+    """Stop whatever this session runs on Spark, classic or Connect; also when there is no Spark any more."""
+    try:
+        spark.interruptAll()
+    except Exception:
+        pass
+
+
+def explained(error: BaseException) -> SweepError:
+    """Spark's error in a sentence: which host, what is missing, the remedy."""
+    if isinstance(error, SweepError):
+        return error
+    text = str(error)
+    if type(error).__name__ in _NETWORK or _GONE.search(text):
+        return SweepError(
+            "Spark has gone: its JVM ended, or the connection to it broke",
+            "perhaps memory ran out; what was finished is kept, and the same command goes on from there",
+        )
+    for pattern, message, remedy in _KNOWN:
+        if found := pattern.search(text):
+            words = {"place": _place(text), "what": found[1], "ours": _OURS}
+            return SweepError(message.format(**words), remedy.format(**words))
+    first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+    return SweepError(
+        f"Spark failed: {first.strip()[:400]}", "`--traceback` shows all of it; what was finished is kept"
+    )
+
+
+def _place(text: str) -> str:
+    """The worker that Spark's message speaks of."""
+    found = re.search(r"\(TID \d+\) \((\S+) executor (\S+)\)", text)
+    if not found:
+        return "a worker"
+    return f"the worker on {found[1]}" if found[2] == "driver" else f"the worker on {found[1]} (executor {found[2]})"

@@ -1,0 +1,230 @@
+"""Spark sessions: local by default, on a cluster or a Spark Connect server when one is named.
+
+    with session(EngineOptions(master="spark://host:7077")) as spark:
+        spark.sql("select 1").show()
+
+A local session listens on loopback alone and shows no page; what Spark has to say goes to a file that goes with the
+session, not to the user's terminal. `lean` is for sweeps, where Spark only schedules; queries want the full compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from groupsim.pipeline.sweep.engines import EngineOptions, cores
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.java import LEAN, find_java, launcher
+
+LOOPBACK = "127.0.0.1"
+CONNECT_PORT = 15002
+TRIES = 4  # of a task; Spark's local mode has one, and a Python worker can be killed there, too
+REACH_S = 5.0
+
+SETTINGS = {
+    "spark.app.name": "groupsim",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.maxResultSize": "0",
+    "spark.python.unix.domain.socket.enabled": "true",  # a task costs 6 to 15 ms instead of 25
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@contextmanager
+def session(
+    options: EngineOptions | None = None, *, lean: bool = False, settings: Mapping[str, str] | None = None
+) -> Iterator[Any]:
+    """A Spark session for as long as the block lasts; one that the process has already is used and left running.
+
+    `settings` are Spark's own and go before ours. Raises SweepError when Spark, Java or the cluster cannot be had.
+    """
+    options = options or EngineOptions()
+    _check_installed(options)
+    # PySpark complains about pandas 3, which none of our calls passes through.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and not options.master and not options.remote:
+        yield active
+    elif options.remote:
+        with _connected(options.remote) as spark:
+            yield spark
+    else:
+        with (
+            tempfile.TemporaryDirectory(prefix="groupsim-spark-") as folder,
+            _classic(options, Path(folder), lean, settings or {}) as spark,
+        ):
+            yield spark
+
+
+def _check_installed(options: EngineOptions) -> None:
+    needed = ("pyspark", "pyarrow", "pandas", *(("grpc",) if options.remote else ()))
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        what = "pyspark[connect]" if options.remote else "groupsim[spark]"
+        raise SweepError(f"{', '.join(missing)} is not installed", f'pip install "{what}"')
+
+
+@contextmanager
+def _connected(remote: str) -> Iterator[Any]:
+    """A session on a Spark Connect server."""
+    from pyspark.sql import SparkSession
+
+    address = urlsplit(remote)
+    _check_reached(f"--remote {remote}", [(address.hostname or "", address.port or CONNECT_PORT)])
+    spark = SparkSession.builder.remote(remote).create()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping[str, str]) -> Iterator[Any]:
+    """A session with a JVM of our own, which ends with it."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    master = _master(options)
+    if master.startswith("spark://"):
+        _check_reached(f"--master {master}", _addresses(master))
+    conf = SparkConf(loadDefaults=False)
+    for key, value in {**_settings(master, folder, options), **settings}.items():
+        conf.set(key, value)
+    home = launcher(find_java(), folder / "java", LEAN if lean else ("-Xlog:disable",))
+    log = folder / "spark.log"
+    with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as said:
+        # A session of its own for the JVM: ctrl-C is for the driver, which then stops the jobs.
+        popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
+        try:
+            gateway = launch_gateway(conf, popen)
+            context = SparkContext(gateway=gateway, conf=conf)
+        except Exception as error:
+            _forget_gateway()
+            raise SweepError(
+                f"Spark did not start: {_last_words(log, error)}", "check the Java and the master"
+            ) from error
+    spark = SparkSession(context)
+    try:
+        yield spark
+    finally:
+        _stop(spark)
+
+
+def _stop(spark: Any) -> None:
+    """Stop the session and its JVM, dead or alive."""
+    try:
+        spark.stop()
+    except Exception:  # the JVM has gone before us
+        pass
+    _forget_gateway()
+
+
+def _forget_gateway() -> None:
+    """End the JVM. PySpark would keep it for the process's next session, with this one's options."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    process = getattr(gateway, "proc", None)
+    try:
+        gateway.shutdown()
+    except Exception:
+        pass
+    if process is not None:
+        process.stdin.close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+
+
+def _master(options: EngineOptions) -> str:
+    """The master as Spark wants it; a local one with several tries for a task."""
+    master = options.master or f"local[{options.workers or cores()}]"
+    local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
+    return f"local[{local[1] or 1},{TRIES}]" if local else master
+
+
+def _settings(master: str, folder: Path, options: EngineOptions) -> dict[str, str]:
+    found = {**SETTINGS, "spark.master": master, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    if master.startswith("local"):
+        found["spark.local.dir"] = str(folder / "local")
+        found["spark.driver.memory"] = "2g"
+        found["spark.pyspark.python"] = sys.executable
+    elif options.workers:
+        found["spark.cores.max"] = str(options.workers)
+    if _on_loopback(master):
+        found["spark.driver.host"] = found["spark.driver.bindAddress"] = LOOPBACK
+    return found
+
+
+def _places(master: str) -> dict[str, str]:
+    """What Spark reads from the environment."""
+    places = {"SPARK_LOCAL_IP": LOOPBACK} if _on_loopback(master) else {}
+    return {**places, "PYSPARK_PYTHON": sys.executable} if master.startswith("local") else places
+
+
+def _on_loopback(master: str) -> bool:
+    return master.startswith("local") or all(host in (LOOPBACK, "localhost", "::1") for host, _ in _addresses(master))
+
+
+def _addresses(master: str) -> list[tuple[str, int]]:
+    """Host and port of each of a standalone cluster's masters; one without a name for other kinds of cluster."""
+    if not master.startswith("spark://"):
+        return [("", 0)]
+    parts = [urlsplit(f"spark://{part}") for part in master.removeprefix("spark://").split(",")]
+    return [(part.hostname or "", part.port or 7077) for part in parts]
+
+
+def _check_reached(what: str, addresses: list[tuple[str, int]]) -> None:
+    """Ask whether anybody listens: Spark itself would try for minutes before it says so."""
+    problems = []
+    for address in addresses:
+        try:
+            socket.create_connection(address, timeout=REACH_S).close()
+            return
+        except OSError as error:
+            problems.append(f"{address[0]}:{address[1]}: {error.strerror or error}")
+    raise SweepError(f"{what} cannot be reached ({'; '.join(problems)})", "check the address, and that it runs")
+
+
+def _last_words(log: Path, error: Exception) -> str:
+    """The line of Spark's log that says why it did not start."""
+    lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
+    telling = [line for line in lines if re.search(r"Exception|Error|ERROR", line) and not line.startswith("\tat ")]
+    return (telling or [str(error)])[-1].strip()[:500]
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """These variables while the JVM starts: PySpark takes them from the process alone."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
