@@ -40,7 +40,7 @@ def test_the_order_is_that_of_one_heap(steps: list[tuple[int, int] | None]) -> N
 
 
 def test_a_crowded_bucket_is_split_and_keeps_the_order() -> None:
-    """More entries in one bucket than it holds as one: they, and what is pushed meanwhile, come out as from one heap."""
+    """Of a crowded bucket everything, and what is pushed meanwhile, comes out as from one heap."""
     agenda, heap, seen = Agenda(), [], []
     for ticket in range(2 * CROWD):
         entry = _entry(3 * BUCKET_US + ticket * 7_919 % (BUCKET_US + 600), ticket)
