@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,6 +42,8 @@ from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, RUN, Obs
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from groupsim.pipeline.sweep.engines import EngineOptions
 
 BASELINE, BEST = "baseline", "best"
 DEFAULT_GOALS = (Goal("stopped_us", "lower"), Goal("lag_area", "lower"))
@@ -97,26 +101,20 @@ def answer_of(experiment: ExperimentLike, read: Reader, engine: Engine | None = 
     return _Analysis(experiment, seen, engine or plain).answer(), seen
 
 
-def analyse(directory: DirectoryLike, engine: str = "auto", session: Callable[[], Any] | None = None) -> Answer:
+def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptions | None = None) -> Answer:
     """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
 
-    `engine` is `plain`, `spark` or `auto`: Spark for large sweeps when `session` can make one. Same numbers from both.
+    `engine` is `plain`, `spark` (in the session that `options` describes) or `auto`: Spark for large sweeps where it
+    is installed. The numbers are the same from both. Raises SweepError when Spark cannot be had or the disk is full.
     """
     from groupsim.pipeline.analysis.results import read_columns, write_results
 
     seen = observations(partial(read_columns, directory))
-    large = engine == "auto" and session is not None and len(seen) > LARGE
-    with_spark = engine == "spark" or large
-    chosen: Engine = partial(spark, session or _session) if with_spark else plain
-    answer = _Analysis(directory.experiment, seen, chosen).answer()
+    large = engine == "auto" and len(seen) > LARGE and find_spec("pyspark") is not None
+    with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
+        answer = _Analysis(directory.experiment, seen, chosen).answer()
     write_results(directory.path / "results", answer)
     return answer
-
-
-def _session() -> Any:
-    from groupsim.pipeline.analysis.engines import local_session
-
-    return local_session()
 
 
 class _Analysis:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
@@ -10,6 +15,8 @@ import attrs
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from groupsim.pipeline.sweep.engines import EngineOptions
 
 # One cell's rows → rows of the result.
 Task = Callable[["pa.Table"], "pa.Table"]
@@ -45,34 +52,50 @@ def plain(table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def spark(session: Callable[[], Any], table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
-    """One Spark task per cell. The rows travel through the driver: executors need no common file system."""
+@contextmanager
+def spark(options: EngineOptions | None = None) -> Iterator[Engine]:
+    """One Spark task per cell, in a session with the ordinary JIT that ends with the block.
+
+    The rows travel through the driver: executors need no common file system. On a cluster they also need our code,
+    which goes there as the zip of the sweeps. Raises SweepError when Spark cannot be had.
+    """
+    from groupsim.pipeline.sweep.session import session
+
+    with session(options) as found:
+        yield partial(_on_spark, found, _shipped(found, options))
+
+
+def _shipped(session: Any, options: EngineOptions | None) -> str | None:
+    """Ship our code to a cluster; returns the name of the zip, nothing for this machine's workers."""
+    master = options.master if options else None
+    if not (options and options.remote) and (master or "local").startswith("local"):
+        return None
+    from groupsim.pipeline.sweep.bundle import bundle
+
+    made = bundle()
+    with TemporaryDirectory(prefix="groupsim-zip-") as folder:
+        session.addArtifacts(str(made.write(Path(folder))), pyfile=True)
+    return made.name
+
+
+def _on_spark(session: Any, zip_name: str | None, table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
     ddl = ", ".join(f"`{field.name}` {SPARK_TYPES[str(field.type)]}" for field in schema)
-    frame = session().createDataFrame(table)
-    return frame.groupBy("cell").applyInArrow(_without_key(task), ddl).toArrow().cast(schema)
+    groups = session.createDataFrame(table).groupBy("cell")
+    return groups.applyInArrow(_group(pickle.dumps(task), zip_name), ddl).toArrow().cast(schema)
 
 
-def _without_key(task: Task) -> Task:
-    """As Spark wants it: a function of exactly one argument tells it that the key is not asked for."""
+def _group(packed: bytes, zip_name: str | None) -> Task:
+    """The task for an executor, which imports our modules only when the zip is in its place."""
+    from groupsim.pipeline.sweep.remote import unpacking
 
+    unpack = unpacking(zip_name) if zip_name else None
+
+    # One argument: Spark gives functions of two the key as well.
     def group(rows: pa.Table) -> pa.Table:
-        return task(rows)
+        import pickle
+
+        if unpack is not None:
+            unpack()
+        return pickle.loads(packed)(rows)
 
     return group
-
-
-def local_session() -> Any:
-    """A Spark session on this machine with the ordinary JIT: a session of sweeps is lean, and slow at queries."""
-    from pyspark.sql import SparkSession
-
-    return (
-        SparkSession.builder.master("local[*]")
-        .appName("groupsim analysis")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "8")
-        .config("spark.python.unix.domain.socket.enabled", "true")
-        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-        .config("spark.driver.memory", "2g")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )

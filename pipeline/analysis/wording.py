@@ -67,6 +67,8 @@ def difference(metric: Metric, one: Comparison | Effect) -> str:
     if one.difference < 0:
         ends = [-end for end in reversed(ends)]
     digits = metric.digits([one.difference, *ends])
+    while digits < 3 and ends[0] != ends[1] and metric.figure(ends[0], digits) == metric.figure(ends[1], digits):
+        digits += 1
     low, high = (metric.figure(end, digits) for end in ends)
     dash = " to " if "-" in low + high else "–"
     shown = metric.shown(abs(one.difference), digits)
