@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from groupsim.pipeline.runs.arrow import to_arrow
 from groupsim.pipeline.runs.rows import Label, Rows, rows_of
-from groupsim.pipeline.runs.simulate import simulate
+from groupsim.pipeline.runs.simulation import simulate
 
 __all__ = ["Label", "Rows", "rows_of", "simulate", "to_arrow"]

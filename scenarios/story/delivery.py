@@ -56,7 +56,7 @@ def deliveries(facts: Facts) -> Deliveries:
     """Count what every group was given, what it was given before, and what was passed over."""
     result = Deliveries()
     seen: dict[Key, Ranges] = {}
-    counts: dict[Key, list[int]] = {}  # delivered, again
+    counts: dict[Key, tuple[int, int]] = {}  # delivered, again
     for event in facts.delivery:
         host = event.host or "?"
         group = event.group or facts.host(host).group or "?"
@@ -64,14 +64,17 @@ def deliveries(facts: Facts) -> Deliveries:
         base, count = int(payload.get("base", 0)), int(payload.get("count", 0))
         key = (group, TopicPartition(event.topic or "?", event.partition or 0))
         if key not in seen:
-            seen[key], counts[key] = Ranges(), [0, 0]
+            seen[key], counts[key] = Ranges(), (0, 0)
         again = seen[key].add(base, base + count)
-        counts[key][0] += count
-        counts[key][1] += again
+        given, before = counts[key]
+        counts[key] = given + count, before + again
         result.delivered_by_host[host] += count
         result.duplicates_by_host[host] += again
     for (group, _), (count, again) in counts.items():
         result.delivered[group] += count
         result.duplicates[group] += again
-    result.accounts = tuple(Account(*key, *counts[key], seen[key].missing) for key in sorted(seen))
+    result.accounts = tuple(
+        Account(group, partition, *counts[group, partition], seen[group, partition].missing)
+        for group, partition in sorted(seen)
+    )
     return result

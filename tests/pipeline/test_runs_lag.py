@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from groupsim.cluster.traffic import Traffic
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.pipeline.runs.lag import Lag, lags
+from groupsim.pipeline.runs.log_ends import LogEnds, changes, floor_sum
+from groupsim.pipeline.runs.rows import sort_by_kind
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.runner import _schedule
+from groupsim.scenarios.stage import Stage
+
+MS = 1_000  # µs
+
+
+def scenario(topic: str, timeline: str = "", run_for: str = "3ms") -> Scenario:
+    """A scenario of one group of one member, as short as its producers allow."""
+    head = f"run-for: {run_for}, topics: {{orders: {topic}}}, groups: {{g: {{members: {{c: 1}}}}}}"
+    return load_text(f"{{{head}, timeline: [{timeline}]}}")
+
+
+class Record:
+    """The few events that the lag is made of, written by hand."""
+
+    def __init__(self, **said: object) -> None:
+        self.events: list[TraceEvent] = []
+        self.add(0, Kind.PROCESS_STARTED, payload=said or {"topics": ["orders"]})
+
+    def add(self, t_us: int, kind: Kind, **columns: object) -> None:
+        seq = len(self.events) + 1
+        self.events.append(TraceEvent(seq, t_us, kind, host="c", group="g", **columns))  # type: ignore[arg-type]
+
+    def own(self, t_us: int, partition: int, generation: int | None = 1) -> Record:
+        self.add(t_us, Kind.PARTITION_OWNED, topic="orders", partition=partition, generation=generation)
+        return self
+
+    def place(self, t_us: int, partition: int, offset: int) -> Record:
+        self.add(t_us, Kind.POSITION_SET, topic="orders", partition=partition, payload={"offset": offset})
+        return self
+
+    def work(self, t_us: int, partition: int, base: int, count: int) -> Record:
+        said = {"base": base, "count": count}
+        self.add(t_us, Kind.RECORDS_PROCESSED, topic="orders", partition=partition, payload=said)
+        return self
+
+    def lags(self, of: Scenario) -> tuple[list[Lag], int]:
+        found, most = lags(of, sort_by_kind(self.events), of.run_for)
+        return list(found.values()), most["g"]
+
+
+def sampled(of: Scenario, record: Record, partitions: int) -> tuple[list[Lag], int]:
+    """The same by looking at every single microsecond, with the cluster's own producers."""
+    placed = [event for event in record.events if event.kind is Kind.POSITION_SET]
+    first = [next((e.payload for e in placed if e.partition == p and e.payload), None) for p in range(partitions)]
+    done = [int(said["offset"]) if said else 0 for said in first]
+    areas, tops, group = [0] * partitions, [0] * partitions, 0
+    planned, told = changes(of), [e for e in record.events if e.partition is not None]
+    traffic: Traffic | None = None
+    now: list[int] = []
+    for t_us in range(of.run_for + 1):
+        for change in planned:
+            if change.t_us == t_us and change.make is not None:
+                traffic = change.make(t_us)
+            elif change.t_us == t_us and change.change is not None:
+                change.change(traffic, t_us)  # type: ignore[arg-type]
+        for event in told:
+            if event.t_us == t_us:
+                said = event.payload or {}
+                offset = said["offset"] if "offset" in said else said.get("base", 0) + said.get("count", 0)
+                done[event.partition or 0] = max(done[event.partition or 0], offset)
+        assert traffic is not None
+        now = [max(0, traffic.end(p, t_us) - done[p]) if p < traffic.partitions else 0 for p in range(partitions)]
+        tops = [max(pair) for pair in zip(tops, now, strict=True)]
+        group = max(group, sum(now))
+        if t_us < of.run_for:
+            areas = [area + lag for area, lag in zip(areas, now, strict=True)]
+    return [Lag(*one) for one in zip(now, tops, (area // 1000 for area in areas), strict=True)], group
+
+
+numbers = st.integers(0, 10**6)
+
+
+@given(st.integers(0, 60), st.integers(1, 10**6), numbers, numbers)
+def test_the_sum_of_floors_is_that_of_its_terms(count: int, divisor: int, step: int, start: int) -> None:
+    """Euclid's steps give what adding up gives."""
+    assert floor_sum(count, divisor, step, start) == sum((start + step * i) // divisor for i in range(count))
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=7).filter(any),
+    st.integers(0, 10**12),
+    st.integers(0, 10**12),
+    st.lists(st.integers(1, 3), max_size=3),
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+)
+def test_all_log_ends_together_are_the_sum_of_each(
+    weights: list[int], rate: int, other: int, grown: list[int], changed_us: int, after_us: int
+) -> None:
+    """Whatever weights, rates and later partitions there are."""
+    ends = LogEnds(weights, rate, 0)
+    for step in ("made", "faster", "larger"):
+        if step == "faster":
+            ends.set_rate(other, changed_us)
+        elif step == "larger" and grown:
+            ends.grow(grown, changed_us)
+        for t_us in (changed_us, changed_us + after_us):
+            assert ends.total(t_us) == sum(ends.end(p, t_us) for p in range(ends.partitions))
+
+
+@given(st.integers(0, 10**11), st.integers(0, 300), st.integers(0, 300))
+def test_the_area_under_a_log_end_is_the_sum_over_its_microseconds(rate: int, begin: int, length: int) -> None:
+    """Exactly, from any instant on."""
+    ends = LogEnds([1, 2, 0], rate, 0)
+    for p in range(3):
+        assert ends.area(p, begin, begin + length) == sum(ends.end(p, t) for t in range(begin, begin + length))
+
+
+def test_topics_grow_as_in_the_cluster() -> None:
+    """Rates, steps, bursts of partitions, creation and repeated steps: the same log ends as the running cluster's."""
+    of = load_text(
+        """
+        run-for: 10s
+        topics:
+          orders: {partitions: 3, rate: 70/s, weights: [1, 5, 2], steps: [{at: 2s, rate: 11/s}, {at: 7s, rate: 333/s}]}
+          audit: {partitions: 4, rate: 9/min}
+        groups: {g: {members: {c: 1}}}
+        timeline:
+          - {at: 1s, do: set-rate, topic: audit, rate: 55/s, every: 3s, times: 2}
+          - {at: 3s, do: add-partitions, topic: orders, to: 5}
+          - {at: 4s, do: create-topic, topic: late, partitions: 2, rate: 17/s}
+          - {at: 5s, do: set-rate, topic: audit, rate: 0}
+        """
+    )
+    moments = [0, 999_999, 1_000_000, 2_500_001, 3_000_000, 4_123_456, 5_000_000, 8_000_001, 9_999_999]
+    found: dict[tuple[int, str, int], int] = {}
+
+    async def main(loop: EventLoop) -> None:
+        stage = Stage(loop, of)
+        for step in of.timeline:
+            _schedule(stage, step, step.at, 1)
+        for at_us in moments:
+            loop.call_at(at_us + 1, look, (stage, at_us))
+        await loop.sleep(of.run_for)
+
+    def look(what: tuple[Stage, int]) -> None:
+        stage, at_us = what
+        for topic in stage.cluster.topics:
+            for p in range(topic.partitions):
+                found[at_us + 1, topic.name, p] = stage.cluster.data.end(TopicPartition(topic.name, p))
+
+    VirtualLoop(0, Trace(Level.OFF)).run(main)
+    assert len({topic for _, topic, _ in found}) == 3
+    for (t_us, topic, p), end in found.items():
+        ends: LogEnds | None = None
+        for change in changes(of):
+            if change.topic == topic and change.t_us < t_us:
+                if change.make is not None:
+                    ends = change.make(change.t_us)
+                elif change.change is not None and ends is not None:
+                    change.change(ends, change.t_us)
+        assert ends is not None
+        assert ends.end(p, t_us) == end, (t_us, topic, p)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    """A group that comes further, is placed here and there, and goes over what it has done."""
+    record = Record()
+    for t_us in sorted(draw(st.lists(st.integers(0, 3 * MS), max_size=12))):
+        p, offset = draw(st.integers(0, 2)), draw(st.integers(0, 200))
+        if draw(st.booleans()):
+            record.place(t_us, p, offset)
+        else:
+            record.work(t_us, p, offset, draw(st.integers(1, 40)))
+    return record
+
+
+@settings(max_examples=40, deadline=None)
+@given(records(), st.sampled_from(["{partitions: 2, rate: 50000/s}", "{partitions: 2, rate: 7000/s, weights: [1, 4]}"]))
+def test_lag_is_what_looking_at_every_microsecond_finds(record: Record, topic: str) -> None:
+    """Area, maximum and end of every partition and the maximum of the group, through two changes of the topic."""
+    grow = "{at: 1ms, do: add-partitions, topic: orders, to: 3}"
+    of = scenario(topic, grow + ", {at: 2ms, do: set-rate, topic: orders, rate: 90000/s}")
+    assume(all(event.partition != 2 or event.t_us >= MS for event in record.events))  # partition 2 comes at 1 ms
+    assert record.lags(of) == sampled(of, record, 3)
+
+
+def test_a_reset_to_the_latest_leaves_nothing_behind() -> None:
+    """What was there before the first position was never the group's; from then on everything counts."""
+    of = scenario("{partitions: 1, rate: 100000/s}")
+    (lag,), _ = Record().own(1 * MS, 0).place(2 * MS, 0, 200).lags(of)
+    assert lag.end == lag.most == 100
+    assert lag.area == 10 * sum(range(100)) // 1000
+
+
+def test_going_back_over_records_is_no_lag() -> None:
+    """The lag goes by the furthest record processed, not by where the next owner begins again."""
+    of = scenario("{partitions: 1, rate: 10000/s}")
+    once, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).lags(of)
+    again, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).place(2 * MS + 5, 0, 3).work(2500, 0, 3, 10).lags(of)
+    assert once == again
+
+
+def test_a_topic_that_nobody_of_the_group_subscribed_to_does_not_count() -> None:
+    """Neither does a partition beside the one that a member chose for itself."""
+    of = scenario("{partitions: 3, rate: 10000/s}")
+    nothing, _ = Record(topics=["audit"]).lags(of)
+    assert nothing == []
+    found, _ = lags(of, sort_by_kind(Record(assign=["orders-1"]).own(0, 1, generation=None).events), of.run_for)
+    assert list(found) == [("g", TopicPartition("orders", 1))]
+
+
+def test_a_pattern_counts_all_topics_that_fit() -> None:
+    """Also those created later."""
+    of = scenario("{partitions: 1}", "{at: 1ms, do: create-topic, topic: order-book, partitions: 1, rate: 50000/s}")
+    found, most = lags(of, sort_by_kind(Record(pattern="order.*").events), of.run_for)
+    assert [tp.topic for _, tp in found] == ["order-book", "orders"]
+    assert most == {"g": 100}
+
+
+def test_the_records_of_a_deleted_topic_are_nobodys_lag() -> None:
+    """The area stays as it was at the deletion; a new topic of that name begins anew."""
+    deletion = "{at: 1ms, do: delete-topic, topic: orders}"
+    (gone,), most = Record().lags(scenario("{partitions: 1, rate: 100000/s}", deletion))
+    assert (gone.end, gone.most, most) == (0, 99, 99)
+    assert gone.area == sum(n * 10 for n in range(100)) // 1000
+    anew = deletion + ", {at: 2ms, do: create-topic, topic: orders, partitions: 1, rate: 50000/s}"
+    (again,), _ = Record().lags(scenario("{partitions: 1, rate: 100000/s}", anew))
+    assert (again.end, again.most) == (50, 99)
+
+
+@pytest.mark.parametrize("beyond", [5, 1_000])
+def test_a_position_beyond_the_log_is_no_negative_lag(beyond: int) -> None:
+    """An offset committed by hand: nothing is behind until the log has grown past it."""
+    of = scenario("{partitions: 1, rate: 100000/s}")
+    (lag,), _ = Record().place(0, 0, 0).place(1 * MS, 0, 100 + beyond).lags(of)
+    assert lag.end == max(0, 300 - 100 - beyond)
+    assert lag.most == max(99, lag.end)
