@@ -23,6 +23,11 @@ _DEFAULTS_848 = {
 }
 
 
+def is_number(key: str) -> bool:
+    """Whether a broker setting that the rules look at is a number."""
+    return key in BROKER_KEYS or key in _DEFAULTS_848
+
+
 @frozen
 class Written:
     """A setting as it was written, and where."""

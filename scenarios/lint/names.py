@@ -12,7 +12,6 @@ from difflib import SequenceMatcher, get_close_matches
 from groupsim.members.keys import SECRET_PREFIXES
 from groupsim.scenarios.lint.librdkafka_keys import LIBRDKAFKA_KEYS, UNLISTED, UNLISTED_ENDS, LibrdkafkaKey
 from groupsim.scenarios.lint.places import (
-    BROKER_SINCE,
     ELSEWHERE,
     JAVA_DEPRECATED,
     JAVA_GONE,
@@ -60,17 +59,14 @@ def _elsewhere(view: ClientView, *kinds: str) -> Iterator[tuple[str, str]]:
 
 def _broker_key(view: ClientView) -> Iterator[Hit]:
     for name, _ in _elsewhere(view, "broker"):
-        remedy = f"remove it here; set it on the brokers (server.properties), or see {_instead(name)}"
+        remedy = f"remove it here; it belongs into the brokers' server.properties{_instead(name)}"
         yield Hit((name,), f"`{name}` is a broker setting: on a consumer it does nothing", remedy, **_refusal(view))
 
 
 def _instead(name: str) -> str:
-    """What a client can do about the same thing."""
-    if "session.timeout" in name:
-        return "session.timeout.ms"
-    if "heartbeat" in name:
-        return "heartbeat.interval.ms"
-    return "`groupsim lint --set` to judge with it" if name in BROKER_SINCE else "the broker's documentation"
+    """What a client can say about the same thing."""
+    own = next((key for key in ("session.timeout.ms", "heartbeat.interval.ms") if name.endswith(key)), None)
+    return f"; what a consumer can say is {own}" if own else ""
 
 
 def _topic_key(view: ClientView) -> Iterator[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupsim.members.keys import CONSUMER_KEYS
-from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.brokers import BrokerView, is_number
 from groupsim.scenarios.lint.names import shown
 from groupsim.scenarios.lint.places import BROKER_SINCE
 from groupsim.scenarios.lint.rule import Hit, Rule
@@ -66,6 +66,13 @@ def _client_key(broker: BrokerView) -> Iterator[Hit]:
         if name in CONSUMER_KEYS and name.startswith(_CLIENTS_OWN):
             remedy = "remove it here; set it where the consumers are configured"
             yield Hit((name,), f"`{name}` is a consumer's setting: on a broker it does nothing", remedy)
+
+
+def _impossible(broker: BrokerView) -> Iterator[Hit]:
+    for name, written in broker.settings.items():
+        text = str(written.value).strip().removeprefix("-")
+        if is_number(name) and not text.isdecimal():
+            yield Hit((name,), f"`{name}` = {written.value}: not a number", "write a bare number")
 
 
 def _too_new(broker: BrokerView) -> Iterator[Hit]:
@@ -147,6 +154,14 @@ CLIENT_RULES: tuple[Rule[ClientView], ...] = (
     ),
 )
 BROKER_RULES: tuple[Rule[BrokerView], ...] = (
+    Rule(
+        "impossible-broker-value",
+        ERROR,
+        "a value the broker cannot read",
+        "the broker refuses to start (ConfigException)",
+        "ConfigDef.parseType",
+        _impossible,
+    ),
     Rule(
         "client-key-on-broker",
         WARNING,

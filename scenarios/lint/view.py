@@ -6,11 +6,12 @@ Values are read leniently: what cannot be read is a finding of its own, and coun
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from attrs import define, field
 
-from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS
+from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS, KeyType
 from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, SettingName
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
 from groupsim.scenarios.lint.brokers import BrokerView, Written
@@ -76,6 +77,13 @@ class ClientView:
                 self._values[key.name] = self._parsed(key.name, name, entry.value, alias.factor if alias else 1)
             except SettingError as error:
                 self.impossible[name] = error
+                self._guess(key.name, name, entry.value)
+
+    def _guess(self, key: str, name: str, value: object) -> None:
+        """What was meant by a time that the client cannot read: `45s` is forty-five seconds to the other rules."""
+        with suppress(SettingError):
+            if CONSUMER_KEYS[key].type is KeyType.MS:
+                self._values[key] = parse_value(CONSUMER_KEYS[key], name, value)
 
     def _aliases(self) -> dict[str, SettingName]:
         own = _LIBRDKAFKA_NAMES if self.client.library == "librdkafka" else {}
@@ -94,7 +102,7 @@ class ClientView:
             return self._reset(name, str(value))
         if key == "group.protocol":
             return str(value).strip().lower()
-        if self.pasted and CONSUMER_KEYS[key].type == "milliseconds" and self.client.library not in _DURATIONS:
+        if self.pasted and CONSUMER_KEYS[key].type is KeyType.MS and self.client.library not in _DURATIONS:
             _only_digits(name, str(value))
         return parse_value(CONSUMER_KEYS[key], name, value, factor)
 

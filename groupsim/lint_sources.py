@@ -1,0 +1,177 @@
+"""What `groupsim lint` reads: scenarios, experiments, and clients' own configuration; which of them a file is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from attrs import evolve, field, frozen
+
+from groupsim.exits import Trouble
+from groupsim.scenarios import catalogue
+from groupsim.scenarios.canonical import parse
+from groupsim.scenarios.document import Document, parse_document
+from groupsim.scenarios.lint import Client, Finding, broker_of, client_of, lint_broker, lint_properties, lint_scenario
+from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.places import ELSEWHERE
+from groupsim.scenarios.problems import Place, one_problem, suggest
+
+DEFAULT_CLIENT = "java-3.9"
+STDIN = "-"
+_YAML = (".yaml", ".yml", ".json")
+MAX_BYTES = 8_000_000
+
+
+@frozen
+class Report:
+    """What was found in one file, and what the file was taken for."""
+
+    findings: tuple[Finding, ...] = ()
+    kind: str = ""
+    judged_as: str = ""
+
+
+@frozen
+class Options:
+    """What the command line says about the client and the broker of a configuration."""
+
+    client: Client
+    broker: BrokerView
+    broker_properties: Path | None = None
+    settings: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, client: str | None, broker: str | None, properties: Path | None, settings: list[str]) -> Options:
+        """Raises Trouble for a client, version or setting nobody knows, OSError for a file that cannot be read."""
+        try:
+            named = client_of(client or DEFAULT_CLIENT)
+            text = properties.read_text("utf-8-sig", errors="replace") if properties is not None else ""
+            view = broker_of(broker, text, str(properties or "broker"), _pairs(settings))
+        except ValueError as error:
+            message, _, remedy = str(error).partition("; ")
+            raise Trouble(message, remedy) from None
+        options = {"--client": client, "--broker": broker, "--broker-properties": properties, "--set": settings}
+        return cls(named, view, properties, tuple(settings), tuple(name for name, said in options.items() if said))
+
+    @property
+    def broker_name(self) -> str:
+        """What the broker's settings are called in a report."""
+        return str(self.broker_properties or "--set")
+
+    def broker_report(self) -> Report:
+        """What the rules find in the broker's settings alone."""
+        return Report(lint_broker(self.broker), "broker", f"broker {self.broker.version_text}")
+
+
+def _pairs(settings: list[str]) -> dict[str, str]:
+    """`--set KEY=VALUE` as a mapping. Raises Trouble for what is no setting of a broker."""
+    found = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        known = [name for name, kind in ELSEWHERE.items() if kind == "broker"]
+        if not equals:
+            raise Trouble(f"--set {setting}: no value", "write --set group.max.session.timeout.ms=60000")
+        if key not in known:
+            raise Trouble(f"--set {key}: no setting of a broker", suggest(key, known, "known"))
+        found[key] = value
+    return found
+
+
+def report_of(file: str, options: Options) -> Report:
+    """What the rules find in a file. Raises ScenarioError when it cannot be read."""
+    path, text = _text_of(file)
+    shown = "<stdin>" if file == STDIN else str(path)
+    if not _is_yaml(path, text):
+        findings = lint_properties(text, shown, options.client, options.broker)
+        return Report(
+            findings, "properties", options.client.profile.name if options.client.low == (0,) else options.client.name
+        )
+    if options.chosen:
+        remedy = "change the file, or leave the option out"
+        raise one_problem(
+            shown, f"{options.chosen[0]} says nothing here: a scenario names its clients and brokers", remedy
+        )
+    document = parse_document(text, shown if file == STDIN else str(path))
+    if isinstance(document.data, dict) and "scenario" in document.data:
+        return _of_experiment(file, shown)
+    return Report(lint_scenario(document), "scenario")
+
+
+def _text_of(file: str) -> tuple[Path, str]:
+    if file == STDIN:
+        return Path("stdin"), sys.stdin.read()
+    path = _find(file)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", "check the path") from None
+    if len(content) > MAX_BYTES:
+        raise one_problem(path, f"is {len(content):,} bytes long", f"the limit is {MAX_BYTES:,}")
+    try:
+        return path, content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", "save it as UTF-8") from None
+
+
+def _find(file: str) -> Path:
+    """A file, or the name of a scenario or experiment of the library."""
+    if Path(file).exists() or file in catalogue.names() or file in catalogue.ALIASES:
+        return catalogue.find(file)
+    try:
+        from groupsim.pipeline.experiment import catalogue as experiments
+    except ImportError:
+        return catalogue.find(file)
+    return experiments.find(file) if file in experiments.names() else catalogue.find(file)
+
+
+def _is_yaml(path: Path, text: str) -> bool:
+    """By the name's ending; without one that says it, by the first line that holds a setting."""
+    if path.suffix in _YAML:
+        return True
+    if path.suffix:
+        return False
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and line[0] not in "#!"), "")
+    return first.startswith("---") or ("=" not in first and first.partition(":")[0] in _TOP_LEVEL)
+
+
+_TOP_LEVEL = (
+    "name",
+    "title",
+    "shows",
+    "source",
+    "known",
+    "run-for",
+    "broker",
+    "cluster",
+    "topics",
+    "groups",
+    "scenario",
+)
+
+
+# --- experiments -------------------------------------------------------------------------------------------------
+
+
+def _of_experiment(file: str, shown: str) -> Report:
+    """What the rules find in the cells of an experiment, each finding once, with the cells it holds for."""
+    from groupsim.pipeline.experiment import load_experiment
+
+    experiment = load_experiment(file)
+    found: dict[tuple[str, str], Finding] = {}
+    where: dict[tuple[str, str], list[str]] = {}
+    for cell in {cell.digest: cell for cell in experiment.cells}.values():
+        for finding in lint_scenario(Document(shown, parse(cell.document), {}, {})):
+            key = (finding.rule, finding.message)
+            found.setdefault(key, evolve(finding, place=Place(shown)))
+            where.setdefault(key, []).append(cell.title)
+    return Report(tuple(_said(one, where[key], len(experiment.cells)) for key, one in found.items()), "experiment")
+
+
+def _said(finding: Finding, titles: list[str], cells: int) -> Finding:
+    """A finding with the cells it holds for."""
+    if len(titles) == cells:
+        return finding
+    which = f"in {len(titles)} of {cells} cells, the first {titles[0]}"
+    return evolve(finding, message=f"{finding.message} ({which})")
