@@ -155,6 +155,46 @@ def validate(
     raise typer.Exit(library_command.validate(files, as_json))
 
 
+@app.command("lint")
+@guarded
+def lint(
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Scenario, experiment or .properties; `-` reads stdin.", metavar="FILE…")
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option("--client", help="Whose properties: java-3.9, librdkafka-2.x, kafkajs …", metavar="CLIENT"),
+    ] = None,
+    broker: Annotated[str | None, typer.Option("--broker", help="The brokers' version.", metavar="VERSION")] = None,
+    broker_properties: Annotated[
+        Path | None, typer.Option("--broker-properties", help="The brokers' server.properties.", metavar="FILE")
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the brokers.", metavar="KEY=VALUE")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Notes count for the exit code too.", metavar="")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules, and end.", metavar="")] = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Find settings that do nothing, contradict each other or lie outside the broker's range, each with the reason.
+
+    Exit codes: 0 nothing above a note, 1 an error or a warning, 2 a file that cannot be read.
+
+    Examples:
+
+    - `groupsim lint consumer.properties --client java-3.9 --broker 3.9`
+    - `groupsim lint my-rollout.yaml --strict`
+    - `cat librdkafka.conf | groupsim lint - --client librdkafka-2.x --set group.max.session.timeout.ms=60000`
+    """
+    from groupsim import lint_command
+
+    if rules:
+        raise typer.Exit(lint_command.rules(as_json))
+    options = lint_command.options_of(client, broker, broker_properties, setting)
+    raise typer.Exit(lint_command.lint(files or [], options, strict, as_json))
+
+
 @app.command("schema")
 @guarded
 def schema() -> None:
