@@ -341,9 +341,12 @@ class _Analysis:
                 yield f"no {goal.of.title} in {missing} of {done} runs"
 
     def _warnings(self, cells: Sequence[CellAnswer]) -> Iterable[str]:
+        told: dict[str, list[CellAnswer]] = {}
         for cell in cells:
             for warning in cell.warnings:
-                yield f"{wording.name(cell.labels)}: {warning}"
+                told.setdefault(warning, []).append(cell)
+        for warning, where in told.items():
+            yield f"{wording.place([cell.labels for cell in where], len(cells))}: {warning}"
         compared = len(self.within) - 1
         needed = choosing.seeds_needed(compared)
         ready = max((cell.done for cell in cells), default=0)

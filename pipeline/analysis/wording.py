@@ -58,6 +58,13 @@ def name(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{axis}={label}" for axis, label in labels.items()) or "the scenario as it is"
 
 
+def place(cells: Sequence[Mapping[str, str]], of: int) -> str:
+    """Some of all cells: by name when they are few."""
+    if len(cells) == of and of > 1:
+        return f"all {of} cells"
+    return "; ".join(map(name, cells)) if len(cells) <= 2 else f"{len(cells)} cells, {name(cells[0])} the first"
+
+
 def difference(metric: Metric, one: Comparison | Effect) -> str:
     """`difference 12.9 s, 95 % CI 11.8–14.1 s`, without a sign: the words around say which way."""
     assert one.difference is not None

@@ -53,7 +53,7 @@ def test_best_cell_is_recommended_with_its_margin_over_the_baseline() -> None:
     assert answer.decision == "change"
     assert answer.runner_up == 1
     assert answer.sentence == (
-        "Use assignor=cooperative-sticky, membership=static: time with a partition at a standstill 0.5 s instead of "
+        "Use assignor=cooperative-sticky, membership=static: stop-the-world time 0.5 s instead of "
         "12.5 s with assignor=range, membership=dynamic (mean of 30 seeds, difference 12.00 s, 95 % CI 11.99–12.02 s)."
     )
     against = answer.compared(3, "baseline", "stopped_us")
@@ -142,7 +142,7 @@ def test_runs_without_a_value_are_counted_and_not_taken_for_zero() -> None:
     answer = _answer(made, ONE_AXIS, 30, goals=(Goal("detection_us", "minimise"),))
     found = answer.cell(0).statistics["detection_us"]
     assert (found.n, found.missing, found.value) == (10, 20, 10 * S)
-    assert any("no crash detection, the slowest of a run in 20 of 30 runs" in text for text in answer.warnings)
+    assert any("no crash detection time in 20 of 30 runs" in text for text in answer.warnings)
 
 
 def test_open_standstills_and_failed_expectations_are_warned_of() -> None:
@@ -197,7 +197,7 @@ def test_second_goal_decides_among_cells_tied_in_the_first() -> None:
     assert answer.recommended == 2
     assert "no other differs significantly" in answer.reasons[0]
     assert "all others are significantly different" in answer.reasons[1]
-    assert "lag over time" in answer.sentence
+    assert "lag area" in answer.sentence
 
 
 def test_of_cells_still_tied_the_one_with_fewest_changes_is_taken() -> None:
