@@ -9,10 +9,16 @@ from rich.text import Text
 
 from groupsim import as_json
 from groupsim.exits import BAD_INPUT, WELL
+from groupsim.pipeline.experiment import catalogue as experiments
+from groupsim.pipeline.experiment.load import experiment_of
+from groupsim.pipeline.experiment.schema import experiment_schema
 from groupsim.scenarios import catalogue
-from groupsim.scenarios.load import load_file
+from groupsim.scenarios.document import read_document
+from groupsim.scenarios.load import scenario_of
+from groupsim.scenarios.plugins import import_from
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
 from groupsim.scenarios.schema import scenario_schema
+from groupsim.settings_changed import find
 from groupsim.terminal import Terminal
 
 
@@ -29,6 +35,20 @@ def list_scenarios(wants_json: bool) -> int:
         console.print(Text.assemble((entry.name, "bold cyan"), alias))
         source = f" [{entry.source}]" if entry.source else ""
         console.print(Padding(Text(f"{entry.shows or entry.title}{source}"), (0, 0, 0, 4), expand=False))
+    return WELL
+
+
+def list_experiments(wants_json: bool) -> int:
+    """Print the library of experiments; returns the exit code."""
+    entries = experiments.list_experiments()
+    if wants_json:
+        print(as_json.text([as_json.plain(entry) for entry in entries]))
+        return WELL
+    console = Terminal()
+    for entry in entries:
+        console.print(Text(entry.name, "bold cyan"))
+        source = f" [{entry.source}]" if entry.source else ""
+        console.print(Padding(Text(f"{entry.title}\n{entry.question}{source}"), (0, 0, 0, 4), expand=False))
     return WELL
 
 
@@ -50,7 +70,12 @@ def validate(files: list[str], wants_json: bool) -> int:
 
 def _problems(file: str) -> tuple[Problem, ...]:
     try:
-        return tuple(load_file(catalogue.find(file)).notes)
+        path = find(file)
+        document = read_document(path)
+        import_from(path.resolve().parent)
+        if experiments.is_experiment(document):
+            return experiment_of(document, path.stem).warnings
+        return tuple(scenario_of(document, path.stem).notes)
     except ScenarioError as error:
         return error.problems
 
@@ -60,7 +85,7 @@ def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
     return {"file": file, "well": well, "problems": as_json.plain(problems)}
 
 
-def schema() -> int:
-    """Print the JSON Schema of scenario files."""
-    print(as_json.text(scenario_schema()))
+def schema(of_experiments: bool = False) -> int:
+    """Print the JSON Schema of scenario files, or of experiment files."""
+    print(as_json.text(experiment_schema() if of_experiments else scenario_schema()))
     return WELL

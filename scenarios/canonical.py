@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def digest(text: str) -> str:
 
 def dump(value: Any) -> str:
     """Plain data as JSON in ASCII, without spaces, keys in their order, numbers as they were written."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return "{" + ",".join(f"{json.dumps(str(key))}:{dump(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(dump, value)) + "]"

@@ -52,7 +52,7 @@ def reference() -> str:
 
 def _lines() -> Iterator[str]:
     for title, cls in SECTIONS:
-        yield from ("", f"### {title}", "", *_intro(cls), *_table(cls))
+        yield from section(title, cls)
     registries: tuple[tuple[str, Mapping[str, type[Any]]], ...] = (
         ("Actions", ACTIONS),
         ("Faults", FAULTS),
@@ -67,6 +67,11 @@ def _lines() -> Iterator[str]:
     yield from ("", "### The library", "", "| name | what it shows | source |", "|---|---|---|")
     for one in list_scenarios():
         yield f"| `{one.name}` | {one.shows} | {one.source or ''} |"
+
+
+def section(title: str, cls: type) -> Iterator[str]:
+    """The lines on one class of a file: a heading and the table of its keys."""
+    yield from ("", f"### {title}", "", *_intro(cls), *_table(cls))
 
 
 def _intro(cls: type) -> Iterator[str]:
@@ -129,11 +134,16 @@ def _wrapped(text: str) -> Iterable[str]:
 
 def rewritten(page: str) -> str:
     """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
-    head, found, rest = page.partition(BEGIN)
-    _, ended, tail = rest.partition(END)
+    return replaced(page, BEGIN, END, reference())
+
+
+def replaced(page: str, begin: str, end: str, part: str) -> str:
+    """A page with another part between two markers, markers included. Raises ValueError when it has none."""
+    head, found, rest = page.partition(begin)
+    _, ended, tail = rest.partition(end)
     if not found or not ended:
-        raise ValueError(f"the page has no markers; it needs the lines {BEGIN} and {END}")
-    return head + reference() + tail
+        raise ValueError(f"the page has no markers; it needs the lines {begin} and {end}")
+    return head + part + tail
 
 
 if __name__ == "__main__":

@@ -28,28 +28,34 @@ SCHEMA_ID = "https://groupsim.invalid/scenario.schema.json"
 
 def scenario_schema() -> Schema:
     """The whole schema, as plain data."""
-    maker = _Maker()
-    root = maker.mapping(Scenario)
-    defs = dict(sorted(maker.definitions.items()))
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA_ID,
-        "title": "groupsim scenario",
-        "description": sentence(Scenario),
-    }
-    return {**head, **root, "$defs": defs}
+    maker = SchemaMaker()
+    return maker.document(SCHEMA_ID, "groupsim scenario", Scenario, maker.mapping(Scenario))
 
 
-class _Maker:
-    """Collects a definition for each class it meets."""
+class SchemaMaker:
+    """Makes schemas of classes and value types, and collects a definition for each class it meets.
 
-    def __init__(self) -> None:
+    `shapes` are classes that are not plain mappings of their fields, beside those of a scenario.
+    """
+
+    def __init__(self, shapes: Mapping[type, Callable[[], Schema]] | None = None) -> None:
         self.definitions: dict[str, Schema] = {}
         self._shapes: Mapping[type, Callable[[], Schema]] = {
             Step: self._step,
             Expectation: self._expectation,
             BrokerSettings: self._broker,
+            **(shapes or {}),
         }
+
+    def document(self, identity: str, title: str, cls: type, root: Schema) -> Schema:
+        """A whole schema document for files of this class: a head, the root, the definitions it needs."""
+        head = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": identity,
+            "title": title,
+            "description": sentence(cls),
+        }
+        return {**head, **root, "$defs": dict(sorted(self.definitions.items()))}
 
     def of(self, wanted: Any) -> Schema:
         """The schema of a type."""

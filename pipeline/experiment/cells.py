@@ -5,13 +5,15 @@ The same mistake shows in many cells; it is reported once, with a cell that has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 from attrs import define, field, frozen
 
+from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.grid import Column, Value
 from groupsim.pipeline.experiment.model import Cell
 from groupsim.scenarios.canonical import canonical_json, digest
@@ -19,7 +21,8 @@ from groupsim.scenarios.changes import Change, changed
 from groupsim.scenarios.document import Document
 from groupsim.scenarios.load import scenario_of
 from groupsim.scenarios.problems import ERROR, WARNING, Problem, ScenarioError
-from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
+
+_NUMBER = re.compile(r"\d+")
 
 MORE_AFTER_AN_ERROR = 50  # cells that are still looked at, so that a report shows more than the first mistake
 
@@ -45,7 +48,7 @@ def cells_of(
 
     Raises ScenarioError with each mistake and a cell that has it.
     """
-    maker = _Maker(base, [column.name for column in columns])
+    maker = _Maker(base, [column.name for column in columns], len(combinations))
     cells: list[Cell] = []
     for number, values in enumerate(combinations):
         cell = maker.cell(number, values)
@@ -67,14 +70,13 @@ class _Maker:
 
     base: Base
     axes: list[str]
-    looked_at: int = 0
+    combinations: int
     failed: list[str] = field(factory=list)
-    _found: dict[Problem, list[str]] = field(factory=dict)
+    _found: dict[tuple[Any, ...], tuple[Problem, list[str]]] = field(factory=dict)
     _files: dict[Path, str] = field(factory=dict)
 
     def cell(self, number: int, values: tuple[Value, ...]) -> Cell | None:
         """The cell of a combination, or None and its mistakes kept."""
-        self.looked_at += 1
         labels = {axis: value.label for axis, value in zip(self.axes, values)}
         changes = [change for value in values for change in value.changes]
         settings = {change.path: shown(change.path, change.value) for change in changes}
@@ -91,7 +93,8 @@ class _Maker:
 
     def _keep(self, cell: Cell, problems: Sequence[Problem]) -> None:
         for problem in problems:
-            self._found.setdefault(problem, []).append(cell.title)
+            same = (problem.place, problem.level, _NUMBER.sub("#", problem.message))
+            self._found.setdefault(same, (problem, []))[1].append(cell.title)
 
     def _read(self, path: Path) -> str:
         if path not in self._files:
@@ -99,11 +102,11 @@ class _Maker:
         return self._files[path]
 
     def report(self) -> tuple[Problem, ...]:
-        """Each problem once; where not every cell has it, with the first that has."""
-        return tuple(self._told(problem, cells) for problem, cells in self._found.items())
+        """Each problem once, whatever its numbers; where not every cell has it, with the first that has."""
+        return tuple(self._told(problem, cells) for problem, cells in self._found.values())
 
     def _told(self, problem: Problem, cells: list[str]) -> Problem:
-        if len(cells) == self.looked_at and self.looked_at > 1:
+        if len(cells) == self.combinations:
             return problem
         more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
         return attrs.evolve(problem, message=f"{problem.message} (in the cell {cells[0]}{more})")
@@ -118,19 +121,3 @@ def _alike(cells: Sequence[Cell], base: Base) -> Iterator[Problem]:
             message = f"the cells {first.title} and {cell.title} are the same scenario"
             yield Problem(base.document.at_value(()), message, "what differs between them changes nothing", WARNING)
             return
-
-
-def shown(path: str, value: Any) -> Any:
-    """A setting as it may be shown and kept: without the values of secrets."""
-    group, _, key = path.rpartition(".properties.")
-    if group:
-        return WITHHELD if is_secret(key) else value
-    return _shown(path.rpartition(".")[2], value)
-
-
-def _shown(key: str, value: Any) -> Any:
-    if key == "properties" and isinstance(value, str | Mapping):
-        return without_secrets(parse_properties(value) if isinstance(value, str) else value)
-    if isinstance(value, Mapping):
-        return {name: _shown(name, inner) for name, inner in value.items()}
-    return value

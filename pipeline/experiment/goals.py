@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 from groupsim.pipeline.experiment.file import GoalSpec
 from groupsim.pipeline.experiment.grid import Column, label_among
 from groupsim.pipeline.experiment.model import Goal
 from groupsim.scenarios.mistakes import Collector, Wrong
 from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.values import quote, read_duration
+from groupsim.scenarios.values import quote
 
 
-def goals_of(specs: Sequence[GoalSpec], metrics: Collection[str] | None) -> tuple[Goal, ...]:
-    """The goals of a file; `metrics` are the names there are, None when that is not to be judged.
+class Metric(Protocol):
+    """What is needed of a metric: it reads a bound as people write it, in the unit of its column."""
 
-    Raises what `problems_of` understands.
-    """
+    def parse(self, text: str) -> int: ...
+
+
+def known_metrics() -> Mapping[str, Metric]:
+    """The metrics of the analysis, which is not imported before somebody asks."""
+    from groupsim.pipeline.analysis.metrics import METRICS
+
+    return METRICS
+
+
+def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
+    """The goals of a file, in terms of these metrics. Raises what `problems_of` understands."""
     collector = Collector()
     found = [collector.attempt(("goals", index), _goal, spec, metrics) for index, spec in enumerate(specs)]
     collector.done()
@@ -29,31 +39,30 @@ def goals_of(specs: Sequence[GoalSpec], metrics: Collection[str] | None) -> tupl
     return tuple(found)
 
 
-def _goal(spec: GoalSpec, metrics: Collection[str] | None) -> Goal:
+def _goal(spec: GoalSpec, metrics: Mapping[str, Metric]) -> Goal:
     metric = spec.minimise or spec.maximise
     if metric is None or (spec.minimise and spec.maximise):
         raise Wrong("a goal has one metric", "write `minimise: …` or `maximise: …`")
     way: Literal["minimise", "maximise"] = "minimise" if spec.minimise else "maximise"
-    if metrics is not None and metric not in metrics:
+    if metric not in metrics:
         raise Wrong(f"there is no metric `{metric}`", suggest(metric, metrics, "metrics"), below=(way,))
     collector = Collector()
-    at_most = collector.attempt(("at-most",), _bound, metric, spec.at_most)
-    at_least = collector.attempt(("at-least",), _bound, metric, spec.at_least)
+    at_most = collector.attempt(("at-most",), _bound, metrics[metric], spec.at_most)
+    at_least = collector.attempt(("at-least",), _bound, metrics[metric], spec.at_least)
     collector.done()
     if at_most is not None and at_least is not None and at_least > at_most:
         raise Wrong("nothing is at least that and at most this", "swap the two bounds", below=("at-most",))
     return Goal(metric, way, at_most, at_least)
 
 
-def _bound(metric: str, found: object) -> int | float | None:
-    """A bound in the metric's unit: times (`…_us`) are written as durations and kept in microseconds."""
+def _bound(metric: Metric, found: object) -> int | float | None:
+    """A bound in the metric's unit. A fraction of a count stays one: means over seeds are compared with it."""
     if found is None:
         return None
-    if metric.endswith("_us"):
-        return int(read_duration(found))
-    if isinstance(found, bool) or not isinstance(found, (int, float)):
-        raise Wrong(f"expected a number, found {quote(found)}", "durations are for metrics in microseconds (`…_us`)")
-    return found if isinstance(found, int) else float(found)
+    if isinstance(found, bool) or not isinstance(found, (int, float, str)):
+        raise Wrong(f"expected a number or a duration, found {quote(found)}")
+    bound = metric.parse(str(getattr(found, "text", found)))
+    return float(found) if isinstance(found, float) and bound == int(found) else bound
 
 
 def baseline_labels(said: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, str]:

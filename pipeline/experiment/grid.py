@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupsim.pipeline.experiment.changing import change_of
 from groupsim.pipeline.experiment.file import AxisSpec
 from groupsim.pipeline.experiment.model import Axis
 from groupsim.scenarios.changes import Change
@@ -81,7 +82,7 @@ def _listed(path: str, values: list[Any], document: Document, at: Path_) -> tupl
         label = _label(value, below)
         if label in found:
             raise Wrong(f"the value `{label}` stands here twice", "keep one of them", below=below)
-        found[label] = Value(label, (Change(path, value, document.at_value((*at, index)), path_place),))
+        found[label] = Value(label, (change_of(path, value, document, (*at, index), path_place),))
     return tuple(found.values())
 
 
@@ -109,8 +110,7 @@ def _labelled(path: str | None, values: Mapping[str, Any], document: Document, a
     if path is not None:
         place = document.at_value((*at[:2], "path"))
         return tuple(
-            Value(label, (Change(path, value, document.at_value((*at, label)), place),))
-            for label, value in values.items()
+            Value(label, (change_of(path, value, document, (*at, label), place),)) for label, value in values.items()
         )
     collector = Collector()
     found = tuple(
@@ -128,7 +128,7 @@ def _several(label: str, settings: object, document: Document, at: Path_) -> Val
         remedy = "write `label: {path: value}`, or add `path:` to the axis"
         raise Wrong(f"expected paths with their values, found {quote(settings)}", remedy)
     changes = (
-        Change(path, value, document.at_value((*at, path)), document.at_key((*at, path)))
+        change_of(path, value, document, (*at, path), document.at_key((*at, path)))
         for path, value in (settings or {}).items()
     )
     return Value(label, tuple(changes))
@@ -140,7 +140,8 @@ def _refuse_overlap(name: str, earlier: Column, later: Column) -> None:
     for path in mine:
         hit = next((one for one in theirs if one == path or one.startswith(f"{path}.")), None)
         if hit is not None:
-            raise Wrong(f"sets `{path}`, which overwrites what the axis `{name}` sets", "vary each path in one axis")
+            message = f"sets `{path}`, which overwrites what the axis `{name}` sets"
+            raise Wrong(message, "vary each path in one axis", at_key=True)
 
 
 def _paths(column: Column) -> list[str]:

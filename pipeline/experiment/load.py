@@ -5,16 +5,17 @@ Every path, every label and every cell is judged here: what comes out has nothin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from groupsim.pipeline.experiment import catalogue
-from groupsim.pipeline.experiment.cells import Base, Progress, cells_of, shown
+from groupsim.pipeline.experiment.cells import Base, Progress, cells_of
+from groupsim.pipeline.experiment.changing import change_of, shown
 from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
-from groupsim.pipeline.experiment.goals import baseline_labels, goals_of
+from groupsim.pipeline.experiment.goals import Metric, baseline_labels, goals_of, known_metrics
 from groupsim.pipeline.experiment.grid import (
     Column,
     Value,
@@ -39,13 +40,13 @@ def load_experiment(
     source: str | Path,
     seeds: int | None = None,
     *,
-    metrics: Collection[str] | None = None,
+    metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Experiment:
     """The experiment of that file or of that name in the library, with every cell judged.
 
-    `seeds` takes the place of the file's number of seeds. `metrics` are the names that goals may have; without them
-    goals are not judged. `progress(done, of)` is called after each cell. Raises ScenarioError with every mistake.
+    `seeds` takes the place of the file's number of seeds. `metrics` are those that goals may name; the analysis's
+    own when nothing is said. `progress(done, of)` is called after each cell. Raises ScenarioError with every mistake.
     """
     path = catalogue.find(str(source))
     return experiment_of(read_document(path), path.stem, seeds, metrics=metrics, progress=progress)
@@ -56,7 +57,7 @@ def experiment_of(
     name: str,
     seeds: int | None = None,
     *,
-    metrics: Collection[str] | None = None,
+    metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Experiment:
     """The same for a document at hand."""
@@ -69,7 +70,7 @@ def experiment_of(
         base = base_of(document, said, name)
         columns = columns_of(said.vary, document)
         combinations = _combinations(columns, said)
-        goals = goals_of(said.goals, metrics)
+        goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
         labels = baseline_labels(said.baseline, columns)
     except ScenarioError:
         raise
@@ -172,6 +173,6 @@ def _find(wanted: str, document: Document, place: Place) -> Path:
 
 def _common(document: Document, said: ExperimentFile) -> list[Change]:
     return [
-        Change(path, value, document.at_value(("set", path)), document.at_key(("set", path)))
+        change_of(path, value, document, ("set", path), document.at_key(("set", path)))
         for path, value in said.set_.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -112,4 +113,6 @@ def as_yaml(value: Any) -> str:
     """A value as one line of YAML; a text without quotes where it can be."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXT:
         return value
-    return dump(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)  # YAML has no surrogate pairs
+    return str(getattr(value, "text", dump(value)))

@@ -1,0 +1,38 @@
+"""The changes that an experiment makes to its scenario, and how they may be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from groupsim.scenarios.changes import Change
+from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.problems import Place
+from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
+
+
+def change_of(path: str, value: Any, document: Document, at: Path_, path_place: Place) -> Change:
+    """A change whose value stands at `at` of the experiment's document.
+
+    A .properties file is looked for beside the experiment, whatever the scenario.
+    """
+    if isinstance(value, str) and path.endswith(".properties-file"):
+        value = str((Path(document.file).parent / value).resolve())
+    return Change(path, value, document.at_value(at), path_place)
+
+
+def shown(path: str, value: Any) -> Any:
+    """A setting as it may be shown and kept: without the values of secrets."""
+    group, _, key = path.rpartition(".properties.")
+    if group:
+        return WITHHELD if is_secret(key) else value
+    return _shown(path.rpartition(".")[2], value)
+
+
+def _shown(key: str, value: Any) -> Any:
+    if key == "properties" and isinstance(value, str | Mapping):
+        return without_secrets(parse_properties(value) if isinstance(value, str) else value)
+    if isinstance(value, Mapping):
+        return {name: _shown(name, inner) for name, inner in value.items()}
+    return value

@@ -1,0 +1,49 @@
+"""The reference part of docs/writing-an-experiment.md, made from the classes of the file and the library.
+
+    python -m groupsim.pipeline.experiment.reference docs/writing-an-experiment.md
+
+rewrites the part between the markers. A test compares the page with what this module makes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from groupsim.pipeline.experiment.catalogue import list_experiments
+from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec, SeedsSpec
+from groupsim.scenarios.reference import replaced, section
+
+BEGIN = "<!-- reference: begin (written by python -m groupsim.pipeline.experiment.reference) -->"
+END = "<!-- reference: end -->"
+
+SECTIONS: tuple[tuple[str, type], ...] = (
+    ("The file", ExperimentFile),
+    ("`vary`: one axis", AxisSpec),
+    ("`seeds`", SeedsSpec),
+    ("`goals`: one goal", GoalSpec),
+)
+
+
+def reference() -> str:
+    """The whole part, markers included."""
+    return "\n".join([BEGIN, *_lines(), END])
+
+
+def _lines() -> Iterator[str]:
+    for title, cls in SECTIONS:
+        yield from section(title, cls)
+    yield from ("", "### The library", "", "| name | question | source |", "|---|---|---|")
+    for one in list_experiments():
+        yield f"| `{one.name}` | {one.question or one.title} | {one.source or ''} |"
+
+
+def rewritten(page: str) -> str:
+    """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
+    return replaced(page, BEGIN, END, reference())
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(rewritten(target.read_text(encoding="utf-8")), encoding="utf-8")
