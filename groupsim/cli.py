@@ -130,23 +130,32 @@ def describe(
 
 @app.command("list")
 @guarded
-def list_(as_json: AsJson = False) -> None:
-    """List the scenarios of the library.
+def list_(
+    experiments: Annotated[
+        bool, typer.Option("--experiments", help="List the experiments instead.", metavar="")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the scenarios of the library, or its experiments.
 
-    Example: `groupsim list`
+    Examples:
+
+    - `groupsim list`
+    - `groupsim list --experiments`
     """
     from groupsim import library_command
 
-    raise typer.Exit(library_command.list_scenarios(as_json))
+    listing = library_command.list_experiments if experiments else library_command.list_scenarios
+    raise typer.Exit(listing(as_json))
 
 
 @app.command("validate")
 @guarded
 def validate(
-    files: Annotated[list[str], typer.Argument(help="Scenario files, or names of the library.", metavar="FILE…")],
+    files: Annotated[list[str], typer.Argument(help="Files, or names of the library.", metavar="FILE…")],
     as_json: AsJson = False,
 ) -> None:
-    """Check scenario files without running them: every mistake with its place and the remedy.
+    """Check scenario and experiment files without running them: every mistake with its place and the remedy.
 
     Example: `groupsim validate scenarios/*.yaml`
     """
@@ -197,14 +206,21 @@ def lint(
 
 @app.command("schema")
 @guarded
-def schema() -> None:
-    """Print the JSON Schema of scenario files, for editors.
+def schema(
+    experiment: Annotated[
+        bool, typer.Option("--experiment", help="The schema of experiment files instead.", metavar="")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of scenario files, for editors, or that of experiment files.
 
-    Example: `groupsim schema > scenario.schema.json`
+    Examples:
+
+    - `groupsim schema > scenario.schema.json`
+    - `groupsim schema --experiment > experiment.schema.json`
     """
     from groupsim import library_command
 
-    raise typer.Exit(library_command.schema())
+    raise typer.Exit(library_command.schema(experiment))
 
 
 @app.command("assign")
