@@ -19,6 +19,7 @@ from groupsim import as_json
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
+from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
 from groupsim.terminal import nobody_reads
 
@@ -86,6 +87,8 @@ def explain(error: Exception) -> tuple[str, str, int]:
         return show_problems(error.problems), "", BAD_INPUT
     if isinstance(error, SettingError):
         return f"{error.key} = {error.value!r}: {error.problem}", error.remedy, BAD_INPUT
+    if isinstance(error, SweepError):
+        return error.message, error.remedy, BAD_INPUT if error.bad_input else RUN_FAILED
     if isinstance(error, PluginError | EventLoopError):
         return str(error), "", RUN_FAILED
     if isinstance(error, OSError):

@@ -1,0 +1,158 @@
+"""`groupsim sweep`: run an experiment, analyse it, print the answer and where everything lies."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groupsim import as_json
+from groupsim.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble
+from groupsim.terminal import Terminal
+
+if TYPE_CHECKING:
+    from groupsim.pipeline.analysis import Answer
+    from groupsim.pipeline.experiment import Experiment
+    from groupsim.pipeline.sweep import EngineOptions, Outcome
+    from groupsim.sweep_progress import SweepProgress
+
+FEW = 3  # failed runs that are shown
+
+
+def sweep(
+    source: str,
+    out: Path,
+    options: tuple[str, str | None, str | None, int | None],
+    seeds: int | None,
+    traces: bool,
+    quiet: bool,
+    wants_json: bool,
+) -> int:
+    """Perform what is lacking, analyse, print; returns the exit code.
+
+    `options` are engine, master, remote and workers. Raises Trouble, ScenarioError and SweepError.
+    """
+    _check_installed()
+    from groupsim.pipeline.experiment import load_experiment
+    from groupsim.pipeline.sweep import EngineOptions
+    from groupsim.sweep_progress import SweepProgress
+
+    wanted = EngineOptions(*options)
+    wanted.chosen()
+    experiment = load_experiment(source, seeds)
+    said = Console(stderr=True, highlight=False, soft_wrap=True)
+    for warning in () if quiet else experiment.warnings:
+        said.print(Text(str(warning), "yellow"))
+    outcome = _perform(experiment, out, wanted, traces, SweepProgress(quiet))
+    answer = _analyse(outcome, quiet)
+    if wants_json:
+        print(as_json.text(document(outcome, answer)))
+    else:
+        show(outcome, answer, quiet)
+    return RUN_FAILED if outcome.failed == outcome.total else WELL
+
+
+def _check_installed() -> None:
+    missing = [name for name in ("pyarrow", "packaging") if find_spec(name) is None]
+    if missing:
+        raise Trouble(f"a sweep needs {' and '.join(missing)}", 'pip install "groupsim[parquet]", or groupsim[spark]')
+
+
+def _perform(
+    experiment: Experiment, out: Path, options: EngineOptions, traces: bool, progress: SweepProgress
+) -> Outcome:
+    from groupsim.pipeline.sweep import sweep as perform
+
+    try:
+        return perform(experiment, out, options, traces=traces, watch=progress)
+    except KeyboardInterrupt:
+        progress.stop()
+        raise Trouble(_how_far(out, progress), "the same command goes on from there", INTERRUPTED) from None
+    finally:
+        progress.stop()
+
+
+def _how_far(out: Path, progress: SweepProgress) -> str:
+    """What an interrupted sweep has kept."""
+    from groupsim.pipeline.sweep import Directory, SweepError
+
+    try:
+        directory = Directory.open(out)
+    except SweepError:
+        return "interrupted before the first run"
+    total = progress.last.total if progress.last else directory.experiment.runs
+    return f"interrupted; {len(directory.finished)} of {total} runs finished"
+
+
+def _analyse(outcome: Outcome, quiet: bool) -> Answer | None:
+    """The answer, when there is anything to analyse."""
+    if outcome.failed == outcome.total:
+        return None
+    from groupsim.pipeline.analysis import analyse
+
+    if not quiet and sys.stderr.isatty():
+        with Console(stderr=True).status("analysing"):
+            return analyse(outcome.directory)
+    return analyse(outcome.directory)
+
+
+def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
+    """The answer on stdout; what was done, and where it lies, on stderr."""
+    from groupsim import answer_shown
+    from groupsim.sweep_progress import duration
+
+    if answer is not None:
+        answer_shown.show(answer, Terminal())
+    sys.stdout.flush()
+    if quiet and not outcome.failed:
+        return
+    said = Console(stderr=True, highlight=False, soft_wrap=True)
+    if not quiet:
+        ran = (
+            f"{outcome.performed} runs in {duration(outcome.seconds)}"
+            if outcome.performed
+            else "nothing was left to run"
+        )
+        before = outcome.total - outcome.performed
+        kept = f", {before} were finished before" if before and outcome.performed else ""
+        said.print(Text(f"{ran}{kept}", "dim"))
+    _show_failed(outcome, said)
+    if not quiet:
+        path = outcome.directory.path
+        said.print(Text(f"tables: {path / 'tables'}, results: {outcome.directory.results}", "dim"))
+        said.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(str(path))}", "dim"))
+
+
+def _show_failed(outcome: Outcome, said: Console) -> None:
+    """The first failed runs, each with its error and the command that repeats it."""
+    if not outcome.failed:
+        return
+    said.print(Text(f"{outcome.failed} of {outcome.total} runs failed; the column `error` of `runs` says why", "red"))
+    runs = outcome.directory.tables("runs").to_pylist()
+    for run in [run for run in runs if run["status"] == "failed"][:FEW]:
+        said.print(Text(f"  cell {run['cell']}, seed {run['seed']}: {run['error']}\n    {run['repeat']}"))
+
+
+def document(outcome: Outcome, answer: Answer | None) -> dict[str, Any]:
+    """The sweep as JSON; all numbers are in results/answer.json."""
+    path = outcome.directory.path
+    recommended = None if answer is None or answer.recommended is None else answer.cell(answer.recommended)
+    return {
+        "schema": as_json.SCHEMA,
+        "directory": str(path),
+        "runs": outcome.total,
+        "performed": outcome.performed,
+        "failed": outcome.failed,
+        "engine": outcome.engine,
+        "workers": outcome.workers,
+        "seconds": round(outcome.seconds, 1),
+        "answer": answer and answer.sentence,
+        "decision": answer and answer.decision,
+        "recommended": recommended and dict(recommended.labels),
+        "results": str(outcome.directory.results / "answer.json"),
+    }

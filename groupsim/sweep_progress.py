@@ -1,0 +1,77 @@
+"""How far a sweep is, on stderr: a bar on a terminal, else a line every so often."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from groupsim.pipeline.sweep.driver import Progress as State
+
+EVERY_S = 10.0  # between two lines where there is no terminal
+
+
+class SweepProgress:
+    """Shows every state it is called with, unless it is quiet, and remembers the last one."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.last: State | None = None
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._quiet = quiet
+        self._bar: Progress | None = None
+        self._said = 0.0
+
+    def __call__(self, state: State) -> None:
+        self.last = state
+        if self._quiet:
+            return
+        if self._console.is_terminal:
+            self._draw(state)
+        elif self._due(state):
+            self._said = time.monotonic()
+            self._console.print(Text(line(state)))
+
+    def stop(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _due(self, state: State) -> bool:
+        """Whether a line is worth its place: the first, the last, and one every so often."""
+        ends = state.seconds_left is None or state.finished == state.total
+        return ends or time.monotonic() - self._said >= EVERY_S
+
+    def _draw(self, state: State) -> None:
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+            last = (TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+            self._bar = Progress(*columns, *last, console=self._console, transient=True)
+            self._bar.add_task(state.doing, total=state.total, left="")
+            self._bar.start()
+        left = "" if state.seconds_left is None else f"about {duration(state.seconds_left)} left"
+        failed = f", {state.failed} failed" if state.failed else ""
+        task = self._bar.task_ids[0]
+        self._bar.update(task, description=state.doing, completed=state.finished, left=left + failed)
+
+
+def line(state: State) -> str:
+    """A state as a line of a log."""
+    parts = [f"{state.doing}: {state.finished} of {state.total} runs finished"]
+    if state.failed:
+        parts.append(f"{state.failed} failed")
+    if state.seconds_left is not None and state.finished < state.total:
+        parts.append(f"about {duration(state.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A wall-clock time such as `8 s`, `3 min 20 s` or `2 h 5 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
