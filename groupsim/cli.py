@@ -250,6 +250,47 @@ def assign(
     raise typer.Exit(assign_command.assign(file, assignor, as_json))
 
 
+@app.command("sweep")
+@guarded
+def sweep(
+    source: Annotated[str, typer.Argument(help="An experiment file, or a name of the library.", metavar="EXPERIMENT")],
+    out: Annotated[Path, typer.Option("--out", help="Directory for tables and results.", metavar="DIR")],
+    master: Annotated[
+        str | None, typer.Option("--master", help="Run on this Spark master: local[N], spark://…", metavar="URL")
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option("--remote", help="Run on this Spark Connect server: sc://…", metavar="URL")
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", help="pool: processes here; spark; auto: spark where a cluster is named.", metavar="NAME"
+        ),
+    ] = "auto",
+    workers: Annotated[int | None, typer.Option("--workers", help="Runs at a time.", metavar="N")] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds per cell.", metavar="N")] = None,
+    traces: Annotated[bool, typer.Option("--traces", help="Keep every event of every run.", metavar="")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="The answer only.", metavar="")] = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run an experiment: every cell of its grid with every seed; then say which setting to choose.
+
+    What is finished is kept: the same command goes on after an interruption, and adds seeds when there are to be more.
+
+    Examples:
+
+    - `groupsim sweep rolling-deploy-small --out results/`
+    - `groupsim sweep my-grid.yaml --out results/ --seeds 100`
+    - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
+    - `groupsim sweep my-grid.yaml --out results/ --remote sc://spark.example:15002 --traces`
+    """
+    from groupsim import sweep_command
+
+    options = (engine, master, remote, workers)
+    raise typer.Exit(sweep_command.sweep(source, out, options, seeds, traces, quiet, as_json))
+
+
 def main() -> None:
     """The entry point of the command."""
     make_printable()
