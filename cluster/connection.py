@@ -449,8 +449,18 @@ class Connection(_Quiet):
 
 
 def _arrive(flight: Flight) -> None:
-    flight[4]._take(flight)
+    """A request arrives at the broker: `_take`, written out for the heartbeats' sake."""
+    connection, request = flight[4], flight[1]
+    quiet = connection.plain and not connection._busy and not connection._trace.heartbeats
+    if quiet and request.__class__ is HeartbeatRequest:
+        connection._busy = True
+        connection.correlation = flight[0]
+        connection.request = request
+        connection.broker.heartbeat(connection)
+    else:
+        connection._take(flight)
 
 
 def _all_is_well(connection: Connection) -> None:
+    """The answer to a quiet heartbeat arrives at the client."""
     connection._back(_ALIVE)

@@ -33,12 +33,19 @@ MILLION = 1_000_000
 
 
 def _key(seed: int, purpose: str, entity: str, incarnation: int) -> bytes:
-    texts = [text.encode() for text in (str(seed), purpose, entity, str(incarnation))]
-    message = _TAG + b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+    message = _TAG + _part(str(seed)) + _part(purpose) + _part(entity) + _part(str(incarnation))
     return blake2b(message, digest_size=32).digest()
 
 
-def _generate(key: bytes) -> Iterator[int]:
+def _part(text: str) -> bytes:
+    encoded = text.encode()
+    return len(encoded).to_bytes(4, "little") + encoded
+
+
+def _generate(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[int]:
+    key = _key(
+        seed, purpose, entity, incarnation
+    )  # at the first word: many streams are never drawn from
     block = 0
     while True:
         yield from _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
@@ -57,7 +64,7 @@ class Stream:
     word: Callable[[], int]
 
     def __init__(self, seed: int, purpose: str, entity: str = "", incarnation: int = 0) -> None:
-        self.word = _generate(_key(seed, purpose, entity, incarnation)).__next__
+        self.word = _generate(seed, purpose, entity, incarnation).__next__
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part)."""
