@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.pipeline.analysis.answer import Answer, CellAnswer
-from groupsim.pipeline.analysis.metrics import METRICS, SCALE
+from groupsim.pipeline.analysis.answer import Answer, CellAnswer, to_document
+from groupsim.pipeline.analysis.metrics import METRICS
 
 MANY_CELLS = 24
 
@@ -27,10 +29,15 @@ def show(answer: Answer, console: Console) -> None:
         console.print(Text(warning, "yellow"))
 
 
+def document(answer: Answer) -> dict[str, Any]:
+    """The answer as JSON, all its numbers with it."""
+    return to_document(answer)
+
+
 def _table(answer: Answer) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     for axis in answer.axes:
-        table.add_column(axis)
+        table.add_column(axis, overflow="fold")
     metrics = [goal.metric for goal in answer.goals]
     for metric in metrics:
         table.add_column(METRICS[metric].title, justify="right")
@@ -51,15 +58,13 @@ def _shown(answer: Answer) -> list[CellAnswer]:
 
 def _figure(cell: CellAnswer, metric: str) -> str:
     """The mean with its interval, in the unit it is shown in."""
-    found = cell.statistics.get(metric)
+    of, found = METRICS[metric], cell.statistics.get(metric)
     if found is None or found.value is None:
         return "–"
-    unit = METRICS[metric].unit
-    scale = SCALE[unit]
-    interval = (
-        "" if found.low is None or found.high is None else f" [{found.low / scale:.4g}, {found.high / scale:.4g}]"
-    )
-    return f"{found.value / scale:.4g}{' ' + unit if unit else ''}{interval}"
+    if found.low is None or found.high is None:
+        return of.shown(found.value)
+    digits = of.digits([found.value, found.low, found.high])
+    return f"{of.shown(found.value, digits)} [{of.figure(found.low, digits)}–{of.figure(found.high, digits)}]"
 
 
 def _marks(answer: Answer, cell: CellAnswer) -> str:
