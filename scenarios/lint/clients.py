@@ -51,6 +51,7 @@ _ALIASES = {
 _OWN_NUMBERS = ("node-rdkafka", "rust-rdkafka", "spring-kafka")
 #: What a profile's name means, where it is more than the version in it.
 _MEANT: Mapping[str, tuple[Version, Version]] = {
+    "librdkafka-1.x": ((1,), (1, 6, ANY)),
     "librdkafka-2.x": ((1, 7), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from attrs import fields
+from attrs import evolve, fields
 
 from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
@@ -114,7 +114,7 @@ def _view(plan: MemberPlan, document: Document, broker: BrokerView) -> ClientVie
     properties = properties_of(plan, Path(document.file).parent)
     entries = {key: Written(value, _place(document, plan, key)) for key, value in properties.items()}
     return ClientView(
-        client_of(plan.profile.name),
+        evolve(client_of(plan.profile.name), profile=plan.profile),
         entries,
         broker,
         document.at_key(("groups", plan.group, "members", plan.key)),

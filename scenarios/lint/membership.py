@@ -67,7 +67,7 @@ def _short_session(view: ClientView) -> Iterator[Hit]:
         return
     low = session <= _SHORT_MS
     message = f"a static member must be back within {view.shown(_SESSION)}"
-    yield Hit((_SESSION, _INSTANCE), message, f"set {view.name(_SESSION)} to 120000", "" if low else NOTE)
+    yield Hit((_SESSION, _INSTANCE), message, f"set {view.say(_SESSION, 120_000)}", "" if low else NOTE)
 
 
 # --- a group of a scenario ---------------------------------------------------------------------------------------

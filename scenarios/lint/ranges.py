@@ -25,9 +25,7 @@ def _outside(view: ClientView) -> Iterator[Hit]:
     concerned = view.written(_SESSION) or view.broker.written(_LOW) or view.broker.written(_HIGH) or view.broker.said
     if view.classic and concerned and not low <= session <= high:
         message = f"{view.shown(_SESSION)} is outside the broker's {low} to {high}"
-        remedy = (
-            f"set {view.name(_SESSION)} to {min(max(session, low), high)}, or {_bound(session, low)} on the brokers"
-        )
+        remedy = f"set {view.say(_SESSION, min(max(session, low), high))}, or {_bound(session, low)} on the brokers"
         yield Hit((_SESSION,), message, remedy)
 
 
@@ -47,7 +45,7 @@ def _commit_above_retention(view: ClientView) -> Iterator[Hit]:
     interval, kept = view.number(key), view.broker.number(_RETENTION) * 60_000
     if view.broker.before(2, 1) and view.value("enable.auto.commit") and view.written(key) and interval >= kept:
         message = f"{view.shown(key)} is not below {_RETENTION} = {kept // 60_000}"
-        yield Hit((key,), message, f"set {view.name(key)} to 5000, or {_RETENTION} to 10080 on the brokers")
+        yield Hit((key,), message, f"set {view.say(key, 5_000)}, or {_RETENTION} = 10080 on the brokers")
 
 
 def _idle_expiry(view: ClientView) -> Iterator[Hit]:

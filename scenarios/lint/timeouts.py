@@ -23,14 +23,14 @@ def _beat_not_below(view: ClientView) -> Iterator[Hit]:
         message = f"{view.shown(_BEAT)} is not below {view.shown(_SESSION)}"
         accepts = view.client.library == "librdkafka"
         reason = "librdkafka takes it; the broker removes the member before its next heartbeat" if accepts else ""
-        yield Hit((_BEAT, _SESSION), message, f"set {view.name(_BEAT)} to at most {session // 3}", reason=reason)
+        yield Hit((_BEAT, _SESSION), message, f"set {view.say(_BEAT, session // 3)}, or less", reason=reason)
 
 
 def _beat_above_third(view: ClientView) -> Iterator[Hit]:
     beat, session = view.number(_BEAT), view.number(_SESSION)
     if view.classic and beat < session < 3 * beat and view.written(_BEAT, _SESSION):
         message = f"{view.shown(_BEAT)} is more than a third of {view.shown(_SESSION)}"
-        remedy = f"set {view.name(_BEAT)} to {session // 3}, or {view.name(_SESSION)} to {3 * beat}"
+        remedy = f"set {view.say(_BEAT, session // 3)}, or {view.say(_SESSION, 3 * beat)}"
         yield Hit((_BEAT, _SESSION), message, remedy)
 
 
@@ -41,9 +41,9 @@ def _poll_below_session(view: ClientView) -> Iterator[Hit]:
     message = f"{view.shown(_POLL)} is below {view.shown(_SESSION)}"
     if view.client.library == "librdkafka" and not view.client.before(1, 0):
         reason = "librdkafka refuses it: creating the consumer fails"
-        yield Hit((_POLL, _SESSION), message, f"set {view.name(_SESSION)} to at most {poll}", ERROR, reason)
+        yield Hit((_POLL, _SESSION), message, f"set {view.say(_SESSION, poll)}, or less", ERROR, reason)
     else:
-        yield Hit((_POLL, _SESSION), message, f"set {view.name(_SESSION)} to {poll} or less, or raise the other")
+        yield Hit((_POLL, _SESSION), message, f"set {view.say(_SESSION, poll)} or less, or raise the other")
 
 
 #: Libraries whose JoinGroup waits for its own read timeout alone, and until which version.
@@ -60,21 +60,15 @@ def _request_below_join(view: ClientView) -> Iterator[Hit]:
         return
     written = view.written(_REQUEST, view.rebalance_key)
     message = f"{view.shown(_REQUEST)} ends a JoinGroup that may wait for {view.shown(view.rebalance_key)}"
-    remedy = f"set {view.name(_REQUEST)} above {hold}, for example {_as_written(view, hold + 5_000)}"
+    remedy = f"set {view.say(_REQUEST, hold + 5_000)}, or at least above {view.amount(_REQUEST, hold)}"
     yield Hit((_REQUEST, view.rebalance_key), message, remedy, "" if written else NOTE)
-
-
-def _as_written(view: ClientView, milliseconds: int) -> str:
-    """A time in the unit of the library's own request timeout."""
-    alias = view.client.profile.setting_names.get(view.name(_REQUEST))
-    return str(milliseconds // alias.factor) if view.pasted and alias else str(milliseconds)
 
 
 def _request_not_above_session(view: ClientView) -> Iterator[Hit]:
     old = view.client.is_("java", before=(2, 0)) or view.client.is_("kafka-python", (1, 4), (3, 0))
     if old and view.number(_REQUEST) <= view.number(_SESSION) and view.written(_REQUEST, _SESSION):
         message = f"{view.shown(_REQUEST)} is not above {view.shown(_SESSION)}"
-        remedy = f"set {view.name(_REQUEST)} to {view.number(_SESSION) + 5_000} or more"
+        remedy = f"set {view.say(_REQUEST, view.number(_SESSION) + 5_000)}, or more"
         yield Hit((_REQUEST, _SESSION), message, remedy)
 
 

@@ -187,7 +187,20 @@ class ClientView:
         """A key with what it comes to, and whether that is only the default."""
         default = "" if key in self._values else " (default)"
         value = self.value(key)
+        if CONSUMER_KEYS[key].type is KeyType.MS:
+            return f"{self.say(key, int(value))}{default}"
         return f"{self.name(key)} = {str(value).lower() if isinstance(value, bool) else value}{default}"
+
+    def say(self, key: str, milliseconds: int) -> str:
+        """A time as the user would write it for this key: in the library's own name and unit."""
+        return f"{self.name(key)} = {self.amount(key, milliseconds)}"
+
+    def amount(self, key: str, milliseconds: int) -> str:
+        """The same without the name."""
+        if self.pasted and self.client.library in _DURATIONS:
+            return f"{milliseconds}ms" if milliseconds % 1_000 else f"{milliseconds // 1_000}s"
+        alias = self._aliases().get(self.name(key)) if self.pasted else None
+        return str(milliseconds // alias.factor if alias else milliseconds)
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
         """Where the first of these keys was written, else the whole."""
