@@ -26,7 +26,7 @@ from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.model import Scenario
 
 Key = tuple[str, TopicPartition]  # group and partition
-Step = tuple[int, str, TopicPartition, int]  # when, group, partition, the offset it has come to
+Step = tuple[int, str, tuple[str, int], int]  # when, group, partition (plainly), the offset it has come to
 
 
 @frozen
@@ -50,8 +50,8 @@ class _Partition:
     most: int = 0
     gone: bool = False  # its topic was deleted
 
-    def advance(self, ends: LogEnds, number: int, now_us: int) -> None:
-        """Take `done` off the area up to now."""
+    def advance(self, ends: LogEnds, number: int, now_us: int, end: int) -> None:
+        """Take `done` off the area up to now, when the log ends at `end`."""
         if self.ahead:
             caught_up = ends.due_us(number, self.done - 1)
             if caught_up is None or caught_up >= now_us:
@@ -61,24 +61,24 @@ class _Partition:
             self.since_us = self.ends_us = max(self.since_us, caught_up)
         if now_us > self.since_us:
             self.area_us -= self.done * (now_us - self.since_us)
-            self.most = max(self.most, ends.end(number, now_us - 1) - self.done)
+            if end - self.done > self.most:
+                self.most = max(self.most, ends.end(number, now_us - 1) - self.done)
             self.since_us = now_us
 
     def settle(self, ends: LogEnds, number: int, now_us: int) -> None:
         """The same, and add the log end: for when its rate changes, and at the end."""
-        self.advance(ends, number, now_us)
+        self.advance(ends, number, now_us, ends.end(number, now_us))
         if now_us > self.ends_us:
             self.area_us += ends.area(number, self.ends_us, now_us)
             self.ends_us = now_us
 
     def come_to(self, ends: LogEnds, number: int, now_us: int, offset: int) -> int:
-        """The group has come to `offset`; returns by how much further that is."""
+        """The group has come further, to `offset`; returns by how much."""
         more = offset - self.done
-        if more <= 0:
-            return 0
-        self.advance(ends, number, now_us)
+        end = ends.end(number, now_us)
+        self.advance(ends, number, now_us, end)
         self.done = offset
-        if offset > ends.end(number, now_us) and not self.ahead:
+        if offset > end and not self.ahead:
             self.settle(ends, number, now_us)
             self.ahead = True
         return more
@@ -106,7 +106,7 @@ def lags(
     """The lag of every partition that counts, by group and partition, and the largest of each whole group."""
     planned = changes(scenario)
     walk = _Walk(_groups(by_kind, {change.topic: None for change in planned}), _first_positions(by_kind))
-    steps = iter([*_steps(by_kind), (end_us + 1, "", TopicPartition("", 0), 0)])
+    steps = iter([*_steps(by_kind), (end_us + 1, "", ("", 0), 0)])
     step = next(steps)
     for change in planned:
         while step[0] < change.t_us:
@@ -129,14 +129,14 @@ class _Walk:
 
     def come_to(self, step: Step) -> None:
         """A group has come further in a partition."""
-        t_us, name, tp, offset = step
+        t_us, name, partition, offset = step
         group = self.groups.get(name)
-        here = group.partitions.get(tp) if group is not None else None
+        here = group.partitions.get(partition) if group is not None else None  # type: ignore[call-overload]
         if group is not None and here is not None and not here.gone and offset > here.done:
             self._look(group, t_us)
-            group.done += here.come_to(self.topics[tp.topic], tp.partition, t_us, offset)
+            group.done += here.come_to(self.topics[partition[0]], partition[1], t_us, offset)
             if here.ahead:
-                group.ahead[tp] = None
+                group.ahead[TopicPartition(*partition)] = None
 
     def change(self, change: Change) -> None:
         """A topic is made, changed or deleted."""
@@ -205,14 +205,19 @@ class _Walk:
     def _look(self, group: _Group, now_us: int) -> None:
         """Between two changes the lag only grows: it is largest right before the next."""
         if now_us > group.since_us:
-            group.most = max(group.most, self._lag(group, now_us - 1))
+            lag = self._lag(group, now_us - 1)
             group.since_us = now_us
+            if lag > group.most:
+                group.most = lag
 
     def _lag(self, group: _Group, at_us: int) -> int:
         """The lag of a whole group; by way of the topics' sums unless a partition counts differently."""
         if not group.singles and not group.ahead:
-            topics = (self.topics[topic] for topic in group.topics if topic in self.topics)
-            return sum(ends.total(at_us) for ends in topics) - group.done
+            total = -group.done
+            for topic in group.topics:
+                if topic in self.topics:
+                    total += self.topics[topic].total(at_us)
+            return total
         total = 0
         for tp, here in group.partitions.items():
             if not here.gone:
@@ -258,14 +263,12 @@ def _first_positions(by_kind: Mapping[Kind, Sequence[TraceEvent]]) -> dict[Key, 
 
 def _steps(by_kind: Mapping[Kind, Sequence[TraceEvent]]) -> list[Step]:
     """Every time a handler finished records or a member was placed, in order of time."""
-    found = [
-        (event.t_us, event.group or "?", TopicPartition(event.topic or "?", event.partition or 0), _until(event))
-        for kind in (Kind.RECORDS_PROCESSED, Kind.POSITION_SET)
-        for event in by_kind.get(kind, ())
-    ]
+    found: list[Step] = []
+    for event in by_kind.get(Kind.RECORDS_PROCESSED, ()):
+        said = event.payload or {}
+        until = said.get("base", 0) + said.get("count", 0)
+        found.append((event.t_us, event.group or "?", (event.topic or "?", event.partition or 0), until))
+    for event in by_kind.get(Kind.POSITION_SET, ()):
+        offset = (event.payload or {}).get("offset", 0)
+        found.append((event.t_us, event.group or "?", (event.topic or "?", event.partition or 0), offset))
     return sorted(found, key=itemgetter(0))
-
-
-def _until(event: TraceEvent) -> int:
-    said = event.payload or {}
-    return int(said["base"]) + int(said["count"]) if "base" in said else int(said.get("offset", 0))

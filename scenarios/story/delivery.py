@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from operator import itemgetter
 
 from attrs import Factory, define
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Account
-
-Key = tuple[str, TopicPartition]
 
 
 @define
@@ -39,6 +38,9 @@ class Ranges:
 
     def add(self, begin: int, end: int) -> int:
         """Put [begin, end) in; returns how many of its offsets were there already."""
+        if self.ends and begin == self.ends[-1]:  # as nearly always: it goes on where the last one ended
+            self.ends[-1] = end
+            return 0
         first = bisect_left(self.ends, begin)
         last = bisect_right(self.begins, end)
         known = sum(
@@ -55,26 +57,29 @@ class Ranges:
 def deliveries(facts: Facts) -> Deliveries:
     """Count what every group was given, what it was given before, and what was passed over."""
     result = Deliveries()
-    seen: dict[Key, Ranges] = {}
-    counts: dict[Key, tuple[int, int]] = {}  # delivered, again
+    seen: dict[tuple[str, tuple[str, int]], Ranges] = {}  # a partition as a plain tuple: there are many events
+    again_of: Counter[tuple[str, tuple[str, int]]] = Counter()
+    given: Counter[tuple[str, tuple[str, int]]] = Counter()
     for event in facts.delivery:
         host = event.host or "?"
         group = event.group or facts.host(host).group or "?"
         payload = event.payload or {}
-        base, count = int(payload.get("base", 0)), int(payload.get("count", 0))
-        key = (group, TopicPartition(event.topic or "?", event.partition or 0))
-        if key not in seen:
-            seen[key], counts[key] = Ranges(), (0, 0)
-        again = seen[key].add(base, base + count)
-        given, before = counts[key]
-        counts[key] = given + count, before + again
+        base, count = payload.get("base", 0), payload.get("count", 0)
+        key = (group, (event.topic or "?", event.partition or 0))
+        ranges = seen.get(key)
+        if ranges is None:
+            ranges = seen[key] = Ranges()
+        again = ranges.add(base, base + count)
+        given[key] += count
         result.delivered_by_host[host] += count
-        result.duplicates_by_host[host] += again
-    for (group, _), (count, again) in counts.items():
-        result.delivered[group] += count
-        result.duplicates[group] += again
+        if again:
+            again_of[key] += again
+            result.duplicates_by_host[host] += again
+    for key in sorted(seen):
+        result.delivered[key[0]] += given[key]
+        result.duplicates[key[0]] += again_of[key]
     result.accounts = tuple(
-        Account(group, partition, *counts[group, partition], seen[group, partition].missing)
-        for group, partition in sorted(seen)
+        Account(group, TopicPartition(*partition), given[group, partition], again_of[group, partition], ranges.missing)
+        for (group, partition), ranges in sorted(seen.items(), key=itemgetter(0))
     )
     return result

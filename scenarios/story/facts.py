@@ -131,7 +131,10 @@ class Facts:
 
     def host(self, name: str) -> HostFacts:
         """The facts of a host, made on first use."""
-        return self.hosts.setdefault(name, HostFacts(name))
+        known = self.hosts.get(name)
+        if known is None:
+            known = self.hosts[name] = HostFacts(name)
+        return known
 
     def host_of(self, member: str | None) -> HostFacts | None:
         """The process behind a member id; None for a stranger."""

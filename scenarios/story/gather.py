@@ -14,12 +14,15 @@ Reader = Callable[[Facts, TraceEvent], None]
 def gather(events: Iterable[TraceEvent]) -> Facts:
     """Sort the events of one trace into facts."""
     facts = Facts()
+    by_seq, reader_of, end_us = facts.by_seq, READERS.get, 0
     for event in events:
-        facts.by_seq[event.seq] = event
-        facts.end_us = max(facts.end_us, event.t_us)
-        reader = READERS.get(event.kind)
+        by_seq[event.seq] = event
+        if event.t_us > end_us:
+            end_us = event.t_us
+        reader = reader_of(event.kind)
         if reader is not None:
             reader(facts, event)
+    facts.end_us = end_us
     return facts
 
 
@@ -153,7 +156,8 @@ def _processed(facts: Facts, event: TraceEvent) -> None:
 
 def _records(event: TraceEvent) -> int:
     """How many records an event is about; poll returns those of several partitions at once."""
-    return int((event.payload or {}).get("count", 1))
+    payload = event.payload
+    return payload.get("count", 1) if payload is not None else 1
 
 
 def _commit_failed(facts: Facts, event: TraceEvent) -> None:

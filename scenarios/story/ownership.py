@@ -71,17 +71,18 @@ class Holding:
 
 
 Key = tuple[str, TopicPartition]
+At = tuple[str, tuple[str, int]]  # host and partition, as plain tuples: there is one for every event
 
 
 def holdings(facts: Facts) -> dict[Key, list[Holding]]:
     """All spans by group and partition, in the order they began."""
     spans: dict[Key, list[Holding]] = {}
-    current: dict[tuple[str, TopicPartition], Holding] = {}  # by host and partition
+    current: dict[At, Holding] = {}
     for event in facts.ownership:
         if event.topic is None or event.partition is None:
             _whole_process(current, event)
             continue
-        at = (event.host or "?", TopicPartition(event.topic, event.partition))
+        at = (event.host or "?", (event.topic, event.partition))
         if event.kind is Kind.PARTITION_OWNED:
             _own(facts, spans, current, at, event)
         elif at in current:
@@ -94,33 +95,32 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
 def _own(
     facts: Facts,
     spans: dict[Key, list[Holding]],
-    current: dict[tuple[str, TopicPartition], Holding],
-    at: tuple[str, TopicPartition],
+    current: dict[At, Holding],
+    at: At,
     event: TraceEvent,
 ) -> None:
     if at in current:  # told again what it has: the same span goes on
         return
     group = event.group or facts.host(at[0]).group or "?"
-    holding = Holding(at[1], group, at[0], event.member, event.generation, event.t_us)
+    partition = TopicPartition(*at[1])
+    holding = Holding(partition, group, at[0], event.member, event.generation, event.t_us)
     current[at] = holding
-    spans.setdefault((group, at[1]), []).append(holding)
+    spans.setdefault((group, partition), []).append(holding)
 
 
-def _continue(
-    current: dict[tuple[str, TopicPartition], Holding], at: tuple[str, TopicPartition], event: TraceEvent
-) -> None:
+def _continue(current: dict[At, Holding], at: At, event: TraceEvent) -> None:
     holding = current[at]
-    if event.kind is Kind.POSITION_SET:
+    if event.kind is Kind.RECORDS_PROCESSED:
+        holding.processed.append(event.t_us)
+    elif event.kind is Kind.POSITION_SET:
         if holding.fetchable_us is None:
             holding.fetchable_us = event.t_us
-    elif event.kind is Kind.RECORDS_PROCESSED:
-        holding.processed.append(event.t_us)
     elif event.kind is Kind.PARTITION_RELEASED:
         holding.released_us, holding.release = event.t_us, event.reason
         del current[at]
 
 
-def _whole_process(current: dict[tuple[str, TopicPartition], Holding], event: TraceEvent) -> None:
+def _whole_process(current: dict[At, Holding], event: TraceEvent) -> None:
     """A pause silences, an end releases, all that the process holds."""
     for at in [at for at in current if at[0] == event.host]:
         if event.kind is Kind.PROCESS_PAUSED:
@@ -133,7 +133,8 @@ def _whole_process(current: dict[tuple[str, TopicPartition], Holding], event: Tr
 def _first_record(spans: dict[Key, list[Holding]], facts: Facts, event: TraceEvent) -> None:
     host = event.host or "?"
     group = event.group or facts.host(host).group or "?"
-    for holding in reversed(spans.get((group, TopicPartition(event.topic or "", event.partition or 0)), ())):
+    found = spans.get((group, (event.topic or "", event.partition or 0)), ())  # type: ignore[arg-type]
+    for holding in reversed(found):
         if holding.host == host and holding.owned_us <= event.t_us:
             if holding.first_record_us is None:
                 begin = holding.owned_us if holding.fetchable_us is None else holding.fetchable_us
