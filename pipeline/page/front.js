@@ -1,0 +1,94 @@
+// Where two goals conflict: every cell as a point with its intervals, the Pareto front as a line.
+
+function frontPlot(sweep, across, up) {
+  const points = sweep.cells.map((cell) => ({ cell, x: statistic(sweep, across.name, cell.number), y: statistic(sweep, up.name, cell.number) }))
+    .filter((one) => one.x.value !== null && one.y.value !== null);
+  const best = frontOf(points, across, up);
+  const words = `Every cell as a point: ${across.title} across, ${up.title} up; ${count(best.length, "cell")} that no other beats in both. The table below says the same.`;
+  return plot(words, () => ({ data: frontTraces(sweep, points, best, across, up), layout: frontLayout(across, up) }), "front");
+}
+
+/** The points that no other beats in both metrics, in order. */
+function frontOf(points, across, up) {
+  const [first, second] = [across, up].map((metric) => (metric.better === "lower" ? 1 : -1));
+  const beats = (a, b) => first * a.x.value <= first * b.x.value && second * a.y.value <= second * b.y.value && (a.x.value !== b.x.value || a.y.value !== b.y.value);
+  return points.filter((one) => !points.some((other) => beats(other, one))).sort((a, b) => a.x.value - b.x.value || a.y.value - b.y.value);
+}
+
+function frontTraces(sweep, points, best, across, up) {
+  const errors = (axis, metric) => ({
+    type: "data", symmetric: false, thickness: 1, width: 3, color: colour("line"),
+    array: points.map((one) => (one[axis].high === null ? 0 : (one[axis].high - one[axis].value) / metric.scale)),
+    arrayminus: points.map((one) => (one[axis].low === null ? 0 : (one[axis].value - one[axis].low) / metric.scale)),
+  });
+  const isBest = new Set(best);
+  const named = (one) => one.cell.number === sweep.recommended || one.cell.number === sweep.baseline;
+  return [
+    { type: "scatter", mode: "lines", x: best.map((one) => one.x.value / across.scale), y: best.map((one) => one.y.value / up.scale), line: { color: colour("accent"), width: 2, shape: "hv", dash: "dot" }, hoverinfo: "skip", showlegend: false },
+    {
+      type: "scatter", mode: "markers+text", x: points.map((one) => one.x.value / across.scale), y: points.map((one) => one.y.value / up.scale),
+      error_x: errors("x", across), error_y: errors("y", up), showlegend: false,
+      text: points.map((one) => (points.length <= 12 || named(one) ? pointLabel(sweep, one) : "")), textposition: points.map((_, index) => ["top right", "bottom right"][index % 2]), textfont: { size: 11, color: colour("text") }, cliponaxis: false,
+      hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value)} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value)} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
+      marker: {
+        size: points.map((one) => (one.cell.number === sweep.recommended ? 15 : 10)),
+        symbol: points.map((one) => (one.cell.number === sweep.recommended ? "star" : one.cell.number === sweep.baseline ? "diamond-open" : isBest.has(one) ? "triangle-up" : "circle-open")),
+        color: points.map((one) => colour(isBest.has(one) ? "accent" : "quiet")), line: { width: 2 },
+      },
+    },
+  ];
+}
+
+function pointLabel(sweep, one) {
+  const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
+  return narrow ? String(one.cell.number) : plain(short(one.cell.labels.join(" · ") || "as it is", 30));
+}
+
+function frontLayout(across, up) {
+  const title = (metric) => `${metric.title}${metric.unit ? `, ${metric.unit}` : ""} (${metric.better === "lower" ? "lower" : "higher"} is better)`;
+  return {
+    height: onPaper ? 380 : 460,
+    margin: { l: 64, r: 24, t: 16, b: 50 },
+    xaxis: { title: { text: title(across), standoff: 8 }, zeroline: false },
+    yaxis: { title: { text: title(up), standoff: 8 }, zeroline: false },
+  };
+}
+
+function frontTable(sweep, across, up) {
+  const value = (metric) => (cell) => {
+    const one = statistic(sweep, metric.name, cell.number);
+    const within = interval(metric, one);
+    return `${shown(metric, one.value, undefined, false)}${within ? ` (${within})` : ""}`;
+  };
+  const points = sweep.cells.map((cell) => ({ cell, x: statistic(sweep, across.name, cell.number), y: statistic(sweep, up.name, cell.number) }))
+    .filter((one) => one.x.value !== null && one.y.value !== null);
+  const best = new Set(frontOf(points, across, up).map((one) => one.cell));
+  return asTable("The points as a table", `${across.title} and ${up.title} of every cell`, [
+    { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
+    { title: across.title, cell: value(across), number: true },
+    { title: up.title, cell: value(up), number: true },
+    { title: "on the front", cell: (cell) => (best.has(cell) ? "▲ yes" : "no") },
+    { title: "in the answer", cell: (cell) => rolesOf(sweep, cell.number).join(", ") || "–" },
+  ], () => sweep.cells);
+}
+
+/** What one axis does by itself, on average over all others: a dot with its interval for each of its values. */
+function effectsPlot(sweep, metric, effects) {
+  const words = `What changing one axis alone does to ${metric.title}, on average. The table below says the same.`;
+  return plot(words, () => {
+    const labels = effects.map((one) => plain(short(`${one.axis}: ${one.base} → ${one.value}`, onPaper || document.documentElement.clientWidth >= NARROW ? 44 : 22)));
+    return {
+      data: [{
+        type: "scatter", mode: "markers", x: effects.map((one) => one.difference / metric.scale), y: effects.map((_, index) => index), showlegend: false,
+        marker: { size: 10, symbol: effects.map((one) => ({ better: "triangle-down", worse: "triangle-up" })[one.verdict] || "circle-open"), color: effects.map((one) => colour({ better: "good", worse: "bad" }[one.verdict] || "quiet")), line: { width: 2 } },
+        error_x: { type: "data", symmetric: false, color: colour("line"), thickness: 1.5, width: 4, array: effects.map((one) => (one.high === null ? 0 : (one.high - one.difference) / metric.scale)), arrayminus: effects.map((one) => (one.low === null ? 0 : (one.difference - one.low) / metric.scale)) },
+        hovertext: effects.map((one) => hoverLines(`${one.axis}: ${one.value} instead of ${one.base}`, differenceWords(metric, one), one.verdict)), hoverinfo: "text",
+      }],
+      layout: {
+        height: 70 + effects.length * 30, margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: 46 },
+        xaxis: { title: { text: `change of ${metric.title}${metric.unit ? `, ${metric.unit}` : ""}`, standoff: 8 }, zeroline: true },
+        yaxis: { range: [effects.length - 0.5, -0.5], fixedrange: true, tickvals: effects.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
+      },
+    };
+  }, "effects");
+}

@@ -1,0 +1,85 @@
+"""The runs of a sweep as its page has them: a line for each, and all rows of a few that stand for their cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import frozen
+
+from groupsim.pipeline.page.compact import SHOWN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Key = tuple[int, int]
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+class Tables(Protocol):
+    """What is asked of a sweep's directory."""
+
+    def tables(self, name: str) -> pa.Table:
+        """One table, sorted by cell and seed."""
+
+
+@frozen
+class Standing:
+    """A run that stands for its cell: in the first goal it is the median, the worst or the best."""
+
+    cell: int
+    seed: int
+    why: str
+
+
+def standing(values: Mapping[int, Mapping[int, int]], first: Sequence[int], sign: int) -> list[Standing]:
+    """Runs worth looking at, the most telling first; each run once.
+
+    `values` has cell → seed → value of the first goal, of finished runs; cells in `first` come before the others.
+    `sign` is 1 when lower is better. All medians come first, then the worst runs, then the best.
+    """
+    cells = [*dict.fromkeys(cell for cell in first if cell in values), *(c for c in values if c not in first)]
+    ranked = {cell: sorted(values[cell], key=lambda seed: (sign * values[cell][seed], seed)) for cell in cells}
+    found: dict[Key, Standing] = {}
+    for why in ("median", "worst", "best"):
+        for cell in cells:
+            seeds = ranked[cell]
+            if seeds:
+                at = {"median": (len(seeds) - 1) // 2, "worst": -1, "best": 0}[why]
+                found.setdefault((cell, seeds[at]), Standing(cell, seeds[at], why))
+    return list(found.values())
+
+
+class Reader:
+    """Reads the rows of single runs. A table is read once, and where each run stands in it is known after that."""
+
+    def __init__(self, directory: Tables) -> None:
+        self._directory = directory
+        self._tables: dict[str, tuple[pa.Table, dict[Key, tuple[int, int]]]] = {}
+
+    def rows(self, cell: int, seed: int) -> Rows:
+        """The rows of one run in every table that a page shows."""
+        found: Rows = {}
+        for name in SHOWN:
+            table, places = self._table(name)
+            begin, length = places.get((cell, seed), (0, 0))
+            columns = [column.to_pylist() for column in table.slice(begin, length).columns]
+            found[name] = list(zip(*columns, strict=True))
+        return found
+
+    def _table(self, name: str) -> tuple[pa.Table, dict[Key, tuple[int, int]]]:
+        if name not in self._tables:
+            table = self._directory.tables(name).combine_chunks()
+            self._tables[name] = table, dict(_places(table))
+        return self._tables[name]
+
+
+def _places(table: pa.Table) -> Iterator[tuple[Key, tuple[int, int]]]:
+    """Where each run stands in a sorted table: first row and number of rows."""
+    counted = (
+        table.select(["cell", "seed"]).group_by(["cell", "seed"], use_threads=False).aggregate([([], "count_all")])
+    )
+    begin = 0
+    for cell, seed, length in zip(*(counted[name].to_pylist() for name in ("cell", "seed", "count_all")), strict=True):
+        yield (cell, seed), (begin, length)
+        begin += length
