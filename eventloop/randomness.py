@@ -43,9 +43,7 @@ def _part(text: str) -> bytes:
 
 
 def _generate(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[int]:
-    key = _key(
-        seed, purpose, entity, incarnation
-    )  # at the first word: many streams are never drawn from
+    key = _key(seed, purpose, entity, incarnation)  # at the first word: many streams are never drawn from
     block = 0
     while True:
         yield from _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
