@@ -28,7 +28,7 @@ function frontTraces(sweep, points, best, across, up) {
     {
       type: "scatter", mode: "markers+text", x: points.map((one) => one.x.value / across.scale), y: points.map((one) => one.y.value / up.scale),
       error_x: errors("x", across), error_y: errors("y", up), showlegend: false,
-      text: points.map((one) => (points.length <= 12 || named(one) ? pointLabel(sweep, one) : "")), textposition: points.map((_, index) => ["top right", "bottom right"][index % 2]), textfont: { size: 11, color: colour("text") }, cliponaxis: false,
+      text: pointLabels(sweep, points, points.filter((one) => points.length <= 12 || named(one))), textposition: "top right", textfont: { size: 11, color: colour("text") }, cliponaxis: false,
       hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value)} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value)} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
       marker: {
         size: points.map((one) => (one.cell.number === sweep.recommended ? 15 : 10)),
@@ -39,18 +39,35 @@ function frontTraces(sweep, points, best, across, up) {
   ];
 }
 
+/** A label for each point, empty for most; points so near to each other that labels would cross share one. */
+function pointLabels(sweep, points, toLabel) {
+  const size = (axis) => Math.max(1e-9, ...points.map((one) => one[axis].value)) - Math.min(...points.map((one) => one[axis].value)) || 1;
+  const [wide, high] = [size("x"), size("y")];
+  const clusters = [];
+  for (const one of toLabel) {
+    const near = clusters.find(([first]) => Math.abs(first.x.value - one.x.value) < wide * 0.25 && Math.abs(first.y.value - one.y.value) < high * 0.06);
+    if (near) near.push(one);
+    else clusters.push([one]);
+  }
+  const words = new Map(clusters.map((list) => {
+    const rightmost = list.reduce((best, one) => (one.x.value > best.x.value ? one : best));
+    return [rightmost, plain(list.slice(0, 2).map((one) => pointLabel(sweep, one)).join(" / ") + (list.length > 2 ? ` / +${list.length - 2}` : ""))];
+  }));
+  return points.map((one) => words.get(one) || "");
+}
+
 function pointLabel(sweep, one) {
   const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
-  return narrow ? String(one.cell.number) : plain(short(one.cell.labels.join(" · ") || "as it is", 30));
+  return narrow ? String(one.cell.number) : short(one.cell.labels.join(" · ") || "as it is", 30);
 }
 
 function frontLayout(across, up) {
-  const title = (metric) => `${metric.title}${metric.unit ? `, ${metric.unit}` : ""} (${metric.better === "lower" ? "lower" : "higher"} is better)`;
+  const title = (metric) => `${titleOf(metric)}, ${metric.better === "lower" ? "lower" : "higher"} is better`;
   return {
     height: onPaper ? 380 : 460,
     margin: { l: 64, r: 24, t: 16, b: 50 },
-    xaxis: { title: { text: title(across), standoff: 8 }, zeroline: false },
-    yaxis: { title: { text: title(up), standoff: 8 }, zeroline: false },
+    xaxis: { title: { text: title(across), standoff: 8 }, zeroline: false, rangemode: "tozero" },
+    yaxis: { title: { text: title(up), standoff: 8 }, zeroline: false, rangemode: "tozero" },
   };
 }
 
@@ -80,13 +97,13 @@ function effectsPlot(sweep, metric, effects) {
     return {
       data: [{
         type: "scatter", mode: "markers", x: effects.map((one) => one.difference / metric.scale), y: effects.map((_, index) => index), showlegend: false,
-        marker: { size: 10, symbol: effects.map((one) => ({ better: "triangle-down", worse: "triangle-up" })[one.verdict] || "circle-open"), color: effects.map((one) => colour({ better: "good", worse: "bad" }[one.verdict] || "quiet")), line: { width: 2 } },
+        marker: { size: 10, symbol: effects.map((one) => ({ better: "triangle-down", worse: "triangle-up" })[one.verdict] || "circle-open"), color: effects.map((one) => colour({ better: "good", worse: "bad" }[one.verdict] || "quiet")), line: { width: 0 } },
         error_x: { type: "data", symmetric: false, color: colour("line"), thickness: 1.5, width: 4, array: effects.map((one) => (one.high === null ? 0 : (one.high - one.difference) / metric.scale)), arrayminus: effects.map((one) => (one.low === null ? 0 : (one.difference - one.low) / metric.scale)) },
         hovertext: effects.map((one) => hoverLines(`${one.axis}: ${one.value} instead of ${one.base}`, differenceWords(metric, one), one.verdict)), hoverinfo: "text",
       }],
       layout: {
         height: 70 + effects.length * 30, margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: 46 },
-        xaxis: { title: { text: `change of ${metric.title}${metric.unit ? `, ${metric.unit}` : ""}`, standoff: 8 }, zeroline: true },
+        xaxis: { title: { text: `change of ${titleOf(metric)}`, standoff: 8 }, zeroline: true, zerolinecolor: colour("line"), rangemode: "tozero" },
         yaxis: { range: [effects.length - 0.5, -0.5], fixedrange: true, tickvals: effects.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
       },
     };

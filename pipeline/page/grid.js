@@ -46,6 +46,11 @@ function comparison(sweep, metric, number, role = "against_baseline") {
   return { difference, low, high, pairs, p, verdict };
 }
 
+/** A metric with its unit. */
+function titleOf(metric) {
+  return `${metric.title}${metric.unit && metric.unit !== "records" ? ` (${metric.unit})` : ""}`;
+}
+
 // --- numbers ---------------------------------------------------------------------------------------------------
 
 function digitsFor(metric, values) {
@@ -114,7 +119,7 @@ function gridTable(sweep, metric, chosen, choose) {
   const heads = sweep.axes.slice(0, across === null ? 1 : across);
   const id = freshId("grid");
   const table = el("table", { class: "grid" },
-    el("caption", { id }, `${metric.title}${metric.unit ? `, ${metric.unit}` : ""}: ${metric.pooled ? "over all runs of the cell" : "mean over the seeds"}, with its 95 % interval. ${metric.better === "lower" ? "Lower" : "Higher"} is better; the darker, the worse.`),
+    el("caption", { id }, `${titleOf(metric)}: ${metric.pooled ? "over all runs of the cell" : "mean over the seeds"}, with its 95 % interval. ${metric.better === "lower" ? "Lower" : "Higher"} is better; the stronger the colour, the worse.`),
     el("thead", {},
       across === null ? null : el("tr", {}, heads.map(() => el("td", {})), el("th", { colspan: columns.length, scope: "colgroup" }, sweep.axes[across][0])),
       el("tr", {}, heads.map(([name]) => el("th", { scope: "col" }, name)), columns.map(([, title]) => el("th", { scope: "col" }, title)))),

@@ -70,7 +70,7 @@ function spreadLayout(sweep, metric, cells, paired) {
   return {
     height: Math.max(130, cells.length * (onPaper ? 26 : 38) + 60),
     margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: 46 },
-    xaxis: { title: { text: `${paired ? "difference to the baseline: " : ""}${metric.title}${metric.unit ? `, ${metric.unit}` : ""}`, standoff: 8 }, zeroline: false, rangemode: paired ? "normal" : "tozero" },
+    xaxis: { title: { text: `${paired ? "difference to the baseline: " : ""}${titleOf(metric)}`, standoff: 8 }, zeroline: false, rangemode: paired ? "normal" : "tozero" },
     yaxis: { range: [cells.length - 0.4, -0.6], fixedrange: true, tickvals: cells.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
     shapes: zero,
   };
@@ -81,7 +81,7 @@ function statisticsTable(sweep, metric) {
   const baseline = cellName(sweep, sweep.baseline);
   const value = (name) => (cell) => shown(metric, statistic(sweep, metric.name, cell.number)[name], undefined, false);
   const against = (cell) => comparison(sweep, metric.name, cell.number);
-  return asTable("Statistics as a table", `${metric.title}${metric.unit ? `, ${metric.unit}` : ""}; differences to ${baseline}, paired by seed, p corrected for the number of cells`, [
+  return asTable("Statistics as a table", `${titleOf(metric)}; differences to ${baseline}, paired by seed, p corrected for the number of cells`, [
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
     { title: metric.pooled ? "value" : "mean", cell: value("value"), number: true },
     { title: "95 % interval", cell: (cell) => interval(metric, statistic(sweep, metric.name, cell.number)) || "–", number: true },

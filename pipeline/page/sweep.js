@@ -25,8 +25,8 @@ function answerSection(sweep) {
   const cells = [...new Set([sweep.recommended, sweep.best, sweep.runner_up, sweep.baseline].filter((number) => number !== null))];
   const goals = sweep.goals.map((goal) => sweep.metricOf.get(goal.metric));
   const columns = [
-    { title: "cell", cell: (number) => cellName(sweep, number), head: true },
-    { title: "is", cell: (number) => roleWords(sweep, number) },
+    { title: "cell", cell: (number) => cellName(sweep, number), head: true, class: "name" },
+    { title: "is", cell: (number) => roleWords(sweep, number), class: "name" },
     ...goals.flatMap((metric) => [
       { title: metric.title, cell: (number) => valueWords(sweep, metric, number), number: true },
       { title: "against the baseline", cell: (number) => againstBaseline(sweep, metric, number), class: "verdict" },
@@ -76,7 +76,7 @@ function runsWords(cell) {
 // --- grid, distributions, front, effects ------------------------------------------------------------------------------
 
 function metricOptions(sweep) {
-  return sweep.metrics.filter((metric) => sweep.statistics[metric.name]).map((metric) => [metric.name, `${metric.title}${metric.unit ? ` (${metric.unit})` : ""}`]);
+  return sweep.metrics.filter((metric) => sweep.statistics[metric.name]).map((metric) => [metric.name, titleOf(metric)]);
 }
 
 function gridSection(sweep, state) {
@@ -223,14 +223,14 @@ function runsTable(sweep, number, show) {
   const names = [...new Set([...sweep.goals.map((goal) => goal.metric), "rebalances", "stopped_us", "duplicates"])].filter((name) => sweep.values.of[name]);
   const value = (name) => (seed) => {
     const found = sweep.values.of[name][sweep.line.get(number)][seeds.indexOf(seed)];
-    return shown(sweep.metricOf.get(name), found, undefined, true);
+    return shown(sweep.metricOf.get(name), found, undefined, false);
   };
   const known = seeds.filter((seed, index) => failures.has(seed) || headlines.has(seed) || names.some((name) => sweep.values.of[name][sweep.line.get(number)][index] !== null));
   const table = tableOf(`Runs of cell ${number}: ${cellName(sweep, number)}`, [
     { title: "seed", number: true, head: true, cell: (seed) => runLink(sweep, number, seed, show) },
     { title: "stands for", cell: (seed) => (sweep.wholeOf.get(`${number}/${seed}`) || { why: "" }).why },
-    ...names.map((name) => ({ title: sweep.metricOf.get(name).title, cell: value(name), number: true })),
-    { title: "in a sentence", cell: (seed) => (failures.has(seed) ? el("span", { class: "bad" }, `failed: ${failures.get(seed)}. Repeat: `, el("code", {}, `${sweep.runs.commands[number]} --seed ${seed}`)) : headlines.get(seed) || ""), class: "text" },
+    ...names.map((name) => ({ title: titleOf(sweep.metricOf.get(name)), cell: value(name), number: true })),
+    { title: "in a sentence", cell: (seed) => (failures.has(seed) ? el("span", { class: "bad" }, `failed: ${failures.get(seed)}. Repeat: `, el("code", {}, `${sweep.runs.commands[number]} --seed ${seed}`)) : headlines.get(seed) || ""), class: "sentence" },
   ], known.slice(0, MANY_RUNS));
   if (known.length > 12) table.classList.add("tall", "short");
   return table;
