@@ -1,0 +1,164 @@
+"""What the linter warns of happens: the same scenario, run, and run again with the remedy.
+
+And over the whole library: what is found there is what its scenarios are about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.scenarios.catalogue import find, names
+from groupsim.scenarios.document import parse_document, read_document
+from groupsim.scenarios.lint import lint_scenario
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.problems import NOTE
+from groupsim.scenarios.runner import run_scenario
+
+HEAD = "run-for: {run}\nbroker: {{version: '{version}', group.initial.rebalance.delay.ms: {delay}}}\n"
+
+
+def file(group: str, *, run: str = "2m", version: str = "3.9", delay: int = 0, topic: str = "4, rate: 8/s") -> str:
+    """A scenario around one group."""
+    head = HEAD.format(run=run, version=version, delay=delay)
+    return f"{head}topics: {{t: {{partitions: {topic}}}}}\n{group}\n"
+
+
+def pair(group: str, setting: str, trap: str, remedy: str, **others: object) -> tuple[str, str]:
+    """Two scenarios that differ in one place."""
+    return tuple(file(group.replace(setting, value), **others) for value in (trap, remedy))  # type: ignore[arg-type,return-value]
+
+
+# rule, how it shows in the trace, the trap, the same with the remedy
+TRAPS = {
+    "session-outside-broker-range": (
+        "INVALID_SESSION_TIMEOUT",
+        pair("groups: {g: {properties: {session.timeout.ms: X}, members: {c: 1}}}", "X", "5999", "6000"),
+    ),
+    "no-common-assignor": (
+        "INCONSISTENT_GROUP_PROTOCOL",
+        pair("groups: {g: {members: {a: {assignor: range}, b: {start: 5s, assignor: X}}}}", "X",
+             "roundrobin", "[roundrobin, range]"),
+    ),
+    "shared-instance-id": (
+        "FENCED_INSTANCE_ID",
+        pair("groups: {g: {instance-id: 'X', members: {a: 1, b: {start: 5s}}}}", "X", "one", "{name}"),
+    ),
+    "group-above-max-size": (
+        "GROUP_MAX_SIZE_REACHED",
+        tuple(
+            file("groups: {g: {members: {a: 1, b: {start: 5s}, c: {start: 10s}}}}").replace(
+                "{version: '3.9'", f"{{version: '3.9', group.max.size: {size}"
+            )
+            for size in (2, 3)
+        ),
+    ),
+    "record-longer-than-poll-interval": (
+        "poll.expired",
+        pair("groups: {g: {properties: {max.poll.interval.ms: X, session.timeout.ms: 10s, max.poll.records: 1}, "
+             "processing: 15s, members: {c: 1}}}", "X", "10s", "20s"),
+    ),
+    "batch-longer-than-poll-interval": (
+        "poll.expired",
+        pair("groups: {g: {properties: {max.poll.interval.ms: 10s, session.timeout.ms: 10s, max.poll.records: X, "
+             "auto.offset.reset: earliest}, processing: 500ms, members: {c: {start: 60s}}}}", "X", "40", "10"),
+    ),
+    "handler-starves-heartbeat": (
+        "session-expired",
+        pair("groups: {g: {client: kafka-python-1.3, properties: {session.timeout.ms: X, max.poll.records: 1}, "
+             "processing: 12s, members: {c: 1}}}", "X", "10s", "30s"),
+    ),
+    "revoke-longer-than-rebalance": (
+        "poll.expired",  # the callback runs inside poll(): both limits pass at once
+        pair("groups: {g: {properties: {max.poll.interval.ms: X, session.timeout.ms: 10s}, on-revoked: 25s, "
+             "members: {a: 1, b: {start: 10s}}}}", "X", "20s", "40s"),
+    ),
+    "assigned-callback-starves-heartbeat": (
+        "session-expired",
+        pair("groups: {g: {client: ruby-kafka, properties: {session.timeout.ms: X, heartbeat.interval.ms: 3s}, "
+             "on-assigned: 20s, members: {c: 1}}}", "X", "10s", "30s", version="2.2"),
+    ),
+    "assignor-slower-than-session": (
+        "session-expired",
+        pair("groups: {g: {client: librdkafka-1.x, properties: {session.timeout.ms: X}, assignor-time: 12s, "
+             "members: {c: 2}}}", "X", "10s", "20s", version="2.6"),
+    ),
+    "assigned-longer-than-poll-interval": (
+        "poll.expired",
+        pair("groups: {g: {properties: {max.poll.interval.ms: X, session.timeout.ms: 10s}, on-assigned: 12s, "
+             "members: {c: 1}}}", "X", "10s", "20s"),
+    ),
+    "pause-longer-than-session": (
+        "session-expired",
+        pair("groups: {g: {properties: {session.timeout.ms: X}, pauses: {every: 30s, length: 12s}, "
+             "members: {c: 2}}}", "X", "10s", "20s"),
+    ),
+    "static-away-longer-than-session": (
+        "session-expired",
+        pair("groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: X}, members: {c: 3}}}\n"
+             "timeline: [{at: 20s, do: rolling-restart, kind: statefulset, start-time: 12s}]", "X", "10s", "20s"),
+    ),
+    "static-id-renamed": (
+        "session-expired",
+        pair("groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: 10s}, members: {c: 3}}}\n"
+             "timeline: [{at: 20s, do: rolling-restart, kind: X, start-time: 2s}]", "X", "deployment", "statefulset"),
+    ),
+    "initial-delay-above-request-timeout": (
+        "request.failed",
+        tuple(
+            file("groups: {g: {client: ruby-kafka, members: {c: 1}}}", version="2.8", delay=delay)
+            for delay in (15_000, 3_000)
+        ),
+    ),
+}  # fmt: skip
+
+# What stands in the library, and why: an incident has its cause in the settings, or does not.
+LIBRARY = {
+    ("assignor-migration-in-one-bounce", "no-common-assignor"): 1,
+    ("assignor-slower-than-session", "assignor-slower-than-session"): 1,
+    ("deploy-jvm-S-static", "static-away-longer-than-session"): 1,  # one start in twenty takes more than 45 s
+    ("group-is-full", "group-above-max-size"): 1,
+    ("old-clients-evict-each-other", "heartbeat-above-third"): 1,  # 5 s of 10 s, as in the thread
+    ("poll-loop-blocked-leaves", "poll-interval-below-session"): 1,  # the real librdkafka refuses 6 s beside 10 s
+    ("seeking-starves-the-heartbeat", "assigned-callback-starves-heartbeat"): 1,
+    ("slow-record-livelock", "record-longer-than-poll-interval"): 1,
+    ("two-pods-one-instance-id", "shared-instance-id"): 1,
+}
+
+
+def shows(events: list[TraceEvent], sign: str) -> int:
+    """How often the trace has a kind, an error or a reason of this name."""
+    return sum(sign in (event.kind.value, event.error, event.reason) for event in events)
+
+
+def run(text: str) -> list[TraceEvent]:
+    """The trace of a scenario."""
+    return run_scenario(load_text(text, "scenario.yaml"), seed=1).events
+
+
+def found(text: str) -> list[str]:
+    """The rules that speak of a scenario, notes left out."""
+    findings = lint_scenario(parse_document(text, "scenario.yaml"))
+    return [finding.rule for finding in findings if finding.severity != NOTE]
+
+
+@pytest.mark.parametrize("rule", TRAPS)
+def test_what_a_rule_warns_of_happens(rule: str) -> None:
+    """With the trap the linter speaks and the run shows it; with the remedy neither."""
+    sign, (trap, remedy) = TRAPS[rule]
+    assert rule in found(trap)
+    assert rule not in found(remedy)
+    assert shows(run(trap), sign) >= 1
+    assert shows(run(remedy), sign) == 0
+
+
+def test_the_library_has_no_other_findings() -> None:
+    """Errors and warnings over all scenarios that ship: those whose story they are, and no false alarm."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for name in names():
+        for finding in lint_scenario(read_document(find(name))):
+            if finding.severity != NOTE:
+                counted[name, finding.rule] += 1
+    assert dict(counted) == LIBRARY
