@@ -68,6 +68,8 @@ def _value(text: str, place: Place) -> Any:
     """YAML; nothing behind the sign is an empty text."""
     if not text.strip():
         return ""
+    if text.strip() in ("null", "~"):
+        return None
     try:
         return parse_document(text, place.file).data
     except ScenarioError as error:

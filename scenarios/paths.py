@@ -93,7 +93,7 @@ def _step(spot: _Spot, parts: list[str], done: Path_) -> tuple[Any, list[str], A
         key = ".".join(parts[:length])
         if key in known:
             return key, parts[length:], known[key]
-    if spot.wanted is Any and isinstance(spot.data, dict):
+    if spot.wanted is Any or (get_origin(spot.wanted) is collections.abc.Mapping and get_args(spot.wanted)[1] is Any):
         return parts[0], parts[1:], Any
     raise _no_key(parts[0], known, done)
 

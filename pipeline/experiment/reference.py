@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.experiment.catalogue import list_experiments
 from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec, SeedsSpec
 from groupsim.scenarios.reference import replaced, section
@@ -34,6 +35,9 @@ def reference() -> str:
 def _lines() -> Iterator[str]:
     for title, cls in SECTIONS:
         yield from section(title, cls)
+    yield from ("", "### Metrics", "", "| name | what it is | counted in | better |", "|---|---|---|---|")
+    for metric in METRICS.values():
+        yield f"| `{metric.name}` | {metric.title} | {metric.unit or 'ones'} | {metric.better} |"
     yield from ("", "### The library", "", "| name | question | source |", "|---|---|---|")
     for one in list_experiments():
         yield f"| `{one.name}` | {one.question or one.title} | {one.source or ''} |"
