@@ -13,6 +13,7 @@ start at 0. The real logs will take this module's place behind `members.interfac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import TypeAlias
 
 from groupsim.cluster.broker import broker_name
@@ -30,6 +31,7 @@ Ends: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
 
 _UNREACHABLE = FetchFailed("no leader of these partitions can be reached")
 _NO_PARTITIONS: Set[TopicPartition] = frozenset()
+_MESSAGE = Order.MESSAGE
 
 
 class Desk:
@@ -40,9 +42,10 @@ class Desk:
     fetch ended with.
     """
 
-    __slots__ = ("draws", "due", "incarnation", "last")
+    __slots__ = ("draws", "due", "host", "incarnation", "last")
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
+        self.host = host
         self.due: dict[TopicPartition, tuple[int, int | None]] = {}
         self.last: TopicPartition | None = None
         self.incarnation = -1
@@ -52,38 +55,28 @@ class Desk:
 class Fetch:
     """One fetch that waits: where it stands, until when, and its one planned event."""
 
-    __slots__ = (
-        "arrives_us",
-        "back_us",
-        "desk",
-        "gives_up_us",
-        "handle",
-        "host",
-        "leaves_us",
-        "most",
-        "on_done",
-        "positions",
-    )
+    __slots__ = ("arrives_us", "back_us", "desk", "gives_up_us", "handle", "leaves_us", "most", "on_done", "positions")
+
+    gives_up_us: int | None
+    handle: Handle | None
 
     def __init__(
         self,
         desk: Desk,
-        host: Host,
         positions: Mapping[TopicPartition, int],
         most: int,
         on_done: OnFetched,
+        arrives_us: int,
         back_us: int,
     ) -> None:
         self.desk = desk
-        self.host = host
         self.positions = positions
         self.most = most
         self.on_done = on_done
+        self.arrives_us = arrives_us
         self.back_us = back_us
-        self.arrives_us = 0
-        self.gives_up_us: int | None = None
         self.leaves_us = 0
-        self.handle: Handle | None = None
+        self.gives_up_us = self.handle = None
 
 
 class Data:
@@ -96,6 +89,7 @@ class Data:
         self._traffic: dict[str, Traffic] = {}
         self._waiting: dict[Fetch, None] = {}
         self._desks: dict[str, Desk] = {}
+        self._changed_us = 0  # when the traffic of a topic last changed
         network.links.watchers.append(self.replan)
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -103,26 +97,30 @@ class Data:
     def open(self, topic: str, weights: Sequence[int], rate: int) -> None:
         """Begin to produce to a topic; one weight per partition."""
         self._traffic[topic] = Traffic(weights, rate, self._loop.now_us)
-        self.replan()
+        self._changed()
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
         """The topic has more partitions now; `weights` are those of the new ones."""
         self._traffic[topic].grow(weights, self._loop.now_us)
-        self.replan()
+        self._changed()
 
     def close(self, topic: str) -> None:
         """The topic is gone."""
         del self._traffic[topic]
-        self.replan()
+        self._changed()
 
     def set_rate(self, topic: str, rate: int) -> None:
         """Produce at another rate (records per 10⁶ s, see `as_rate`) from now on; 0 stops."""
         self._known(topic).set_rate(rate, self._loop.now_us)
-        self.replan()
+        self._changed()
 
     def burst(self, topic: str, records: int) -> None:
         """Produce so many records at once."""
         self._known(topic).burst(records, self._loop.now_us)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._changed_us = self._loop.now_us
         self.replan()
 
     def end(self, partition: TopicPartition) -> int:
@@ -149,15 +147,14 @@ class Data:
         on_done: OnFetched,
     ) -> Callable[[], None]:
         """See `members.interfaces.Data.fetch`."""
-        client, desk = self._loop.host(host), self._desk(host)
-        there, back = self._round_trip(client, desk)
-        fetch = Fetch(desk, client, positions, max_records, on_done, back)
-        fetch.arrives_us = self._loop.now_us + there
+        desk = self._desk(host)
+        there, back = self._round_trip(desk)
+        fetch = Fetch(desk, positions, max_records, on_done, self._loop.now_us + there, back)
         if max_wait_us is not None:
             fetch.gives_up_us = fetch.arrives_us + max_wait_us
         self._waiting[fetch] = None
         self._plan(fetch)
-        return lambda: self._give_up(fetch)
+        return partial(self._give_up, fetch)
 
     def offsets(
         self,
@@ -166,8 +163,8 @@ class Data:
         on_done: Callable[[Ends | FetchFailed], None],
     ) -> None:
         """See `members.interfaces.Data.offsets`."""
-        client = self._loop.host(host)
-        there, back = self._round_trip(client, self._desk(host))
+        desk = self._desk(host)
+        there, back = self._round_trip(desk)
 
         def answer(_: object) -> None:
             blocked = self._blocked(host, partitions)
@@ -176,41 +173,43 @@ class Data:
             else:
                 on_done({tp: (0, self.end(tp)) for tp in partitions})
 
-        client.call_at(self._loop.now_us + there + back, answer, order=Order.MESSAGE)
+        desk.host.call_at(self._loop.now_us + there + back, answer, order=_MESSAGE)
 
     # --- planning --------------------------------------------------------------------------------------------
 
+    # A fetch is planned and answered once for every few records, so what is asked of each of its partitions is asked in
+    # place, and of faults only while there are any.
+
     def _plan(self, fetch: Fetch) -> None:
         """Find out when the fetch has something to say, and schedule the arrival of just that."""
+        host = fetch.desk.host
         if fetch.handle is not None:
-            fetch.host.cancel(fetch.handle)
+            host.cancel(fetch.handle)
             fetch.handle = None
         leaves = self._due(fetch)
         if leaves is not None:
             fetch.leaves_us = leaves
-            fetch.handle = fetch.host.call_at(leaves + fetch.back_us, self._arrive, fetch, order=Order.MESSAGE)
+            fetch.handle = host.call_at(leaves + fetch.back_us, self._arrive, fetch, order=_MESSAGE)
 
     def _due(self, fetch: Fetch) -> int | None:
         """When the answer leaves the brokers: at the first record, or when the time is up; None for never."""
         earliest = max(fetch.arrives_us, self._loop.now_us)
-        name, positions = fetch.host.name, fetch.positions
-        blocked = self._blocked(name, positions)
+        desk, positions = fetch.desk, fetch.positions
+        blocked = self._blocked(desk.host.name, positions)
         if blocked and len(blocked) == len(positions):
-            return None if any(self._is_held(name, tp) for tp in positions) else earliest
-        first = fetch.gives_up_us
+            return None if any(self._is_held(desk.host.name, tp) for tp in positions) else earliest
+        first, known = fetch.gives_up_us, desk.due
         for tp, position in positions.items():
-            due = None if tp in blocked else self._first_us(fetch.desk, tp, position)
-            if due is not None and (first is None or due < first):
+            at = known.get(tp)
+            due = at[1] if at is not None and at[0] == position else self._first_us(desk, tp, position)
+            if due is not None and (first is None or due < first) and tp not in blocked:
                 first = due
                 if due <= earliest:
                     return earliest
         return None if first is None else max(first, earliest)
 
     def _first_us(self, desk: Desk, tp: TopicPartition, position: int) -> int | None:
-        """When the record at `position` is there; None for never."""
-        known = desk.due.get(tp)
-        if known is not None and known[0] == position:
-            return known[1]
+        """When the record at `position` is there, None for never; remembered, so look into `desk.due` first."""
         traffic = self._traffic.get(tp.topic)
         exists = traffic is not None and tp.partition < traffic.partitions
         due = traffic.due_us(tp.partition, position) if traffic is not None and exists else None
@@ -220,7 +219,7 @@ class Data:
     def _arrive(self, fetch: Fetch) -> None:
         """The answer arrives at the client."""
         self._waiting.pop(fetch, None)
-        blocked = self._blocked(fetch.host.name, fetch.positions)
+        blocked = self._blocked(fetch.desk.host.name, fetch.positions)
         if blocked and len(blocked) == len(fetch.positions):
             fetch.on_done(_UNREACHABLE)
         else:
@@ -242,24 +241,29 @@ class Data:
 
     def _in_turn(self, fetch: Fetch, blocked: Set[TopicPartition]) -> list[TopicPartition]:
         """The partitions that have records, beginning after the one the last fetch ended with."""
-        ready = [tp for tp, position in fetch.positions.items() if self._is_ready(fetch, tp, position)]
-        if blocked:
-            ready = [tp for tp in ready if tp not in blocked]
-        last = fetch.desk.last
+        desk, leaves = fetch.desk, fetch.leaves_us
+        ready, known = [], desk.due
+        for tp, position in fetch.positions.items():
+            at = known.get(tp)
+            due = at[1] if at is not None and at[0] == position else self._first_us(desk, tp, position)
+            if due is not None and (due <= leaves or self._was_there(tp, due, leaves)) and tp not in blocked:
+                ready.append(tp)
+        last = desk.last
         if len(ready) > 1 and last is not None and last in fetch.positions:
             order = list(fetch.positions)
             after = set(order[order.index(last) + 1 :])
             ready = [tp for tp in ready if tp in after] + [tp for tp in ready if tp not in after]
         return ready
 
-    def _is_ready(self, fetch: Fetch, tp: TopicPartition, position: int) -> bool:
-        due = self._first_us(fetch.desk, tp, position)
-        return due is not None and due <= max(fetch.leaves_us, self._traffic[tp.topic].since_us)
+    def _was_there(self, tp: TopicPartition, due: int, leaves: int) -> bool:
+        """Whether a record was there when the answer left, though the topic's traffic has changed since then: of what
+        was before that, nothing is known but that it is there."""
+        return leaves < self._changed_us and due <= self._traffic[tp.topic].since_us
 
     def _give_up(self, fetch: Fetch) -> None:
         self._waiting.pop(fetch, None)
         if fetch.handle is not None:
-            fetch.host.cancel(fetch.handle)
+            fetch.desk.host.cancel(fetch.handle)
             fetch.handle = None
 
     def replan(self) -> None:
@@ -268,7 +272,7 @@ class Data:
         for desk in self._desks.values():
             desk.due.clear()
         for fetch in list(self._waiting):
-            if not fetch.host.alive:
+            if not fetch.desk.host.alive:
                 del self._waiting[fetch]
             elif fetch.handle is None or fetch.leaves_us >= now:
                 self._plan(fetch)
@@ -278,12 +282,12 @@ class Data:
     def _desk(self, host: str) -> Desk:
         desk = self._desks.get(host)
         if desk is None:
-            desk = self._desks[host] = Desk()
+            desk = self._desks[host] = Desk(self._loop.host(host))
         return desk
 
-    def _round_trip(self, client: Host, desk: Desk) -> tuple[int, int]:
+    def _round_trip(self, desk: Desk) -> tuple[int, int]:
         """Latency there and back, under whatever faults slow the host's links."""
-        draws = desk.draws
+        client, draws = desk.host, desk.draws
         if draws is None or desk.incarnation != client.incarnation:
             desk.incarnation = client.incarnation
             stream = self._loop.stream("latency", f"{client.name}->data", client.incarnation)

@@ -45,12 +45,14 @@ class Fetcher:
         "_looking_up",
         "_lookup_number",
         "_member",
+        "_most",
         "_waiting",
         "positions",
     )
 
     def __init__(self, member: Member) -> None:
         self._member = member
+        self._most = max(_SMALLEST_FETCH, member.settings.max_poll_records)
         #: Partition → the next offset that poll will return.
         self.positions: dict[TopicPartition, int] = {}
         self._held: set[TopicPartition] = set()  # pending revocation: nothing of them is delivered any more
@@ -198,34 +200,39 @@ class Fetcher:
     def take(self) -> tuple[Fetched, ...]:
         """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
         self.look_up()
+        taken = self._take_from_buffer() if self._buffer else ()
+        if self._fetch is None and not (self._buffer or self._waiting):
+            self._send_fetch()
+        return taken
+
+    def _take_from_buffer(self) -> tuple[Fetched, ...]:
+        buffer, positions = self._buffer, self.positions
         taken: list[Fetched] = []
         room = self._member.settings.max_poll_records
-        while self._buffer and room:
-            found = self._buffer[0]
-            count = min(room, found.count)
-            taken.append(Fetched(found.partition, found.base, count))
-            self.positions[found.partition] = found.base + count
-            room -= count
-            if count == found.count:
-                del self._buffer[0]
+        while buffer and room:
+            found = buffer[0]
+            partition, base, count = found.partition, found.base, found.count
+            if count > room:
+                buffer[0] = Fetched(partition, base + room, count - room)
+                found, count = Fetched(partition, base, room), room
             else:
-                self._buffer[0] = Fetched(found.partition, found.base + count, found.count - count)
-        self._keep_fetching()
+                del buffer[0]
+            taken.append(found)
+            positions[partition] = base + count
+            room -= count
         return tuple(taken)
 
-    def _keep_fetching(self) -> None:
-        if self._fetch is not None or self._buffer or self._waiting:
-            return
-        held = self._held
-        wanted = {partition: at for partition, at in self.positions.items() if partition not in held}
+    def _send_fetch(self) -> None:
+        """Fetch from the positions; they stay as they are while the fetch is under way, so it needs no copy."""
+        wanted, held = self.positions, self._held
+        if held:
+            wanted = {partition: at for partition, at in wanted.items() if partition not in held}
         if not wanted:
             return
         member = self._member
         self._fetch_number += 1
-        records = max(_SMALLEST_FETCH, member.settings.max_poll_records)
-        self._fetch = member.data.fetch(
-            member.host.name, wanted, records, None, partial(self._fetched, self._fetch_number)
-        )
+        on_done = partial(self._fetched, self._fetch_number)
+        self._fetch = member.data.fetch(member.host.name, wanted, self._most, None, on_done)
 
     def _give_up_fetch(self) -> None:
         """The set of partitions has changed: the fetch under way asks for the wrong ones."""
@@ -242,7 +249,8 @@ class Fetcher:
             self._member.metadata.refresh()
             self._pause()
             return
-        self._buffer.extend(entry for entry in found if self.positions.get(entry.partition) == entry.base)
+        at = self.positions.get
+        self._buffer += [entry for entry in found if at(entry.partition) == entry.base]
         self._member.rounds.records_came()
 
     def close(self) -> None:

@@ -100,8 +100,9 @@ class Data(Protocol):
     ) -> Callable[[], None]:
         """Long-poll the partitions from these positions; one round trip, then as long as nothing is there.
 
-        `max_wait_us` None waits without end and costs no events while nothing arrives. Returns a function that gives
-        the fetch up (`on_done` is then never called).
+        `max_wait_us` None waits without end and costs no events while nothing arrives. `positions` is not copied: leave
+        it as it is until `on_done` is called or the fetch given up. Returns a function that gives the fetch up
+        (`on_done` is then never called).
         """
         ...
 
