@@ -65,6 +65,9 @@ def run(
     logs: Annotated[
         Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
+    ] = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -75,10 +78,11 @@ def run(
     - `groupsim run demo`
     - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
     - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
+    - `groupsim run demo --report demo.html`
     """
     from groupsim import run_command
 
-    raise typer.Exit(run_command.run(source, seed, setting or [], trace, logs, as_json))
+    raise typer.Exit(run_command.run(source, seed, setting or [], (trace, logs, report), as_json))
 
 
 @app.command("diff")
@@ -289,6 +293,30 @@ def sweep(
 
     options = (engine, master, remote, workers)
     raise typer.Exit(sweep_command.sweep(source, out, options, seeds, traces, quiet, as_json))
+
+
+@app.command("report")
+@guarded
+def report_(
+    directory: Annotated[Path, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to write it; DIR/report.html.", metavar="FILE.html")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.", metavar="")] = False,
+    traceback: Traceback = False,
+) -> None:
+    """Make the page of a sweep: the answer, the grid, plots, and the lanes of single runs, in one file.
+
+    The page holds everything it needs, so it can be sent to somebody and opened without a network.
+
+    Examples:
+
+    - `groupsim report results/`
+    - `groupsim report results/ --out rollout.html --open`
+    """
+    from groupsim import report_command
+
+    raise typer.Exit(report_command.report(directory, out, open_))
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.text import Text
 from groupsim import as_json, timeline, verdicts
 from groupsim.eventloop.sinks import sink_for
 from groupsim.logs import write_logs
+from groupsim.report_command import check_page, write_run
 from groupsim.running import perform
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import Judged, Run
@@ -22,10 +24,22 @@ from groupsim.sources import check_directory, check_target
 from groupsim.terminal import Terminal
 
 
-def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: Path | None, wants_json: bool) -> int:
-    """Run the scenario and print what happened; returns the exit code."""
+def run(
+    source: str,
+    seed: int,
+    settings: list[str],
+    files: tuple[Path | None, Path | None, Path | None],
+    wants_json: bool,
+) -> int:
+    """Run the scenario and print what happened; returns the exit code.
+
+    `files` are what to write: the trace, the directory of logs, the page.
+    """
+    trace, logs, page = files
     check_target(trace)
     check_directory(logs)
+    if page is not None:
+        check_page(page)
     scenario = load(source, settings)
     with ExitStack() as whole_or_not_at_all:
         sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
@@ -37,10 +51,17 @@ def run(source: str, seed: int, settings: list[str], trace: Path | None, logs: P
         print(as_json.text(document(story, done)))
     else:
         show(story, done, source)
-    for what, where in (("trace", trace), ("logs", logs)):
+    if page is not None:
+        write_run(done, story, _command(source, seed, settings), page)
+    for what, where in (("trace", trace), ("logs", logs), ("page", page)):
         if where is not None:
             Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"{what}: {where}", "dim"))
     return done.exit_code
+
+
+def _command(source: str, seed: int, settings: list[str]) -> str:
+    changed = [part for setting in settings for part in ("--set", setting)]
+    return shlex.join(["groupsim", "run", source, *changed, "--seed", str(seed)])
 
 
 def show(story: Story, done: Run, source: str) -> None:

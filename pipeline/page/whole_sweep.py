@@ -99,7 +99,8 @@ def _whole_runs(directory: Tables, answer: Answer, runs: Sequence[Run]) -> tuple
 def _told(runs: Sequence[Run], whole: set[tuple[int, int]]) -> dict[str, Any]:
     """A line per run, and for each cell the command that repeats its runs, without the seed."""
     commands: dict[int, str] = {}
-    headlines, failures = [], []
+    headlines: list[list[Any]] = []
+    failures: list[list[Any]] = []
     for run in runs:
         commands.setdefault(run["cell"], _without_seed(run["repeat"], run["seed"]))
         if run["status"] != "done" and len(failures) < MANY_FAILURES:

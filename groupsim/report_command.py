@@ -1,0 +1,104 @@
+"""`groupsim report` and `groupsim run … --report`: pages that open in any browser, offline too."""
+
+from __future__ import annotations
+
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from groupsim.exits import WELL, Trouble
+from groupsim.scenarios.runner import Run
+from groupsim.scenarios.story import Story
+from groupsim.terminal import Terminal
+
+if TYPE_CHECKING:
+    from groupsim.pipeline.analysis import Answer
+    from groupsim.pipeline.sweep import Directory
+
+PAGES = (".html", ".htm")
+INSTALL = 'pip install "groupsim[report]"'
+
+
+def report(source: Path, out: Path | None, open_it: bool) -> int:
+    """Make the page of a sweep's directory; print the answer and where the page lies. Returns the exit code.
+
+    Raises Trouble for a directory with nothing in it, a page that cannot be written, and missing packages, and
+    SweepError for a directory that is none of a sweep.
+    """
+    check_page(out)
+    _need("pyarrow")
+    from groupsim.pipeline.page import sweep_page
+    from groupsim.pipeline.sweep import Directory
+
+    directory = Directory.open(source)
+    if not directory.finished:
+        raise Trouble(f"{source}: no run of this sweep has finished yet", "`groupsim sweep … --out` goes on with it")
+    answer = _answer(directory)
+    target = directory.report if out is None else out
+    _write(sweep_page(directory, answer), target)
+    Terminal(soft_wrap=True).print(Text(answer.sentence, "bold"))
+    tell_page(target)
+    if open_it:
+        webbrowser.open(target.resolve().as_uri())
+    return WELL
+
+
+def _answer(directory: Directory) -> Answer:
+    """The answer as it lies there, or a new one when runs or goals have changed since."""
+    from groupsim.pipeline.analysis import analyse, read_answer
+
+    file = directory.results / "answer.json"
+    sources = [directory.path / "experiment.json", *directory.parts("runs")]
+    try:
+        if file.stat().st_mtime_ns > max(source.stat().st_mtime_ns for source in sources):
+            return read_answer(directory.results)
+    except (OSError, ValueError):
+        pass  # there is none, or one of another version
+    with Console(stderr=True).status("analysing"):
+        return analyse(directory)
+
+
+def write_run(done: Run, story: Story, command: str, path: Path) -> None:
+    """Write the page of one run, just ended. `command` repeats it. Raises Trouble when the page cannot be written."""
+    from groupsim.pipeline.page import assumed, run_page
+    from groupsim.pipeline.runs import Label, rows_of
+
+    scenario = done.scenario
+    label = Label(seed=done.seed, repeat=command)
+    rows = rows_of(done.events, story, scenario, label, expectations_failed=len(done.failed))
+    _write(run_page(rows, scenario.title or scenario.name, checks=done.checks, assumed=assumed(scenario)), path)
+
+
+def check_page(path: Path | None) -> None:
+    """Refuse, before anything runs, a page that could not be written afterwards."""
+    if path is not None:
+        if path.is_dir():
+            raise Trouble(f"{path} is a directory", f"write {path / 'report.html'}")
+        if path.suffix not in PAGES:
+            raise Trouble(f"{path}: a page ends in .html", f"write {path.with_suffix('.html')}")
+        if not path.parent.is_dir():
+            raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
+    _need("plotly")
+
+
+def tell_page(path: Path) -> None:
+    """Say where the page lies."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"page: {path}", "dim"))
+
+
+def _need(package: str) -> None:
+    if find_spec(package) is None:
+        raise Trouble(f"a page needs {package}, which is not installed", INSTALL)
+
+
+def _write(page: str, path: Path) -> None:
+    from groupsim.pipeline.page import write_page
+
+    try:
+        write_page(page, path)
+    except OSError as error:
+        raise Trouble(f"{path}: {error.strerror or error}", "name another file with --out or --report") from None
