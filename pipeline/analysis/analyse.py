@@ -39,6 +39,7 @@ from groupsim.pipeline.analysis.front import dominator, front
 from groupsim.pipeline.analysis.intervals import FEW
 from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
 from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, RUN, Observed, Reader, observations, observed
+from groupsim.pipeline.schemas import TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +106,7 @@ def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptio
     """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
 
     `engine` is `plain`, `spark` (in the session that `options` describes) or `auto`: Spark for large sweeps where it
-    is installed. The numbers are the same from both. Raises SweepError when Spark cannot be had or the disk is full.
+    is installed. The numbers are the same from both. Full traces, if there are any, are counted too, by Spark. Raises SweepError when Spark cannot be had or the disk is full.
     """
     from groupsim.pipeline.analysis.results import read_columns, write_results
 
@@ -114,6 +115,10 @@ def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptio
     with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
         answer = _Analysis(directory.experiment, seen, chosen).answer()
     write_results(directory.path / "results", answer)
+    if engine != "plain" and directory.parts(TRACES.name) and find_spec("pyspark") is not None:
+        from groupsim.pipeline.analysis.traffic import traffic
+
+        traffic(directory, options)
     return answer
 
 

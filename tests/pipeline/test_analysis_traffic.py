@@ -1,0 +1,98 @@
+"""The traffic of traces, counted by Spark, against a plain recount."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from analysis_tables import Made, experiment, on_disk, table
+
+from groupsim.eventloop.randomness import Stream
+from groupsim.pipeline.analysis.intervals import rank
+from groupsim.pipeline.analysis.metrics import P50, P99
+from groupsim.pipeline.analysis.traffic import traffic
+
+pytest.importorskip("pyspark")
+
+KINDS = ("request.sent", "request.received", "response.sent", "response.received", "request.failed", "timer.set")
+APIS = ("JoinGroup", "Heartbeat", "Fetch")
+ERRORS = (None, "REBALANCE_IN_PROGRESS")
+
+
+def _events(cell: int, seed: int) -> list[dict[str, Any]]:
+    luck = Stream(seed, "test.traffic", str(cell))
+    found = []
+    for seq in range(1, 300):
+        kind = luck.choice(KINDS)
+        api = None if kind == "timer.set" else luck.choice(APIS)
+        payload = {"took_us": luck.below(50)} if kind == "response.received" else {"other": 'took_us":7'}
+        row = {"cell": cell, "seed": seed, "seq": seq, "t_us": luck.below(20_000_000), "kind": kind, "api": api}
+        found.append({**row, "error": luck.choice(ERRORS) if api else None, "payload": json.dumps(payload)})
+    return found
+
+
+def _at_coordinator(event: dict[str, Any]) -> bool:
+    joins = event["kind"] == "request.received" and event["api"] == "JoinGroup"
+    return joins or (event["kind"] == "response.sent" and event["api"] == "Heartbeat" and event["error"] is not None)
+
+
+def _recounted(events: list[dict[str, Any]], heartbeats: int, virtual_us: int) -> dict[tuple[str, Any, Any], int]:
+    """Measure, name, error → value, of one cell."""
+    found: Counter[tuple[str, Any, Any]] = Counter()
+    seconds: Counter[tuple[int, int]] = Counter()
+    took: dict[str, list[int]] = {}
+    for event in events:
+        kind, api = event["kind"], event["api"]
+        found["events", kind, None] += 1
+        measure = {"request.sent": "requests", "response.sent": "answers", "request.failed": "unanswered"}.get(kind)
+        if measure:
+            found[measure, api, None if measure == "requests" else event["error"]] += 1
+        if _at_coordinator(event):
+            seconds[event["seed"], event["t_us"] // 1_000_000] += 1
+        if kind == "response.received":
+            took.setdefault(api, []).append(json.loads(event["payload"])["took_us"])
+    total = sum(seconds.values()) + heartbeats
+    found["coordinator-requests", None, None] = total
+    found["coordinator-mean", None, None] = 1000 * 1_000_000 * total // virtual_us
+    found["coordinator-peak", None, None] = max(seconds.values())
+    for api, times in took.items():
+        times.sort()
+        for measure, which in (("took-p50", P50), ("took-p99", P99)):
+            found[measure, api, None] = times[rank(len(times), which) - 1]
+        found["took-max", api, None] = times[-1]
+    return dict(found)
+
+
+def test_traffic_is_what_a_plain_recount_of_the_events_gives(tmp_path: Path) -> None:
+    """Counts, the busiest second and nearest-rank times to answer, exactly, over several cells, seeds and files."""
+    made = Made()
+    events = {cell: [event for seed in range(3) for event in _events(cell, seed)] for cell in range(2)}
+    for cell in events:
+        for seed in range(3):
+            made.run(cell, seed, virtual_us=20_000_000)
+    directory = on_disk(tmp_path, experiment([{"n": "0"}, {"n": "1"}], 3), made)
+    for name, rows in (("traces", events[0] + events[1]), ("members", [{"cell": 1, "seed": 0, "heartbeats": 77}])):
+        folder = tmp_path / "tables" / name
+        folder.mkdir()
+        for part in range(2):
+            pq.write_table(table(name, rows[part::2]), folder / f"part-{part:05d}.parquet")
+    found = traffic(directory)
+    assert isinstance(found, pa.Table)
+    for cell, mine in events.items():
+        rows = [row for row in found.to_pylist() if row["cell"] == cell]
+        told = {(row["measure"], row["name"], row["error"]): row["value"] for row in rows}
+        assert told == _recounted(mine, 77 * cell, 60_000_000)
+        assert len(told) == len(rows)
+    assert pq.read_table(tmp_path / "results" / "traffic.parquet").equals(found)
+
+
+def test_sweep_without_traces_has_no_traffic_and_starts_no_session(tmp_path: Path) -> None:
+    """Nothing is written where there is nothing to count."""
+    directory = on_disk(tmp_path, experiment([{}], 1), Made())
+    assert traffic(directory) is None
+    assert not (tmp_path / "results").exists()
