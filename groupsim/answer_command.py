@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from groupsim import answer_shown, as_json
-from groupsim.exits import WELL
-from groupsim.pipeline.analysis import analyse
-from groupsim.pipeline.sweep.directory import Directory
+from groupsim.exits import WELL, Trouble
 from groupsim.terminal import Terminal
+
+ENGINES = ("plain", "spark", "auto")
 
 
 def answer(directory: Path, engine: str, wants_json: bool) -> int:
-    """Analyse the directory anew, so that the answer knows the newest runs; returns the exit code."""
+    """Analyse the directory anew, so that the answer knows the newest runs; returns the exit code.
+
+    Raises Trouble and SweepError.
+    """
+    if engine not in ENGINES:
+        raise Trouble(f"--engine {engine}: no such engine", f"one of {', '.join(ENGINES)}")
+    if find_spec("pyarrow") is None:
+        raise Trouble("an analysis needs pyarrow", 'pip install "groupsim[parquet]"')
+    from groupsim.pipeline.analysis import analyse
+    from groupsim.pipeline.sweep.directory import Directory
+
     found = analyse(Directory.open(directory), engine)
     if wants_json:
         print(as_json.text(answer_shown.document(found)))

@@ -319,6 +319,28 @@ def report_(
     raise typer.Exit(report_command.report(directory, out, open_))
 
 
+@app.command("answer")
+@guarded
+def answer(
+    directory: Annotated[Path, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    engine: Annotated[
+        str, typer.Option("--engine", help="plain: this process; spark; auto: Spark for large sweeps.", metavar="NAME")
+    ] = "auto",
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Analyse what a sweep has finished so far, and print the answer.
+
+    Examples:
+
+    - `groupsim answer results/`
+    - `groupsim answer results/ --json`
+    """
+    from groupsim import answer_command
+
+    raise typer.Exit(answer_command.answer(directory, engine, as_json))
+
+
 def main() -> None:
     """The entry point of the command."""
     make_printable()

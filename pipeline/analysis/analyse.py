@@ -106,7 +106,8 @@ def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptio
     """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
 
     `engine` is `plain`, `spark` (in the session that `options` describes) or `auto`: Spark for large sweeps where it
-    is installed. The numbers are the same from both. Full traces, if there are any, are counted too, by Spark. Raises SweepError when Spark cannot be had or the disk is full.
+    is installed. The numbers are the same from both. Full traces, if there are any, are counted by Spark as well
+    (not with `plain`). Raises SweepError when Spark cannot be had or the disk is full.
     """
     from groupsim.pipeline.analysis.results import read_columns, write_results
 
@@ -114,11 +115,23 @@ def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptio
     large = engine == "auto" and len(seen) > LARGE and find_spec("pyspark") is not None
     with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
         answer = _Analysis(directory.experiment, seen, chosen).answer()
+    if engine != "plain" and directory.parts(TRACES.name):
+        answer = _with_traffic(directory, options, answer, must=engine == "spark")
     write_results(directory.path / "results", answer)
-    if engine != "plain" and directory.parts(TRACES.name) and find_spec("pyspark") is not None:
-        from groupsim.pipeline.analysis.traffic import traffic
+    return answer
 
+
+def _with_traffic(directory: DirectoryLike, options: EngineOptions | None, answer: Answer, must: bool) -> Answer:
+    """Count the traces; where Spark cannot be had, and need not be, the answer says that they were not counted."""
+    from groupsim.pipeline.analysis.traffic import traffic
+    from groupsim.pipeline.sweep.errors import SweepError
+
+    try:
         traffic(directory, options)
+    except SweepError as error:
+        if must:
+            raise
+        return attrs.evolve(answer, warnings=(*answer.warnings, f"the traces were not counted: {error}"))
     return answer
 
 
