@@ -59,6 +59,8 @@ def _elsewhere(view: ClientView, *kinds: str) -> Iterator[tuple[str, str]]:
 
 def _broker_key(view: ClientView) -> Iterator[Hit]:
     for name, _ in _elsewhere(view, "broker"):
+        if view.client.library == "java" and name in OLD_CONSUMER:
+            continue  # the Scala consumer had it too
         remedy = f"remove it here; it belongs into the brokers' server.properties{_instead(name)}"
         yield Hit((name,), f"`{name}` is a broker setting: on a consumer it does nothing", remedy, **_refusal(view))
 

@@ -134,6 +134,14 @@ def _sizes(view: ClientView) -> Mapping[str, int]:
     return {name: int(text) for name, text in texts.items() if text.isdecimal()}
 
 
+def _in_seconds(view: ClientView) -> Iterator[Hit]:
+    """Nobody polls several times a second by contract: 300 was meant as five minutes."""
+    limit = view.number(_POLL)
+    if view.has_poll_limit and view.written(_POLL) and limit < 1_000:
+        message = f"{view.shown(_POLL)} is less than a second: were seconds meant?"
+        yield Hit((_POLL,), message, f"set {view.say(_POLL, limit * 1_000)}")
+
+
 def _reset_none(view: ClientView) -> Iterator[Hit]:
     key = "auto.offset.reset"
     value = view.value(key)
@@ -222,6 +230,14 @@ RULES: tuple[Rule[ClientView], ...] = (
         "librdkafka refuses them: creating the consumer fails",
         "rd_kafka_conf_finalize",
         _librdkafka_sizes,
+    ),
+    Rule(
+        "poll-interval-in-seconds",
+        WARNING,
+        "a poll limit below a second, which looks like seconds",
+        "the value is milliseconds: any handler slower than that makes the client leave the group",
+        "KIP-62; ConsumerConfig (max.poll.interval.ms)",
+        _in_seconds,
     ),
     Rule(
         "reset-none",

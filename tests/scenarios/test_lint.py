@@ -24,6 +24,7 @@ CLIENT_CASES = [
     ("key-of-another-library", JAVA, None, "enable.auto.offset.store=false", "enable.auto.commit=false"),
     ("key-of-another-library", JAVA, None, "session_timeout_ms=10000", "session.timeout.ms=10000"),
     ("key-of-another-library", "kafkajs", None, "session.timeout.ms=10000", "sessionTimeout=10000"),
+    ("old-consumer-key", JAVA, None, "zookeeper.connect=z:2181", "bootstrap.servers=b:9092"),
     ("old-consumer-key", JAVA, None, "zookeeper.session.timeout.ms=6000", "session.timeout.ms=6000"),
     ("key-too-new", "java-3.6", None, "retry.backoff.max.ms=1000", "retry.backoff.ms=100"),
     ("key-too-new", "librdkafka-1.5", None, "group.protocol=classic", "group.instance.id=a"),
@@ -81,6 +82,7 @@ CLIENT_CASES = [
     ("idle-close-not-above-request", PYTHON, None, "connections_max_idle_ms=300000", "connections_max_idle_ms=540000"),
     ("librdkafka-sizes", RD, None, "fetch.max.bytes=100000", "fetch.max.bytes=1000000"),
     ("librdkafka-sizes", RD, None, "receive.message.max.bytes=1000000", "receive.message.max.bytes=100000000"),
+    ("poll-interval-in-seconds", JAVA, None, "max.poll.interval.ms=300", "max.poll.interval.ms=300000"),
     ("reset-none", JAVA, None, "auto.offset.reset=none", "auto.offset.reset=latest"),
     ("mixed-rebalance-protocols", RD, None, "partition.assignment.strategy=range,cooperative-sticky",
      "partition.assignment.strategy=cooperative-sticky"),
@@ -274,6 +276,18 @@ def test_a_setting_nobody_can_read_still_counts_as_what_was_meant() -> None:
     """`45s` is an error in Java's own file, and forty-five seconds to the other rules."""
     assert rules_in(of_client("session.timeout.ms=45s")) == ["impossible-value"]
     assert "heartbeat-above-third" in rules_in(of_client("session.timeout.ms=6s"))
+
+
+def test_a_key_that_two_tables_know_is_told_once() -> None:
+    """`zookeeper.connect` is a broker's setting, and was the Scala consumer's: one finding."""
+    assert rules_in(of_client("zookeeper.connect=z:2181")) == ["old-consumer-key"]
+
+
+def test_a_comment_behind_a_value_belongs_to_the_value() -> None:
+    """As Java reads it: the number cannot be parsed, and the remedy says where comments go."""
+    (finding,) = of_client("max.poll.interval.ms=60000  # a minute")
+    assert finding.rule == "impossible-value"
+    assert "a line of its own" in finding.remedy
 
 
 def test_severity_follows_the_library() -> None:
