@@ -51,7 +51,7 @@ def modules(names: Iterable[str], folder: Path) -> dict[str, bytes]:
 
     Raises SweepError for a module that is not there or is no Python source.
     """
-    path = [str(folder), *sys.path]
+    path = [str(Path.cwd()), str(folder), *sys.path]  # the order in which a run looks
     wanted = [match[1].partition(".")[0] for name in names if (match := _OWN.fullmatch(name))]
     found: dict[str, bytes] = {}
     seen: set[str] = set()

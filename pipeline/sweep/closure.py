@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from groupsim.pipeline.sweep.errors import SweepError
 
-# Of the metadata what `importlib.metadata` is asked for at run time.
-METADATA = ("METADATA", "entry_points.txt")
 _TESTS = re.compile(r"(^|/)_?tests?/")
 _COMPILED = (".so", ".pyd", ".dylib")
 
@@ -55,22 +53,30 @@ def _needs(needer: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, 
 
 
 def files_of(source: Distribution, sources: bool = True) -> dict[str, bytes]:
-    """The Python files of a distribution, its tests left out, and its metadata, by path in `site-packages`.
+    """The Python files of a distribution, its tests left out, and what its metadata is asked for; by path in the zip.
 
     Raises SweepError for a distribution with compiled code, which would run on machines like this one only.
     """
-    found: dict[str, bytes] = {}
-    for entry in source.files or ():
+    found = _metadata(source)
+    for entry in (source.files or ()) if sources else ():
         path = PurePosixPath(entry.as_posix())
-        if path.suffix in _COMPILED and sources:
+        if path.suffix in _COMPILED:
             raise SweepError(
                 f"{source.name} holds compiled code ({path.name}) and cannot travel to the workers",
                 "name an assignor that needs pure Python only",
                 bad_input=True,
             )
-        wanted = path.name in METADATA if ".dist-info" in path.parts[0] else sources and _is_source(path)
-        if wanted:
-            found[path.as_posix()] = entry.locate().read_bytes()  # type: ignore[attr-defined]
+        if _is_source(path):
+            found[path.as_posix()] = Path(str(entry.locate())).read_bytes()
+    return found
+
+
+def _metadata(source: Distribution) -> dict[str, bytes]:
+    """Name, version and entry points, in a form of their own: how a distribution was installed here does not matter."""
+    folder = f"{re.sub(r'[-_.]+', '_', source.name)}-{source.version}.dist-info"
+    found = {f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: {source.name}\nVersion: {source.version}\n".encode()}
+    if text := source.read_text("entry_points.txt"):
+        found[f"{folder}/entry_points.txt"] = text.encode()
     return found
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -150,13 +151,13 @@ class Directory:
 
         number = max(self._numbers(), default=0) + 1
         names = [name for name in tables if name != RUNS.name and (name != TRACES.name or self.contents.traces)]
-        written = []
+        written: list[Path] = []
         try:
             for name in [*names, RUNS.name]:
                 path = self._part(name, number)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                files.write_whole(path, lambda file, name=name: pq.write_table(tables[name], file, compression="zstd"))
                 written.append(path)
+                files.write_whole(path, partial(pq.write_table, tables[name], compression="zstd"))
         except BaseException:
             for path in reversed(written):
                 path.unlink(missing_ok=True)

@@ -19,7 +19,6 @@ from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.engines import SPARK, Done, Engine, EngineOptions, cores
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.plan import Plan, Run, Wave
-from groupsim.scenarios.plugins import import_from
 
 
 @frozen
@@ -68,7 +67,9 @@ def sweep(
         workers = 0
         if lacking:
             watch(Progress(len(finished), directory.experiment.runs, 0, None, f"starting {name}"))
-            with _engine(name, options, shipped, lacking) as engine:
+            with _engine(
+                name, options, shipped, min(options.workers or cores(), lacking), _folder(experiment)
+            ) as engine:
                 workers = engine.workers
                 _Sweep(directory, engine, shipped, finished, watch).perform()
         failed = directory.failed
@@ -77,16 +78,19 @@ def sweep(
 
 def _bundle(experiment: Experiment) -> Bundle:
     names = assignors.named(experiment)
-    folder = Path(experiment.folder) if experiment.folder else Path.cwd()
-    import_from(folder)  # the pool's processes look where this one looks
     try:
-        return bundle(assignors.modules(names, folder), assignors.distributions(names))
+        return bundle(assignors.modules(names, _folder(experiment)), assignors.distributions(names))
     except ValueError as error:
         raise SweepError(str(error), bad_input=True) from None
 
 
+def _folder(experiment: Experiment) -> Path:
+    """Where the experiment's `module:Class` are looked for."""
+    return Path(experiment.folder) if experiment.folder else Path.cwd()
+
+
 @contextmanager
-def _engine(name: str, options: EngineOptions, shipped: Bundle, lacking: int) -> Iterator[Engine]:
+def _engine(name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path) -> Iterator[Engine]:
     engine: Engine
     if name == SPARK:
         from groupsim.pipeline.sweep.spark import Spark
@@ -95,7 +99,7 @@ def _engine(name: str, options: EngineOptions, shipped: Bundle, lacking: int) ->
     else:
         from groupsim.pipeline.sweep.pool import Pool
 
-        engine = Pool(min(options.workers or cores(), lacking))
+        engine = Pool(processes, folder)
     try:
         yield engine
     finally:

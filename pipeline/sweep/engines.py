@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Protocol
 
 from attrs import frozen
@@ -74,7 +74,7 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many runs it simulates at a time."""
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Iterator[Done]:
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
         """Perform waves, each asked for when there is room for it; tasks come back in any order.
 
         Raises SweepError when it cannot go on. A closed iterator stops what is still running.

@@ -98,7 +98,8 @@ class Plan:
         return Wave(self._waves, tuple(tasks))
 
     def _task(self, size_us: int) -> tuple[Run, ...]:
-        task, cost, mean = [], 0, self._mean_us()
+        task: list[Run] = []
+        cost, mean = 0, self._mean_us()
         while self._open and cost < size_us and len(task) < MOST_RUNS:
             task.append(self._open.popleft())
             cost += self._of_cell(task[-1][0], mean)

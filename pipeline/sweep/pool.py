@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import sys
 import traceback
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from attrs import define
@@ -46,13 +48,15 @@ class _Worker:
 class Pool:
     """So many processes. They are started when they are first needed."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, folder: Path | None = None) -> None:
+        """`folder` is where a scenario's `module:Class` are looked for."""
         self.workers = workers
+        self._folder = str(folder or Path.cwd())
         self._context = multiprocessing.get_context("spawn")  # nothing of this process leaks into a run
         self._all: list[_Worker] = []
         self._deaths: Counter[tuple[int, int]] = Counter()
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Iterator[Done]:
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
         """See `Engine`."""
         coming = (_Job(wave.number, index, runs) for wave in waves for index, runs in enumerate(wave.tasks))
         again: deque[_Job] = deque()
@@ -89,7 +93,7 @@ class Pool:
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,), daemon=True, name="groupsim-worker")
+        process = self._context.Process(target=_serve, args=(theirs, self._folder), daemon=True, name="groupsim-worker")
         process.start()
         theirs.close()
         worker = _Worker(process, ours)
@@ -126,8 +130,9 @@ class Pool:
             )
 
 
-def _serve(line: Connection[Any, Any]) -> None:
+def _serve(line: Connection[Any, Any], folder: str) -> None:
     """A worker's life: a task, its tables, the next task. Ctrl-C is the driver's affair."""
+    sys.path.insert(0, folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:

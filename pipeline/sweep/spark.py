@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from itertools import islice
@@ -46,7 +46,7 @@ class Spark:
             return self._options.workers
         return self._slots if self._options.remote else int(self.session.sparkContext.defaultParallelism)
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Iterator[Done]:
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
         """See `Engine`."""
         coming = iter(waves)
         threads = ThreadPoolExecutor(IN_FLIGHT, "groupsim-wave")

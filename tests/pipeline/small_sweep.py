@@ -1,0 +1,76 @@
+"""A small experiment for the tests of sweeps, and chunks of made-up rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from textwrap import dedent
+
+import pyarrow as pa
+
+from groupsim.pipeline.experiment import Experiment, load_experiment
+from groupsim.pipeline.schemas import TABLES, Type, arrow_schema
+from groupsim.pipeline.sweep.directory import Contents, Directory
+
+TEXT = """
+    title: Small
+    question: Which assignor moves less?
+    scenario:
+      run-for: {run_for}
+      topics:
+        t: {{partitions: 4, rate: 4/s}}
+      groups:
+        g:
+          assignor: range
+          members:
+            c: {{count: 2, stagger: 100ms}}
+      timeline:
+        - {{at: 8s, do: crash, member: c-1}}
+    vary:
+      assignor: {{path: groups.g.assignor, values: [{assignors}]}}
+    seeds: {seeds}
+    goals:
+      - minimise: moved
+"""
+
+
+def write(
+    folder: Path, seeds: int = 2, assignors: str = "range, sticky, cooperative-sticky", run_for: str = "20s"
+) -> Path:
+    """The experiment's file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "small.yaml"
+    path.write_text(dedent(TEXT.format(seeds=seeds, assignors=assignors, run_for=run_for)), "utf-8")
+    return path
+
+
+def load(folder: Path, seeds: int = 2, assignors: str = "range, sticky, cooperative-sticky") -> Experiment:
+    """The experiment, read."""
+    return load_experiment(str(write(folder, seeds, assignors)))
+
+
+def chunk(runs: Iterable[tuple[int, int]], status: str = "done") -> dict[str, pa.Table]:
+    """Rows of some runs: one in `runs` and two in `faults` for each."""
+    runs = list(runs)
+    rows = {"runs": runs, "faults": [run for run in runs for _ in range(2)]}
+    made = {}
+    for name, table in TABLES.items():
+        columns: dict[str, list[object]] = {column: [] for column in table.names}
+        for number, (cell, seed) in enumerate(rows.get(name, [])):
+            values = {"cell": cell, "seed": seed, "status": status, "what": f"row {number}"}
+            for column in table.columns:
+                blank = {Type.TEXT: "", Type.BOOL: False}.get(column.type, 0)
+                columns[column.name].append(values.get(column.name, blank))
+        made[name] = pa.table(columns, schema=arrow_schema(table))
+    return made
+
+
+def tables(path: Path | str) -> dict[str, pa.Table]:
+    """Every table of a directory, sorted."""
+    directory = Directory.open(path)
+    return {name: directory.tables(name) for name in TABLES}
+
+
+def contents(folder: Path) -> Contents:
+    """What a sweep of the experiment wants of its directory."""
+    return Contents(load(folder), code="c0de")

@@ -1,0 +1,92 @@
+"""`groupsim sweep` as its user meets it: output, exit codes, interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import small_sweep
+
+from groupsim.pipeline.sweep.directory import Directory
+
+COMMAND = [sys.executable, "-m", "groupsim.cli", "sweep"]
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command to its end."""
+    environment = {**os.environ, "COLUMNS": "200"}
+    command = [*COMMAND, *map(str, arguments), "--workers", "2"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_sweep_prints_its_answer_and_where_things_lie(tmp_path: Path) -> None:
+    """The answer on stdout, the rest on stderr; with --json one document; a second time nothing is run."""
+    file, out = small_sweep.write(tmp_path, seeds=1), tmp_path / "out"
+    done = run(file, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "Which assignor moves less?" in done.stdout
+    assert f"groupsim report {out}" in done.stderr
+    assert "3 of 3 runs finished" in done.stderr
+    again = run(file, "--out", out, "--json", "--quiet")
+    assert (again.returncode, again.stderr) == (0, "")
+    document = json.loads(again.stdout)
+    assert (document["runs"], document["performed"], document["failed"]) == (3, 0, 0)
+    assert json.loads(Path(document["results"]).read_text())["sentence"] == document["answer"]
+
+
+def test_bad_input_ends_with_2_and_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """Another experiment's directory and a contradiction of options: a sentence, a remedy, no traceback."""
+    out = tmp_path / "out"
+    Directory.prepare(out, small_sweep.contents(tmp_path / "one")).close()
+    other = small_sweep.write(tmp_path / "two", assignors="range, roundrobin")
+    before = (out / "experiment.json").read_bytes()
+    done = run(other, "--out", out)
+    assert (done.returncode, (out / "experiment.json").read_bytes()) == (2, before)
+    assert "holds another experiment" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert run(other, "--out", tmp_path / "x", "--remote", "nonsense").returncode == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """Exit code 130, no traceback, no process left; the next time only the rest is run."""
+    file, out = small_sweep.write(tmp_path, seeds=40), tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, str(file), "--out", str(out), "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(out.glob("tables/runs/part-*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    kept = len(Directory.open(out).finished)
+    assert f"interrupted; {kept} of 120 runs finished" in said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    done = run(file, "--out", out, "--json")
+    assert json.loads(done.stdout)["performed"] == 120 - kept > 0
+
+
+def test_without_arrow_the_extra_is_named(tmp_path: Path) -> None:
+    """A bare installation says what to install."""
+    file = small_sweep.write(tmp_path)
+    bare = (
+        "import importlib.util as u, sys; real = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'pyarrow' else real(name, *more)\n"
+        "from groupsim.cli import main; main()"
+    )
+    command = [sys.executable, "-c", bare, "sweep", str(file), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pyarrow" in done.stderr
+    assert "groupsim[parquet]" in done.stderr
