@@ -1,17 +1,20 @@
-"""The answer of a sweep on a terminal: the sentence, its reasons, and one line per cell."""
+"""The answer of a sweep on a terminal: the sentence, its reasons, one line per cell, and what to keep in mind."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.pipeline.analysis.answer import Answer, CellAnswer, to_document
-from groupsim.pipeline.analysis.metrics import METRICS
+from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, CellAnswer, Goal, to_document
 
 MANY_CELLS = 24
+MANY_WARNINGS = 8
+NARROW = 110  # columns; on less an interval stands under its value
+SIGNS = {BETTER: ("+ ", "green"), WORSE: ("- ", "red")}
 
 
 def show(answer: Answer, console: Console) -> None:
@@ -22,10 +25,9 @@ def show(answer: Answer, console: Console) -> None:
     for reason in answer.reasons:
         console.print(Text(f"  {reason}"))
     console.print()
-    console.print(_table(answer))
-    if len(answer.cells) > MANY_CELLS:
-        console.print(Text(f"{MANY_CELLS} of {len(answer.cells)} cells; all of them are in the report", "dim"))
-    for warning in answer.warnings:
+    console.print(_table(answer, "\n" if console.width < NARROW else " "))
+    console.print(Text(_legend(answer), "dim"))
+    for warning in _warnings(answer):
         console.print(Text(warning, "yellow"))
 
 
@@ -34,45 +36,72 @@ def document(answer: Answer) -> dict[str, Any]:
     return to_document(answer)
 
 
-def _table(answer: Answer) -> Table:
+def _table(answer: Answer, between: str) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     for axis in answer.axes:
         table.add_column(axis, overflow="fold")
-    metrics = [goal.metric for goal in answer.goals]
-    for metric in metrics:
-        table.add_column(METRICS[metric].title, justify="right")
+    for goal in answer.goals:
+        table.add_column(_heading(goal), justify="right")
+    table.add_column("seeds", justify="right")
     table.add_column("")
-    for cell in _shown(answer):
+    for cell in shown_cells(answer):
         style = "green" if cell.number == answer.recommended else "" if cell.keeps else "dim"
-        values = [Text(_figure(cell, metric)) for metric in metrics]
-        table.add_row(*map(Text, cell.labels.values()), *values, Text(_marks(answer, cell)), style=style)
+        values = [_value(answer, cell, goal, between) for goal in answer.goals]
+        labels = [Text(cell.labels.get(axis, "")) for axis in answer.axes]
+        table.add_row(*labels, *values, str(cell.done), Text(_marks(answer, cell)), style=style)
     return table
 
 
-def _shown(answer: Answer) -> list[CellAnswer]:
+def shown_cells(answer: Answer) -> list[CellAnswer]:
     """The cells in order; of many the recommended, the baseline, the front, and then the first."""
     named = (answer.recommended, answer.runner_up, answer.best, answer.baseline)
     ranked = sorted(answer.cells, key=lambda cell: (cell.number not in named, not cell.front, cell.number))
     return sorted(ranked[:MANY_CELLS], key=lambda cell: cell.number)
 
 
-def _figure(cell: CellAnswer, metric: str) -> str:
-    """The mean with its interval, in the unit it is shown in."""
-    of, found = METRICS[metric], cell.statistics.get(metric)
+def _heading(goal: Goal) -> Text:
+    bounds = [("at most", goal.at_most), ("at least", goal.at_least)]
+    limits = [f"{word} {goal.of.shown(bound)}" for word, bound in bounds if bound is not None]
+    return Text("\n".join([goal.of.title, *limits]))
+
+
+def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:
+    """The value with its interval, and a sign where it differs significantly from the baseline's."""
+    found, of = cell.statistics.get(goal.metric), goal.of
     if found is None or found.value is None:
-        return "–"
-    if found.low is None or found.high is None:
-        return of.shown(found.value)
+        return Text("–")
+    against = answer.compared(cell.number, BASELINE, goal.metric)
+    sign, style = SIGNS.get(against.verdict if against else "", ("", ""))
     digits = of.digits([found.value, found.low, found.high])
-    return f"{of.shown(found.value, digits)} [{of.figure(found.low, digits)}–{of.figure(found.high, digits)}]"
+    text = Text.assemble((sign, style), of.shown(found.value, digits))
+    if found.low is not None and found.low != found.high:
+        text.append(f"{between}[{of.figure(found.low, digits)}–{of.figure(found.high, digits)}]", "dim")
+    return text
 
 
 def _marks(answer: Answer, cell: CellAnswer) -> str:
-    marks = [
-        "recommended" if cell.number == answer.recommended else "",
-        "baseline" if cell.number == answer.baseline else "",
-        "on the front" if cell.front else "",
-        "" if cell.keeps else "breaks a limit",
-        f"{cell.failed} failed" if cell.failed else "",
-    ]
-    return ", ".join(mark for mark in marks if mark)
+    """What there is to say of a cell."""
+    marks = (
+        ("recommended", cell.number == answer.recommended),
+        ("baseline", cell.number == answer.baseline),
+        ("on the front", cell.front and len(answer.goals) > 1 and len(answer.cells) > 1),
+        ("breaks a limit", bool(cell.done) and not cell.keeps),
+        (f"{cell.failed} failed", bool(cell.failed)),
+    )
+    return ", ".join(mark for mark, holds in marks if holds)
+
+
+def _legend(answer: Answer) -> str:
+    parts = ["means over the seeds [95 % interval]"]
+    if len(answer.cells) > 1:
+        parts.append("+ better, - worse than the baseline, significantly")
+    if len(answer.cells) > MANY_CELLS:
+        parts.append(f"{MANY_CELLS} of {len(answer.cells)} cells, all of them are in the report")
+    return "; ".join(parts)
+
+
+def _warnings(answer: Answer) -> Iterator[str]:
+    yield from answer.warnings[:MANY_WARNINGS]
+    rest = len(answer.warnings) - MANY_WARNINGS
+    if rest > 0:
+        yield f"… and {rest} more warnings: results/answer.json"

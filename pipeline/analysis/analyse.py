@@ -19,6 +19,8 @@ import attrs
 
 from groupsim.pipeline.analysis import choosing, wording
 from groupsim.pipeline.analysis.answer import (
+    BASELINE,
+    BEST,
     CHANGE,
     KEEP,
     MORE_SEEDS,
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 
     from groupsim.pipeline.sweep.engines import EngineOptions
 
-BASELINE, BEST = "baseline", "best"
 DEFAULT_GOALS = (Goal("stopped_us", "lower"), Goal("lag_area", "lower"))
 LARGE = 3_000_000  # observations from which Spark's fixed cost pays
 

@@ -23,6 +23,9 @@ BETTER, WORSE, UNCLEAR, EQUAL, NEGLIGIBLE, TOO_FEW, NOTHING = (
     "nothing to compare",
 )
 
+# Roles: what a cell is compared with.
+BASELINE, BEST = "baseline", "best"
+
 # Decisions of an answer.
 CHANGE, KEEP, NO_DIFFERENCE, MORE_SEEDS, NONE_WITHIN_LIMITS, NO_DATA = (
     "change",
