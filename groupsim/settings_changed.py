@@ -17,6 +17,7 @@ from groupsim.scenarios.document import read_document
 from groupsim.scenarios.load import scenario_of
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.plugins import import_from
+from groupsim.scenarios.problems import ScenarioError, one_problem, suggest
 
 
 def load(source: str, settings: Iterable[str] = ()) -> Scenario:
@@ -42,4 +43,9 @@ def find(source: str) -> Path:
     """
     if source in experiments.names() and not Path(source).exists():
         return experiments.find(source)
-    return catalogue.find(source)
+    try:
+        return catalogue.find(source)
+    except ScenarioError:
+        known = (*catalogue.names(), *catalogue.ALIASES, *experiments.names())
+        message = "no file and no scenario of the library has this name, nor an experiment"
+        raise one_problem(source, message, suggest(source, known, "the library")) from None

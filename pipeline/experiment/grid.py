@@ -20,6 +20,7 @@ from groupsim.scenarios.values import quote
 
 MOST_COMBINATIONS = 100_000
 MOST_CELLS = 10_000
+MOST_SEEDS = 100_000
 MOST_RUNS = 10_000_000
 
 
@@ -158,8 +159,8 @@ def refuse_too_many(columns: Sequence[Column], seeds: int) -> None:
     if combinations > MOST_COMBINATIONS:
         message = f"the grid has {combinations:,} combinations ({sizes}); the limit is {MOST_COMBINATIONS:,}"
         raise Wrong(message, "take fewer values of each axis, or one experiment for each question", below=("vary",))
-    if seeds > MOST_RUNS:
-        message = f"{seeds:,} seeds for each cell; the limit is {MOST_RUNS:,} runs"
+    if seeds > MOST_SEEDS:
+        message = f"{seeds:,} seeds for each cell; the limit is {MOST_SEEDS:,}"
         raise Wrong(message, "30 to 100 seeds show most differences", below=("seeds",))
 
 

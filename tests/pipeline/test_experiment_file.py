@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.experiment.load import experiment_of, load_experiment
 from groupsim.pipeline.experiment.model import Experiment
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.document import Document, parse_document
 from groupsim.scenarios.problems import NOTE, WARNING, ScenarioError
 
 GOOD = """\
@@ -109,7 +113,6 @@ MISTAKES = [
     ("seeds: 4", "seeds: {form: 1, count: 2}", "unknown key `form`", "did you mean `from`?", 20),
     ("seeds: 4", "seeds: {from: 9223372036854775806}", "do not fit into 64 bits", "smaller", 20),
     ("seeds: 4", "seeds: 1_000_000_000", "1,000,000,000 seeds", "30 to 100 seeds", 20),
-    ("seeds: 4", "seeds: 9_000_000", "5 cells (session 3 × membership 2) with 9,000,000 seeds", "2,000,000 seeds", 20),
     ("baseline: {session: 45s}", "baseline: {session: 7s}", "no value `7s`", "values of `session`: 10s", 21),
     ("baseline: {session: 45s}", "baseline: {sesion: 45s}", "no axis `sesion`", "did you mean `session`?", 21),
     ("baseline: {session: 45s}", "baseline: {session: 6s, membership: static}", "leaves out the baseline", "", 21),
@@ -171,6 +174,15 @@ def test_a_grid_beyond_ten_thousand_cells_is_refused() -> None:
     numbers = list(range(1, 102))
     text = f"scenario: demo\nvary:\n  cluster.brokers: {numbers}\n  topics.t1.partitions: {numbers}\n"
     assert "10,201 cells" in wrong(text)
+
+
+def test_more_than_ten_million_runs_are_refused() -> None:
+    """The message says how many seeds so many cells may have."""
+    text = f"seeds: 90_000\nscenario: demo\nvary: {{cluster.brokers: {list(range(1, 201))}}}\n"
+    report = wrong(text)
+    assert "200 cells (cluster.brokers 200) with 90,000 seeds each are 18,000,000 runs" in report
+    assert report.startswith("e.yaml:1:")
+    assert "the limit is 10,000,000: at most 50,000 seeds for so many cells" in report
 
 
 def test_an_axis_may_be_its_path() -> None:
@@ -266,3 +278,55 @@ def test_a_large_grid_gives_up_soon_after_a_mistake() -> None:
     with pytest.raises(ScenarioError, match=r"and 50 more"):
         experiment_of(parse_document(text), "e", progress=lambda done, of: seen.append(done))
     assert seen[-1] < 100
+
+
+def test_an_assignor_beside_the_scenario(tmp_path: Path) -> None:
+    """`module:Class` is found in the folder of the scenario, which the experiment remembers."""
+    module = "from groupsim.members.assignors import RangeAssignor\n\n\nclass Mine(RangeAssignor):\n    name = 'mine'\n"
+    (tmp_path / "beside_the_scenario.py").write_text(module, encoding="utf-8")
+    path = tmp_path / "e.yaml"
+    values = "[range, 'beside_the_scenario:Mine', 'beside_the_scenario:Yours']"
+    text = f"{GOOD.partition('set:')[0]}vary: {{groups.g1.assignor: {values}}}\n"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"has no 'Yours'"):
+        load_experiment(path)
+    path.write_text(text.replace(", 'beside_the_scenario:Yours'", ""), encoding="utf-8")
+    experiment = load_experiment(path)
+    assert experiment.folder == str(tmp_path.resolve())
+    assert '"assignor":"beside_the_scenario:Mine"' in experiment.cells[1].document
+
+
+STRANGE: list[Any] = [
+    *(None, True, 0, -1, 10**30, 1.5, "", "x", "6s", "\x00", "a.b", [], ["x", 1], [[]], {}, {"a": 1}, {"": {"": None}}),
+    *({"run-for": "1s"}, {"values": [1, 2]}, {"minimise": "lost"}, {"path": "run-for", "values": {"a": "1s"}}),
+]
+
+
+def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value."""
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from paths(value, (*path, key))
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_whatever_goes_wrong_is_reported(batch: int) -> None:
+    """Files with a random change load, or end in a ScenarioError that names the file."""
+    luck = Stream(batch, "mutations")
+    whole = parse_document(GOOD).data
+    reports: list[ScenarioError] = []
+    for _ in range(150):
+        data = copy.deepcopy(whole)
+        path = luck.choice(list(paths(data)))
+        here = data
+        for key in path[:-1]:
+            here = here[key]
+        here[path[-1]] = copy.deepcopy(luck.choice(STRANGE))
+        try:
+            experiment_of(Document("f.yaml", data, {}, {}), "f")
+        except ScenarioError as error:
+            reports.append(error)
+    assert 50 <= len(reports) < 150
+    assert all(str(problem).startswith("f.yaml") and problem.message for one in reports for problem in one.problems)
