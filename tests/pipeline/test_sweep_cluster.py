@@ -1,0 +1,228 @@
+"""Sweeps on real clusters, on loopback: a standalone master with two workers, and a Spark Connect server.
+
+`make spark` runs these; they start a dozen JVMs. The workers' Python holds pyspark and pyarrow and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small_sweep
+import spark_cluster
+
+from groupsim.pipeline.sweep.driver import sweep
+from groupsim.pipeline.sweep.engines import EngineOptions
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}"),
+]
+SEEDS = 30
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workers' Python."""
+    return spark_cluster.python_with(tmp_path_factory.mktemp("python") / "venv", *spark_cluster.WORKERS_HAVE)
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The experiment's file, with an assignor beside it."""
+    folder = tmp_path_factory.mktemp("experiment")
+    (folder / "cluster_assignor.py").write_text(OWN)
+    return small_sweep.write(folder, SEEDS, "range, sticky, 'cluster_assignor:Own'", run_for="60s")
+
+
+OWN = """
+from groupsim.members.assignors.range import RangeAssignor
+
+
+class Own(RangeAssignor):
+    name = "own"
+"""
+
+
+@pytest.fixture(scope="module")
+def expected(experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The tables from the pool."""
+    from groupsim.pipeline.experiment import load_experiment
+
+    path = tmp_path_factory.mktemp("pool") / "out"
+    sweep(load_experiment(str(experiment)), path, EngineOptions("pool", workers=2))
+    return small_sweep.tables(path)
+
+
+@pytest.fixture(scope="module")
+def cluster(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[int]]]:
+    """A standalone cluster of two workers."""
+    with spark_cluster.standalone(tmp_path_factory.mktemp("cluster"), python) as found:
+        yield found
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
+    """The exit code, the JSON and what was said."""
+    out, said = process.communicate(timeout=300)
+    return process.returncode, json.loads(out) if out.startswith("{") else {}, said
+
+
+def killed_in_the_middle(process: subprocess.Popen[str], out: Path, pids: Callable[[], list[int]]) -> int:
+    """Kill a process of the cluster once the first runs are written; returns its id."""
+    spark_cluster.until(lambda: list(out.glob("tables/runs/part-*")) or process.poll() is not None, "no runs")
+    assert process.poll() is None, process.communicate()
+    spark_cluster.until(pids, "nobody to kill")
+    victim = pids()[0]
+    os.kill(victim, signal.SIGKILL)
+    return victim
+
+
+def test_a_standalone_cluster_makes_the_tables_of_the_pool(
+    cluster: tuple[str, list[int]], python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Two workers with a bare Python: every row as from the pool, and nothing of Spark on the terminal."""
+    command = ("sweep", experiment, "--out", tmp_path / "out", "--master", cluster[0], "--json")
+    code, found, said = ended(spark_cluster.groupsim(*command, python=python))
+    assert (code, found.get("performed"), found.get("failed")) == (0, 3 * SEEDS, 0), said
+    assert "WARN" not in said
+    assert "groupsim" not in said
+    assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_an_executor_killed_in_the_middle_changes_nothing(
+    cluster: tuple[str, list[int]], python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Spark starts another executor and repeats its tasks."""
+    master, workers = cluster
+    process = spark_cluster.groupsim(
+        "sweep", experiment, "--out", tmp_path / "out", "--master", master, "--json", python=python
+    )
+
+    def executors() -> list[int]:
+        below = [child for worker in workers for child in spark_cluster.below(worker)]
+        return [pid for pid, command in below if "CoarseGrainedExecutorBackend" in command]
+
+    killed_in_the_middle(process, tmp_path / "out", executors)
+    code, found, said = ended(process)
+    assert (code, found.get("failed")) == (0, 0), said
+    assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_a_python_worker_killed_in_local_mode_changes_nothing(
+    experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Local mode, too, tries a task again."""
+    process = spark_cluster.groupsim("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]", "--json")
+
+    def workers() -> list[int]:
+        daemons = [pid for pid, command in spark_cluster.below(process.pid) if "pyspark.daemon" in command]
+        return [pid for daemon in daemons for pid, _ in spark_cluster.below(daemon)]
+
+    killed_in_the_middle(process, tmp_path / "out", workers)
+    code, found, said = ended(process)
+    assert (code, found.get("failed")) == (0, 0), said
+    assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
+    experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Exit code 3 and a sentence; what was finished is not repeated."""
+    command = ("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]", "--json")
+    process = spark_cluster.groupsim(*command)
+
+    def jvm() -> list[int]:
+        return [pid for pid, line in spark_cluster.below(process.pid) if "org.apache.spark.deploy.SparkSubmit" in line]
+
+    killed_in_the_middle(process, tmp_path / "out", jvm)
+    code, _, said = ended(process)
+    assert code == 3, said
+    assert "Spark has gone" in said
+    assert "Traceback" not in said
+    code, found, said = ended(spark_cluster.groupsim(*command))
+    assert (code, found.get("failed")) == (0, 0), said
+    assert found["performed"] < 3 * SEEDS
+    assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_path: Path) -> None:
+    """Exit code 130, how far it came, and no JVM left."""
+    command = ("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]")
+    process = spark_cluster.groupsim(*command)
+    children: list[tuple[int, str]] = []
+
+    def us() -> list[int]:
+        children.extend(spark_cluster.below(process.pid))
+        return []
+
+    spark_cluster.until(lambda: list(tmp_path.glob("out/tables/runs/part-*")) or process.poll() is not None, "no runs")
+    us()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    jvms = [pid for pid, line in children if "SparkSubmit" in line]
+    assert jvms
+    spark_cluster.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in jvms), "the JVM did not end")
+
+
+def test_spark_connect_makes_the_tables_of_the_pool(
+    python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """A Connect server whose workers have a bare Python: every row as from the pool."""
+    pytest.importorskip("grpc")
+    with spark_cluster.connect(tmp_path, python) as remote:
+        command = ("sweep", experiment, "--out", tmp_path / "out", "--remote", remote, "--json")
+        code, found, said = ended(spark_cluster.groupsim(*command))
+        assert (code, found.get("performed"), found.get("failed")) == (0, 3 * SEEDS, 0), said
+        assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_workers_without_arrow_are_refused_before_the_first_run(
+    cluster: tuple[str, list[int]], experiment: Path, tmp_path: Path
+) -> None:
+    """One clear error: the host, what it lacks, the remedy; exit code 3 and no run."""
+    bare = spark_cluster.python_with(tmp_path / "bare", "pyspark", "py4j")
+    command = ("sweep", experiment, "--out", tmp_path / "out", "--master", cluster[0])
+    code, _, said = ended(spark_cluster.groupsim(*command, python=bare))
+    assert code == 3, said
+    assert "the worker on 127.0.0.1" in said
+    assert "has no pyarrow" in said
+    assert "pip install pyarrow" in said
+    assert "Traceback" not in said
+    assert not list((tmp_path / "out").glob("tables/*/*"))
+
+
+def test_workers_with_another_python_are_refused(
+    cluster: tuple[str, list[int]], experiment: Path, tmp_path: Path
+) -> None:
+    """The versions of both sides are named."""
+    other = another_python()
+    if other is None:
+        pytest.skip("there is no Python of another minor version on this machine")
+    command = ("sweep", experiment, "--out", tmp_path / "out", "--master", cluster[0])
+    code, _, said = ended(spark_cluster.groupsim(*command, python=other))
+    assert code == 3, said
+    assert "must have the same minor version" in said
+    assert "PYSPARK_PYTHON" in said
+
+
+def another_python() -> Path | None:
+    """A Python of another minor version, when the machine has one that works."""
+    import sys
+
+    for minor in (10, 11, 12, 13, 14):
+        found = shutil.which(f"python3.{minor}")
+        if found and minor != sys.version_info.minor:
+            works = subprocess.run([found, "-c", "pass"], capture_output=True, check=False).returncode == 0
+            if works:
+                return Path(found)
+    return None
