@@ -14,7 +14,7 @@ from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, C
 MANY_CELLS = 24
 MANY_WARNINGS = 8
 NARROW = 110  # columns; on less an interval stands under its value
-SIGNS = {BETTER: ("+ ", "green"), WORSE: ("- ", "red")}
+SIGNS = {BETTER: ("better ", "green"), WORSE: ("worse ", "red")}
 
 
 def show(answer: Answer, console: Console) -> None:
@@ -66,7 +66,7 @@ def _heading(goal: Goal) -> Text:
 
 
 def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:
-    """The value with its interval, and a sign where it differs significantly from the baseline's."""
+    """The value with its interval, and a word where it differs significantly from the baseline's."""
     found, of = cell.statistics.get(goal.metric), goal.of
     if found is None or found.value is None:
         return Text("–")
@@ -94,7 +94,7 @@ def _marks(answer: Answer, cell: CellAnswer) -> str:
 def _legend(answer: Answer) -> str:
     parts = ["means over the seeds [95 % interval]"]
     if len(answer.cells) > 1:
-        parts.append("+ better, - worse than the baseline, significantly")
+        parts.append("better, worse: than the baseline, significantly")
     if len(answer.cells) > MANY_CELLS:
         parts.append(f"{MANY_CELLS} of {len(answer.cells)} cells, all of them are in the report")
     return "; ".join(parts)

@@ -1,0 +1,71 @@
+"""The answer on the terminal and as a document."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from analysis_tables import Made, experiment
+from rich.console import Console
+
+from groupsim import answer_shown
+from groupsim.pipeline.analysis import answer_of
+from groupsim.pipeline.analysis.answer import Answer
+from groupsim.pipeline.experiment.model import Goal
+
+S = 1_000_000
+GOALS = (Goal("stopped_us", "minimise"), Goal("false_evictions", "minimise", at_most=1))
+
+
+def _answer(cells: int) -> Answer:
+    made = Made()
+    for cell in range(cells):
+        for seed in range(30):
+            evicted = 3 if cell == cells - 1 else 0
+            made.run(cell, seed, stopped_us=(cells - cell) * S + seed * 1000, false_evictions=evicted)
+    grid = [{"session": f"{cell}s"} for cell in range(cells)]
+    return answer_of(experiment(grid, 30, GOALS), made.read)[0]
+
+
+def _shown(answer: Answer, width: int) -> str:
+    console = Console(file=StringIO(), width=width, highlight=False)
+    answer_shown.show(answer, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert isinstance(text, str)
+    return text
+
+
+def test_table_tells_values_limits_and_what_each_cell_is() -> None:
+    """Sentence first; then per cell the value, whether it is surely better, and its part in the answer."""
+    lines = _shown(_answer(3), 160).splitlines()
+    assert lines[1].startswith("Use session=1s: stop-the-world time 2.0 s instead of 3.0 s with session=0s")
+    assert any("at most 1" in line for line in lines)
+    baseline, chosen, broken = (next(line for line in lines if line.startswith(f"{n}s ")) for n in range(3))
+    assert baseline.rstrip().endswith("baseline")
+    assert "better 2.0 s [" in chosen
+    assert chosen.rstrip().endswith("recommended, on the front")
+    assert "worse 3" in broken
+    assert broken.rstrip().endswith("breaks a limit")
+
+
+def test_narrow_terminal_loses_no_figure() -> None:
+    """On eighty columns an interval stands below its value, and nothing is cut off."""
+    text = _shown(_answer(3), 80)
+    assert "…" not in text
+    assert "better 2.0 s" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_large_grid_shows_the_cells_that_matter() -> None:
+    """Of thirty cells the recommended and the baseline are there, and the rest is said to be elsewhere."""
+    text = _shown(_answer(30), 160)
+    assert "24 of 30 cells" in text
+    assert "recommended" in text
+    assert "baseline" in text
+
+
+def test_document_is_the_answer_as_plain_data() -> None:
+    """Sentence, decision and cells under their names, with titles and units of the metrics beside them."""
+    document = answer_shown.document(_answer(3))
+    assert document["recommended"] == 1
+    assert document["cells"][0]["statistics"]["stopped_us"]["n"] == 30
+    assert document["metrics"]["stopped_us"]["unit"] == "s"
