@@ -94,7 +94,9 @@ class _Maker:
     def _keep(self, cell: Cell, problems: Sequence[Problem]) -> None:
         for problem in problems:
             same = (problem.place, problem.level, _NUMBER.sub("#", problem.message))
-            self._found.setdefault(same, (problem, []))[1].append(cell.title)
+            cells = self._found.setdefault(same, (problem, []))[1]
+            if cells[-1:] != [cell.title]:
+                cells.append(cell.title)
 
     def _read(self, path: Path) -> str:
         if path not in self._files:

@@ -151,6 +151,13 @@ def test_a_bad_value_of_an_axis_is_told_where_it_stands() -> None:
     assert "(in the cell session=soon, membership=dynamic and 1 more)" in report
 
 
+def test_a_cell_that_has_a_mistake_twice_is_counted_once() -> None:
+    """Two unknown topics in one list are two mistakes at one place, in one cell."""
+    report = wrong(GOOD.replace("dynamic: {}", "dynamic: {groups.g1.subscribe: [t1, t2]}"))
+    assert report.count("there is no topic") == 1
+    assert "(in the cell session=6s, membership=dynamic and 2 more)" in report
+
+
 def test_what_is_wrong_everywhere_is_told_once() -> None:
     """A mistake of the scenario itself is no matter of cells."""
     report = wrong(GOOD.replace("client: java-3.9", "client: jawa-3.9"))
