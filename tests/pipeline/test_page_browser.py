@@ -1,0 +1,298 @@
+"""Pages in a browser: they load without a network, every control works, nothing complains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import needs
+import page_samples
+import pytest
+
+from groupsim.pipeline.page import sweep_page
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+TABLES = ("Members and states", "Standstills", "Owners", "The messages")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    path = needs.chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """A page in the browser, with everything it complained about or asked the network for."""
+
+    def __init__(self, browser: Any, file: Path, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: self.complaints.append(f"{said.type}: {said.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("html[data-ready]", timeout=60_000)
+
+    def check(self) -> None:
+        """The page has complained about nothing and asked for nothing but itself and inline images."""
+        assert self.complaints == []
+        assert [url for url in self.asked[1:] if not url.startswith(("data:", "blob:"))] == []
+
+    def close(self) -> None:
+        """The end."""
+        self.check()
+        self.context.close()
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of one run."""
+    file = tmp_path_factory.mktemp("run") / "run.html"
+    file.write_text(page_samples.page(), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def sweep_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a sweep with a failed run."""
+    folder = tmp_path_factory.mktemp("sweep")
+    file = folder / "sweep.html"
+    file.write_text(sweep_page(*page_samples.sweep(folder, failing=(1, 3))), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def opened_run(browser: Any, run_file: Path) -> Iterator[Opened]:
+    """The page of one run, open; to load it takes seconds, so tests share it."""
+    opened = Opened(browser, run_file)
+    yield opened
+    opened.context.close()
+
+
+@pytest.fixture(scope="module")
+def opened_sweep(browser: Any, sweep_file: Path) -> Iterator[Opened]:
+    """The page of a sweep, open and shared."""
+    opened = Opened(browser, sweep_file)
+    yield opened
+    opened.context.close()
+
+
+@pytest.fixture
+def run(opened_run: Opened) -> Iterator[Any]:
+    """The page of one run; the test fails when the page complained."""
+    opened_run.page.get_by_role("button", name="Show the whole run").click()
+    yield opened_run.page
+    opened_run.check()
+
+
+@pytest.fixture
+def sweep(opened_sweep: Opened) -> Iterator[Any]:
+    """The page of a sweep; the test fails when the page complained."""
+    yield opened_sweep.page
+    opened_sweep.check()
+
+
+def shown_range(page: Any, plot: int) -> tuple[float, float]:
+    """The part of the run that a plot shows, in milliseconds."""
+    low, high = page.evaluate(
+        "n => [...document.querySelectorAll('.lanes')][n]._fullLayout.xaxis.range.map(x => dateUs(x) / 1000)", plot
+    )
+    return low, high
+
+
+def test_one_run(run: Any) -> None:
+    """Figures, generations, verdicts, both kinds of lanes and a sequence diagram are there."""
+    assert run.locator("h1").inner_text().startswith("2 rebalances of orders-service")
+    assert run.locator(".figures dd").first.inner_text() == "2"
+    assert run.locator("table").first.locator("tbody tr").count() == 3
+    assert run.locator(".checks .bad").inner_text().startswith("✗ failed")
+    assert run.locator(".plot.lanes .main-svg").count() >= 2
+    assert "JoinGroup" in run.locator(".sequence svg").text_content()
+
+
+def test_a_generation_leads_to_its_lanes_and_messages(run: Any) -> None:
+    """Its number zooms all lanes to it, alike, and shows its messages; the focus goes there."""
+    whole = shown_range(run, 0)
+    run.get_by_role("button", name="Generation 2 of orders-service").click()
+    zoomed = shown_range(run, 0)
+    assert zoomed[1] - zoomed[0] < whole[1] - whole[0]
+    assert shown_range(run, 1) == pytest.approx(zoomed)
+    assert run.locator(".sequence svg").get_attribute("aria-label").startswith("Messages of generation 2 ")
+    assert run.evaluate("document.activeElement.textContent") == "One rebalance in messages"
+    run.get_by_role("button", name="Show the whole run").click()
+    assert shown_range(run, 1) == pytest.approx(whole)
+
+
+def test_a_drag_zooms_all_lanes(run: Any) -> None:
+    """What the mouse marks in one plot is shown in every plot."""
+    run.locator(".lanes").first.scroll_into_view_if_needed()
+    box = run.locator(".lanes .nsewdrag").first.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    run.mouse.move(box["x"] + box["width"] * 0.4, middle)
+    run.mouse.down()
+    run.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=4)
+    run.mouse.up()
+    run.wait_for_function(
+        "() => { const r = document.querySelectorAll('.lanes')[1]._fullLayout.xaxis.range; return dateUs(r[0]) > 1e7; }"
+    )
+    assert shown_range(run, 1) == pytest.approx(shown_range(run, 0))
+
+
+def test_generations_can_be_chosen_one_by_one(run: Any) -> None:
+    """The chooser and its two buttons change the diagram, round and round."""
+    label = run.locator(".sequence svg")
+    run.get_by_label("Rebalance", exact=True).select_option("0")
+    assert "generation 1 " in label.get_attribute("aria-label")
+    run.get_by_role("button", name="The next rebalance").click()
+    assert "generation 2 " in label.get_attribute("aria-label")
+    run.get_by_role("button", name="The rebalance before").click()
+    run.get_by_role("button", name="The rebalance before").click()
+    assert "generation 3 " in label.get_attribute("aria-label")
+
+
+def test_every_plot_has_a_text_equivalent(run: Any) -> None:
+    """Each plot says in words what it shows, and the tables behind the summaries fill when they are opened."""
+    for plot in run.locator(".plot, .sequence svg").all():
+        assert len(plot.get_attribute("aria-label")) > 30
+    for name in TABLES:
+        details = run.locator("details", has_text=f"{name} as a table")
+        details.locator("summary").press("Enter")
+        details.locator("tbody tr").first.wait_for(timeout=5_000)
+
+
+def test_everything_is_reached_by_tab(run: Any) -> None:
+    """Tab goes through the native controls from the theme to the last table, and never gets caught."""
+    controls = run.locator("button:visible, select:visible, summary:visible")
+    for number, control in enumerate(controls.all()):
+        control.evaluate("(e, number) => { e.dataset.number = number; }", number)
+    seen = []
+    run.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); scrollTo(0, 0); }")
+    run.mouse.click(2, 2)  # Tab begins at the top again
+    for _ in range(controls.count() + 40):
+        run.keyboard.press("Tab")
+        seen.append(run.evaluate("document.activeElement.dataset.number"))
+    reached = [number for number in seen if number is not None]
+    assert reached[: controls.count()] == [str(number) for number in range(controls.count())]
+
+
+def test_the_theme_changes_page_and_plots(run: Any) -> None:
+    """The button turns the page dark and draws the plots in its colours; again, and it is light."""
+    paper = "document.querySelector('.lanes')._fullLayout.paper_bgcolor"
+    light = run.evaluate(paper)
+    run.get_by_role("button", name="Dark theme").click()
+    assert run.evaluate(paper) != light
+    assert run.evaluate("getComputedStyle(document.body).color") == "rgb(232, 235, 239)"
+    run.get_by_role("button", name="Light theme").click()
+    assert run.evaluate(paper) == light
+
+
+def test_the_machine_s_preference_counts(browser: Any, run_file: Path) -> None:
+    """Where the machine is dark the page opens dark."""
+    opened = Opened(browser, run_file, color_scheme="dark")
+    assert opened.page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(20, 24, 29)"
+    assert opened.page.get_by_role("button", name="Light theme").is_visible()
+    opened.close()
+
+
+def test_on_paper(browser: Any, run_file: Path) -> None:
+    """Print is light whatever the screen is, has no controls, and plots as wide as the page; the screen comes back."""
+    opened = Opened(browser, run_file, color_scheme="dark")
+    page = opened.page
+    page.emulate_media(media="print")
+    page.wait_for_selector("html[data-paper]")
+    assert page.evaluate("document.querySelector('.lanes')._fullLayout.width") == 690
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("button:not(.link):visible, select:visible, .modebar:visible").count() == 0
+    assert page.locator("button.link:visible").first.inner_text() == "1"  # a generation's number stays
+    assert page.pdf().startswith(b"%PDF")
+    page.emulate_media(media="screen")
+    page.wait_for_selector("html:not([data-paper])")
+    assert page.evaluate("document.querySelector('.lanes')._fullLayout.width") > 1000
+    opened.close()
+
+
+def test_on_a_narrow_screen(browser: Any, sweep_file: Path) -> None:
+    """On a telephone nothing but frames that scroll is wider than the screen."""
+    opened = Opened(browser, sweep_file)
+    opened.page.set_viewport_size({"width": 360, "height": 700})
+    opened.page.wait_for_function("() => document.querySelector('.plot')._fullLayout.width <= 360")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    opened.close()
+
+
+# --- sweeps ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_stands_on_top(sweep: Any) -> None:
+    """The sentence, then the recommended cell and the baseline with values, intervals and verdicts."""
+    assert sweep.locator("h2").first.inner_text() == "The answer"
+    first = sweep.locator("table").first
+    assert "baseline" in first.inner_text()
+    assert first.locator("th[scope=row]").count() >= 1
+
+
+def test_the_metric_can_be_chosen(sweep: Any) -> None:
+    """The chooser changes the grid and the distributions; differences to the baseline leave the baseline out."""
+    sweep.get_by_label("Metric", exact=True).select_option("moved")
+    before = sweep.locator("table.grid").inner_text()
+    sweep.get_by_label("Metric", exact=True).select_option("stopped_us")
+    assert sweep.locator("table.grid").inner_text() != before
+    strips = "document.querySelector('.spread').data.filter(one => one.type === 'box').length"
+    assert sweep.evaluate(strips) == 3
+    sweep.get_by_role("button", name="differences to the baseline").click()
+    assert sweep.evaluate(strips) == 2
+
+
+def test_from_a_cell_to_its_runs_to_the_lanes_of_one(sweep: Any) -> None:
+    """A cell of the grid shows its runs; a run in the page shows its lanes and messages."""
+    sweep.locator("table.grid button").nth(1).click()
+    assert sweep.get_by_label("Cell", exact=True).input_value() == "1"
+    assert sweep.evaluate("document.activeElement.textContent") == "From a cell to its runs"
+    runs = sweep.locator("[data-runs] table")
+    assert runs.locator("tbody tr").count() == 6
+    shown = runs.get_by_role("button").last
+    seed = shown.inner_text()
+    shown.click()
+    assert sweep.locator("[data-run]").get_attribute("data-run") == f"1/{seed}"
+    assert sweep.locator("[data-run] .lanes .main-svg").count() >= 2
+    assert "JoinGroup" in sweep.locator("[data-run] .sequence svg").text_content()
+
+
+def test_a_failed_run_says_how_to_repeat_it(sweep: Any) -> None:
+    """In the table of its cell it stands with its error and the command."""
+    sweep.get_by_label("Cell", exact=True).select_option("1")
+    row = sweep.locator("[data-runs] tbody tr").nth(3)
+    assert "failed:" in row.inner_text()
+    assert "groupsim run small --cell 1 --seed 3" in row.inner_text()
+
+
+def test_the_front_follows_its_choosers(sweep: Any) -> None:
+    """Other metrics on the axes draw another plot, with the table to it."""
+    title = "document.querySelector('.front')._fullLayout.xaxis.title.text"
+    before = sweep.evaluate(title)
+    sweep.get_by_label("Across", exact=True).select_option("lag_area")
+    assert sweep.evaluate(title) != before
+    details = sweep.locator("details", has_text="The points as a table")
+    details.locator("summary").click()
+    details.locator("tbody tr").first.wait_for(timeout=5_000)
+    assert details.locator("tbody tr").count() == 3
