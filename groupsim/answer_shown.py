@@ -45,7 +45,7 @@ def _table(answer: Answer, between: str) -> Table:
     table.add_column("seeds", justify="right")
     table.add_column("")
     for cell in shown_cells(answer):
-        style = "green" if cell.number == answer.recommended else "" if cell.keeps else "dim"
+        style = "green" if cell.number in answer.all_recommended else "" if cell.keeps else "dim"
         values = [_value(answer, cell, goal, between) for goal in answer.goals]
         labels = [Text(cell.labels.get(axis, "")) for axis in answer.axes]
         table.add_row(*labels, *values, str(cell.done), Text(_marks(answer, cell)), style=style)
@@ -54,7 +54,7 @@ def _table(answer: Answer, between: str) -> Table:
 
 def shown_cells(answer: Answer) -> list[CellAnswer]:
     """The cells in order; of many the recommended, the baseline, the front, and then the first."""
-    named = (answer.recommended, answer.runner_up, answer.best, answer.baseline)
+    named = {answer.runner_up, answer.best} | answer.all_recommended | answer.all_baselines
     ranked = sorted(answer.cells, key=lambda cell: (cell.number not in named, not cell.front, cell.number))
     return sorted(ranked[:MANY_CELLS], key=lambda cell: cell.number)
 
@@ -82,8 +82,8 @@ def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:
 def _marks(answer: Answer, cell: CellAnswer) -> str:
     """What there is to say of a cell."""
     marks = (
-        ("recommended", cell.number == answer.recommended),
-        ("baseline", cell.number == answer.baseline),
+        ("recommended", cell.number in answer.all_recommended),
+        ("baseline", cell.number in answer.all_baselines),
         ("on the front", cell.front and len(answer.goals) > 1 and len(answer.cells) > 1),
         ("breaks a limit", bool(cell.done) and not cell.keeps),
         (f"{cell.failed} failed", bool(cell.failed)),

@@ -38,6 +38,7 @@ from groupsim.pipeline.analysis.cells import compare, judged, statistics
 from groupsim.pipeline.analysis.effects import effects
 from groupsim.pipeline.analysis.engines import Engine, as_schema, plain, spark
 from groupsim.pipeline.analysis.front import dominator, front
+from groupsim.pipeline.analysis.given import by_circumstance
 from groupsim.pipeline.analysis.intervals import FEW
 from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
 from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, RUN, Observed, Reader, observations, observed
@@ -75,6 +76,8 @@ class ExperimentLike(Protocol):
     @property
     def baseline(self) -> int: ...
     @property
+    def given(self) -> Sequence[str]: ...
+    @property
     def goals(self) -> Sequence[Any]: ...
 
 
@@ -100,7 +103,7 @@ def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
 def answer_of(experiment: ExperimentLike, read: Reader, engine: Engine | None = None) -> tuple[Answer, pa.Table]:
     """The answer to an experiment from its tables; with the observations it rests on. Writes nothing."""
     seen = observations(read)
-    return _Analysis(experiment, seen, engine or plain).answer(), seen
+    return _answer(experiment, seen, engine or plain), seen
 
 
 def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptions | None = None) -> Answer:
@@ -115,11 +118,27 @@ def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptio
     seen = observations(partial(read_columns, directory))
     large = engine == "auto" and len(seen) > LARGE and find_spec("pyspark") is not None
     with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
-        answer = _Analysis(directory.experiment, seen, chosen).answer()
+        answer = _answer(directory.experiment, seen, chosen)
     if engine != "plain" and directory.parts(TRACES.name):
         answer = _with_traffic(directory, options, answer, must=engine == "spark")
     write_results(directory.path / "results", answer)
     return answer
+
+
+def _answer(experiment: ExperimentLike, seen: pa.Table, engine: Engine) -> Answer:
+    """The answer; with given axes, one for each of their values and all together."""
+    whole = _Analysis(experiment, seen, engine)
+    if not experiment.given:
+        return whole.answer()
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def one(part: ExperimentLike) -> Answer:
+        numbers = pa.array([cell.number for cell in part.cells], seen["cell"].type)
+        return _Analysis(part, seen.filter(pc.is_in(seen["cell"], numbers)), engine).answer()
+
+    every = effects(whole.cells, whole.labels, experiment.baseline, whole.goals[:2])
+    return by_circumstance(experiment, one, whole.axes(), every)
 
 
 def _with_traffic(directory: DirectoryLike, options: EngineOptions | None, answer: Answer, must: bool) -> Answer:
@@ -249,7 +268,7 @@ class _Analysis:
             baseline=self.experiment.baseline,
             seeds=len(self.experiment.seeds),
             goals=self.goals,
-            axes=self._axes(),
+            axes=self.axes(),
             cells=cells,
             comparisons=self.comparisons,
             effects=self.effects,
@@ -372,7 +391,8 @@ class _Analysis:
         if compared > 0 and FEW <= ready < needed:
             yield f"{ready} seeds cannot tell {compared + 1} cells apart, whatever the difference: {needed} seeds can"
 
-    def _axes(self) -> dict[str, tuple[str, ...]]:
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The labels of every axis, in order."""
         names = dict.fromkeys(axis for labels in self.labels.values() for axis in labels)
         return {
             axis: tuple(dict.fromkeys(labels[axis] for labels in self.labels.values() if axis in labels))

@@ -27,13 +27,14 @@ BETTER, WORSE, UNCLEAR, EQUAL, NEGLIGIBLE, TOO_FEW, NOTHING = (
 BASELINE, BEST = "baseline", "best"
 
 # Decisions of an answer.
-CHANGE, KEEP, NO_DIFFERENCE, MORE_SEEDS, NONE_WITHIN_LIMITS, NO_DATA = (
+CHANGE, KEEP, NO_DIFFERENCE, MORE_SEEDS, NONE_WITHIN_LIMITS, NO_DATA, DEPENDS = (
     "change",
     "keep the baseline",
     "no significant difference",
     "more seeds needed",
     "no cell within the limits",
     "no data",
+    "depends on what is given",
 )
 
 
@@ -166,8 +167,26 @@ class Effect:
 
 
 @frozen
+class Circumstance:
+    """The answer for one combination of given axes (`labels`): `settings` are the other labels of `recommended`."""
+
+    labels: Mapping[str, str]
+    sentence: str
+    decision: str
+    baseline: int
+    recommended: int | None
+    settings: Mapping[str, str] | None
+    runner_up: int | None
+    reasons: tuple[str, ...]
+
+
+@frozen
 class Answer:
-    """The answer: a sentence to act on, why, and every number behind it. Cells are named by their number."""
+    """The answer: a sentence to act on, why, and every number behind it. Cells are named by their number.
+
+    With given axes there is an answer for each of their values in `circumstances`; cells are compared within them, and
+    `recommended`, `runner_up`, `best` and `baseline` are those of the experiment's baseline.
+    """
 
     title: str
     question: str
@@ -186,6 +205,18 @@ class Answer:
     front: tuple[int, ...]
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
+    circumstances: tuple[Circumstance, ...] = ()
+
+    @property
+    def all_recommended(self) -> frozenset[int]:
+        """Every cell that is recommended in some circumstances."""
+        found = {self.recommended, *(one.recommended for one in self.circumstances)}
+        return frozenset(number for number in found if number is not None)
+
+    @property
+    def all_baselines(self) -> frozenset[int]:
+        """Every cell that others are compared with."""
+        return frozenset({self.baseline, *(one.baseline for one in self.circumstances)})
 
     def cell(self, number: int) -> CellAnswer:
         """The cell of that number."""

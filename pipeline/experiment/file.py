@@ -57,6 +57,9 @@ class ExperimentFile:
     skip: tuple[Mapping[str, Any], ...] = key(
         "Combinations to leave out: labels by axis, one or a list; an axis left out means all of its values.", ()
     )
+    given: tuple[str, ...] = key(
+        "Axes that nobody chooses (the size of the group, how long pods start): an answer for each of their values.", ()
+    )
     seeds: SeedsSpec = key("Seeds for each cell: how many, from 0, or `{from: 100, count: 30}`.", factory=SeedsSpec)
     baseline: Mapping[str, Any] = key(
         "The cell that others are compared with: labels by axis; the first value where nothing is said.", factory=dict

@@ -74,3 +74,14 @@ def baseline_labels(said: Mapping[str, Any], columns: Sequence[Column]) -> dict[
     named = {axis: collector.attempt(("baseline",), label_among, columns, axis, label) for axis, label in said.items()}
     collector.done()
     return {column.name: named.get(column.name, column.axis.labels[0]) for column in columns}
+
+
+def given_axes(said: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+    """The axes that are circumstances, in the order of the grid. Raises what `problems_of` understands."""
+    names = [column.name for column in columns]
+    for index, axis in enumerate(said):
+        if axis not in names:
+            raise Wrong(f"there is no axis {quote(axis)}", suggest(axis, names, "axes"), below=("given", index))
+    if said and set(said) >= set(names):
+        raise Wrong("every axis is given, so there is nothing to choose", "leave one of them out", below=("given",))
+    return tuple(name for name in names if name in said)

@@ -15,7 +15,7 @@ from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.cells import Base, Progress, cells_of
 from groupsim.pipeline.experiment.changing import change_of, shown
 from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
-from groupsim.pipeline.experiment.goals import Metric, baseline_labels, goals_of, known_metrics
+from groupsim.pipeline.experiment.goals import Metric, baseline_labels, given_axes, goals_of, known_metrics
 from groupsim.pipeline.experiment.grid import (
     Column,
     Value,
@@ -72,6 +72,7 @@ def experiment_of(
         combinations = _combinations(columns, said)
         goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
         labels = baseline_labels(said.baseline, columns)
+        given = given_axes(said.given, columns)
     except ScenarioError:
         raise
     except ValueError as error:
@@ -92,6 +93,7 @@ def experiment_of(
         cells=cells,
         seeds=tuple(range(said.seeds.from_, said.seeds.from_ + said.seeds.count)),
         baseline=_baseline(cells, labels, said.baseline, document),
+        given=given,
         goals=goals,
         warnings=warnings,
     )

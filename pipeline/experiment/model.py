@@ -63,9 +63,10 @@ class Goal:
 class Experiment:
     """An experiment that can be run: every cell has been read and judged.
 
-    `baseline` is the number of a cell. `common` are changes that hold in every cell (`set:` in the file). `file` is the
-    experiment's file, `folder` that of its scenario, where `module:Class` is looked for. `warnings` are warnings and
-    notes on the file; they are not kept in JSON.
+    `baseline` is the number of a cell. `given` are names of axes that are circumstances and no choice. `common` are
+    changes that hold in every cell (`set:` in the file). `file` is the experiment's file, `folder` that of its
+    scenario, where `module:Class` is looked for. `warnings` are warnings and notes on the file; they are not kept in
+    JSON.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Experiment:
     cells: tuple[Cell, ...] = field(repr=False)
     seeds: tuple[int, ...] = field(repr=False)
     baseline: int = 0
+    given: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
     warnings: tuple[Problem, ...] = field(default=(), eq=False, repr=False)
 
@@ -98,7 +100,7 @@ class Experiment:
         """What decides the result of a run with a given cell number and seed, as sha256 in hex.
 
         The axes, the labels and the documents of all cells count. Seeds do not: a sweep may be taken up again with
-        more of them. Nor do title, question, notes, baseline and goals, which only the analysis reads.
+        more of them. Nor do title, question, notes, baseline, given axes and goals, which only the analysis reads.
         """
         cells = [[dict(cell.labels), cell.digest] for cell in self.cells]
         return sha256(dump([FORMAT, [axis.name for axis in self.axes], cells]).encode("ascii")).hexdigest()

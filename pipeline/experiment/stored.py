@@ -20,6 +20,7 @@ def to_json(experiment: Experiment) -> str:
         "axes": [{"name": axis.name, "path": axis.path, "labels": axis.labels} for axis in experiment.axes],
         "seeds": list(experiment.seeds),
         "baseline": experiment.baseline,
+        "given": list(experiment.given),
         "goals": [_goal(goal) for goal in experiment.goals],
     }
     cells = ",\n".join(dump(_cell(cell)) for cell in experiment.cells)
@@ -67,6 +68,7 @@ def _read(data: dict[str, Any], file: str) -> Experiment:
         ),
         seeds=tuple(data["seeds"]),
         baseline=data["baseline"],
+        given=tuple(data.get("given", ())),
         goals=tuple(
             Goal(goal["metric"], goal["direction"], goal["at-most"], goal["at-least"]) for goal in data["goals"]
         ),

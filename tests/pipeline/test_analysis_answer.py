@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pyarrow.parquet as pq
 from analysis_tables import GOALS, Made, experiment, on_disk
 from hypothesis import given
@@ -339,3 +340,41 @@ def test_one_cell_is_described() -> None:
     answer = _answer(_stopped(grid, 10, lambda cell: 3 * S), grid, 10)
     assert answer.decision == "keep the baseline"
     assert answer.comparisons == ()
+
+
+SIZES = [{"size": size, **labels} for size in ("small", "large") for labels in GRID]
+
+
+def test_given_axis_gets_an_answer_for_each_of_its_values() -> None:
+    """A size is no choice: each has its own baseline and recommendation, and the sentence says which for which."""
+    made = _stopped(SIZES, 30, lambda cell: [12, 2, 4, 9, 40, 30, 20, 10][cell] * S)
+    answer, _ = answer_of(attrs.evolve(experiment(SIZES, 30), given=("size",)), made.read)
+    assert answer.sentence == (
+        "It depends on size: assignor=range, membership=static for small; "
+        "assignor=cooperative-sticky, membership=static for large."
+    )
+    assert answer.decision == "depends on what is given"
+    assert (answer.all_recommended, answer.all_baselines) == ({1, 7}, {0, 4})
+    assert [one.labels for one in answer.circumstances] == [{"size": "small"}, {"size": "large"}]
+    assert answer.reasons[1].startswith(
+        "size=large: Use assignor=cooperative-sticky, membership=static: stop-the-world"
+    )
+    assert {one.other for one in answer.comparisons if one.role == "baseline" and one.cell > 4} == {4}
+    assert [cell.labels for cell in answer.cells] == SIZES
+    assert [one.labels["size"] for one in answer.cells if one.front] == ["small", "large"]
+
+
+def test_one_setting_for_all_circumstances_is_said_once() -> None:
+    """When the same setting wins whatever is given, the sentence is one recommendation."""
+    made = _stopped(SIZES, 30, lambda cell: [12, 2, 4, 1][cell % 4] * S * (1 + cell // 4))
+    answer, _ = answer_of(attrs.evolve(experiment(SIZES, 30, baseline=4), given=("size",)), made.read)
+    assert answer.sentence == ("Use assignor=cooperative-sticky, membership=static, whatever the size (2 compared).")
+    assert (answer.decision, answer.baseline, answer.recommended) == ("change", 4, 7)
+
+
+def test_circumstances_are_written_and_read_back(tmp_path: Path) -> None:
+    """The answers of all circumstances are in answer.json."""
+    made = _stopped(SIZES, 8, lambda cell: cell * S)
+    answer = analyse(on_disk(tmp_path, attrs.evolve(experiment(SIZES, 8), given=("size",)), made))
+    assert len(answer.circumstances) == 2
+    assert read_answer(tmp_path / "results").circumstances == answer.circumstances

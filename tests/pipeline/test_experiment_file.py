@@ -116,6 +116,8 @@ MISTAKES = [
     ("baseline: {session: 45s}", "baseline: {session: 7s}", "no value `7s`", "values of `session`: 10s", 21),
     ("baseline: {session: 45s}", "baseline: {sesion: 45s}", "no axis `sesion`", "did you mean `session`?", 21),
     ("baseline: {session: 45s}", "baseline: {session: 6s, membership: static}", "leaves out the baseline", "", 21),
+    ("seeds: 4", "given: [sesion]", "no axis `sesion`", "did you mean `session`?", 20),
+    ("seeds: 4", "given: [session, membership]", "every axis is given", "leave one of them out", 20),
     ("false_evictions", "false_eviction", "no metric `false_eviction`", "did you mean `false_evictions`?", 23),
     ("minimise: false", "minimize: false", "unknown key `minimize`", "did you mean `minimise`?", 23),
     ("at-most: 0.5", "maximise: lost", "a goal has one metric", "", 23),

@@ -57,6 +57,7 @@ def test_what_was_stored_comes_back() -> None:
         ("from: 7", "from: 0"),
         ('title: "ü', 'title: "u'),
         ("seeds:", "baseline: {who: named}\nseeds:"),
+        ("seeds:", "given: [who]\nseeds:"),
         ("at-most: 60s", "at-most: 6s"),
         ("scenario: demo", "# nothing\nscenario:   demo"),
     ],
