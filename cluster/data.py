@@ -55,10 +55,22 @@ class Desk:
 class Fetch:
     """One fetch that waits: where it stands, until when, and its one planned event."""
 
-    __slots__ = ("arrives_us", "back_us", "desk", "gives_up_us", "handle", "leaves_us", "most", "on_done", "positions")
+    __slots__ = (
+        "arrives_us",
+        "back_us",
+        "desk",
+        "gives_up_us",
+        "handle",
+        "leaves_us",
+        "most",
+        "on_done",
+        "positions",
+        "sole",
+    )
 
     gives_up_us: int | None
     handle: Handle | None
+    sole: TopicPartition | None  # the one partition with records when the answer leaves, if one can tell beforehand
 
     def __init__(
         self,
@@ -76,7 +88,7 @@ class Fetch:
         self.arrives_us = arrives_us
         self.back_us = back_us
         self.leaves_us = 0
-        self.gives_up_us = self.handle = None
+        self.gives_up_us = self.handle = self.sole = None
 
 
 class Data:
@@ -198,21 +210,24 @@ class Data:
         blocked = self._blocked(desk.host.name, positions)
         if blocked and len(blocked) == len(positions):
             return None if any(self._is_held(desk.host.name, tp) for tp in positions) else earliest
-        first, known = fetch.gives_up_us, desk.due
+        first, known, sole = fetch.gives_up_us, desk.due, None
+        fetch.sole = None
         for tp, position in positions.items():
             at = known.get(tp)
             due = at[1] if at is not None and at[0] == position else self._first_us(desk, tp, position)
-            if due is not None and (first is None or due < first) and tp not in blocked:
-                first = due
+            if due is not None and (first is None or due <= first) and tp not in blocked:
                 if due <= earliest:
                     return earliest
+                sole = tp if first is None or due < first else None
+                first = due
+        fetch.sole = sole
         return None if first is None else max(first, earliest)
 
     def _first_us(self, desk: Desk, tp: TopicPartition, position: int) -> int | None:
         """When the record at `position` is there, None for never; remembered, so look into `desk.due` first."""
-        traffic = self._traffic.get(tp.topic)
-        exists = traffic is not None and tp.partition < traffic.partitions
-        due = traffic.due_us(tp.partition, position) if traffic is not None and exists else None
+        topic, number = tp
+        traffic = self._traffic.get(topic)
+        due = traffic.due_us(number, position) if traffic is not None and number < traffic.partitions else None
         desk.due[tp] = (position, due)
         return due
 
@@ -227,14 +242,21 @@ class Data:
 
     def _gather(self, fetch: Fetch, blocked: Set[TopicPartition]) -> tuple[Fetched, ...]:
         """Up to `most` records: in turn, from the partition after the one the last fetch ended with."""
-        left = fetch.most
+        desk, left = fetch.desk, fetch.most
         found: list[Fetched] = []
-        for tp in self._in_turn(fetch, blocked):
+        sole = fetch.sole
+        foreseen = sole is not None and not blocked and fetch.leaves_us >= self._changed_us
+        for tp in (sole,) if sole is not None and foreseen else self._in_turn(fetch, blocked):
             traffic, position = self._traffic[tp.topic], fetch.positions[tp]
-            count = min(traffic.end(tp.partition, max(fetch.leaves_us, traffic.since_us)) - position, left)
+            there_us = max(fetch.leaves_us, traffic.since_us)
+            following_us = self._first_us(desk, tp, position + 1)  # the next fetch wants to know
+            if following_us is None or following_us > there_us:
+                count = 1
+            else:
+                count = min(traffic.end(tp.partition, there_us) - position, left)
             found.append(Fetched(tp, position, count))
             left -= count
-            fetch.desk.last = tp
+            desk.last = tp
             if not left:
                 break
         return tuple(found)
@@ -292,7 +314,7 @@ class Data:
             desk.incarnation = client.incarnation
             stream = self._loop.stream("latency", f"{client.name}->data", client.incarnation)
             draws = desk.draws = Draws(self._network.timing.latency, stream)
-        there, back = draws.next(), draws.next()
+        there, back = draws.pair()
         links = self._network.links
         if links.conditions:
             slow = links.between(client.name, broker_name(0), "data")

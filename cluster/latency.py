@@ -16,8 +16,7 @@ def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[i
 
     In an array, 64 bits each, so that those of ten thousand connections stay near each other.
     """
-    draw = distribution.draw
-    return array("Q", [0] * start + [draw(stream) for _ in range(start, BLOCK)])
+    return array("Q", [0] * start + distribution.draws(stream, BLOCK - start))
 
 
 class Draws:
@@ -39,3 +38,11 @@ class Draws:
             self._block = drawn(self._distribution, self._stream, at)
         self._at = at + 1
         return self._block[at]
+
+    def pair(self) -> tuple[int, int]:
+        """The next two draws, in µs: there and back."""
+        at = self._at
+        if at > BLOCK - 2:
+            return self.next(), self.next()
+        self._at = at + 2
+        return self._block[at], self._block[at + 1]

@@ -30,21 +30,17 @@ def as_rate(records_per_second: int | float | str | Decimal) -> int:
 class Traffic:
     """The log ends of one topic. Times are µs and never go back between changes."""
 
-    __slots__ = ("_base", "_carry", "_weights", "_whole", "rate", "since_us")
+    __slots__ = ("_base", "_carry", "_weights", "_whole", "partitions", "rate", "since_us")
 
     def __init__(self, weights: Sequence[int], rate: int, now_us: int, start: int = 0) -> None:
         self._weights = _checked(weights)
         self._whole = sum(weights) * _PER_RECORD
         count = len(weights)
         self._base = [start] * count
+        self.partitions = count  #: how many partitions there are
         self._carry = [self._whole * (count - 1 - p) // count for p in range(count)]
         self.since_us = now_us
         self.rate = rate
-
-    @property
-    def partitions(self) -> int:
-        """How many partitions there are."""
-        return len(self._base)
 
     def end(self, partition: int, now_us: int) -> int:
         """The log end offset: the offset the next record will get."""
@@ -83,6 +79,7 @@ class Traffic:
         self._whole = sum(self._weights) * _PER_RECORD
         self._carry = [carry * self._whole // before for carry in self._carry] + [0] * len(weights)
         self._base += [0] * len(weights)
+        self.partitions = len(self._base)
 
     def _settle(self, now_us: int) -> None:
         """Move base and carry up to now."""

@@ -49,6 +49,11 @@ class Distribution:
         """The next duration, in µs."""
         raise TypeError("a bare Distribution has no table: use constant, uniform, exponential, lognormal, percentiles")
 
+    def draws(self, stream: Stream, count: int) -> list[int]:
+        """The next so many durations, as `draw` gives them one by one."""
+        draw = self.draw
+        return [draw(stream) for _ in range(count)]
+
     def quantile(self, word: int) -> int:
         """The duration that belongs to the probability `word` / 2**64."""
         return self.draw(_OneWord(word))
@@ -85,6 +90,10 @@ class Uniform(Distribution):
 
     def draw(self, stream: Stream) -> int:
         return self.low_us + (stream.word() * self.width_us >> _WORD_BITS)
+
+    def draws(self, stream: Stream, count: int) -> list[int]:
+        low, width, word = self.low_us, self.width_us, stream.word
+        return [low + (word() * width >> _WORD_BITS) for _ in range(count)]
 
 
 @frozen

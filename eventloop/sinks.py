@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
-
 from groupsim.eventloop.events import Kind, TraceEvent
 
 # Column name in files -> name of the attribute. `from` is a keyword of Python.

@@ -88,6 +88,9 @@ class ProcessingTimes:
         constant = self._constant_us(distribution)
         if constant is not None:
             return constant * count
+        if count == 1:
+            number, at = divmod(base, _BLOCK)
+            return self._block(distribution, partition, number)[at]
         total, offset, end = 0, base, base + count
         while offset < end:
             number, at = divmod(offset, _BLOCK)
@@ -112,6 +115,6 @@ class ProcessingTimes:
         if held is not None and held[0] == number and held[1] is distribution:
             return held[2]
         stream = self._loop.stream("processing", f"{partition}@{number * _BLOCK}")
-        drawn = [distribution.draw(stream) for _ in range(_BLOCK)]
+        drawn = distribution.draws(stream, _BLOCK)
         self._blocks[partition] = (number, distribution, drawn)
         return drawn

@@ -199,7 +199,8 @@ class Fetcher:
 
     def take(self) -> tuple[Fetched, ...]:
         """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
-        self.look_up()
+        if len(self.positions) != len(self._member.ownership.owned):
+            self.look_up()
         taken = self._take_from_buffer() if self._buffer else ()
         if self._fetch is None and not (self._buffer or self._waiting):
             self._send_fetch()

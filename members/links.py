@@ -18,6 +18,7 @@ from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
+    Api,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -30,6 +31,7 @@ from groupsim.protocol.messages import (
 Done = Callable[[Outcome], None]
 #: The connection that everything but the group's requests goes on.
 SHARED = "data"
+_TITLES = {api: api.title for api in Api}
 
 
 class Links:
@@ -118,7 +120,7 @@ class Links:
             return 0
         return member.say(
             Kind.REQUEST_SENT,
-            api=request.API.title,
+            api=_TITLES[request.API],
             correlation=link.next_correlation,
             payload={"to": node, "version": request.version, **_details(request)},
         )
@@ -188,7 +190,7 @@ def say_outcome(
     if isinstance(outcome, Disconnected):
         return member.say(
             Kind.REQUEST_FAILED,
-            api=request.API.title,
+            api=_TITLES[request.API],
             correlation=correlation,
             error="TIMED_OUT" if outcome.timed_out else "DISCONNECTED",
             reason=outcome.reason,
@@ -199,7 +201,7 @@ def say_outcome(
     error = getattr(outcome, "error", ErrorCode.NONE)
     return member.say(
         Kind.RESPONSE_RECEIVED,
-        api=request.API.title,
+        api=_TITLES[request.API],
         correlation=correlation,
         error=error.name if error else None,
         payload=_took(member, sent_us),

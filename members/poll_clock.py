@@ -40,8 +40,9 @@ class PollClock:
     def leave(self) -> None:
         """The application's thread is busy from now on."""
         self.inside = False
-        self.away_since_us = self._member.now_us
-        self._arm()
+        self.away_since_us = self._member.loop.now_us
+        if not self._armed:
+            self._arm()
 
     def restart(self) -> None:
         """Count anew (the background thread was enabled: it resets its timers)."""

@@ -22,12 +22,15 @@ from typing import Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
-from groupsim.members.behaviour import CommitPolicy, ProcessingTimes
+from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.profiles import HeartbeatPlacement
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
+# Looked up once: members of an enumeration are found slowly, and these are for every record.
+_DELIVERED, _PROCESSED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED
+_TASK = Order.TASK
 
 
 class Rounds:
@@ -35,9 +38,11 @@ class Rounds:
 
     __slots__ = (
         "_between_batches",
+        "_judged",
         "_member",
         "_next",
         "_over",
+        "_plain",
         "_planned",
         "_records",
         "_resting",
@@ -48,6 +53,8 @@ class Rounds:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._times = ProcessingTimes(member.loop)
+        self._judged: Behaviour | None = None  # the behaviour that `_plain` was found for
+        self._plain = False
         self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
         self._records: tuple[Fetched, ...] = ()
         self._next = 0
@@ -75,7 +82,7 @@ class Rounds:
             return
         if self._resting and not member.wake.is_set():
             self._planned = True
-            member.host.call_at(member.now_us, self._begin, order=Order.TASK)
+            member.host.call_at(member.loop.now_us, self._begin, order=_TASK)
         else:
             member.wake.set()
 
@@ -95,15 +102,24 @@ class Rounds:
     def _is_peaceful(self) -> bool:
         """Whether a poll would find nothing to do but to return records."""
         member = self._member
-        behaviour, joining = member.behaviour, member.joining
+        joining = member.joining
+        if member.behaviour is not self._judged:
+            self._judge(member.behaviour)
         return (
-            member.subscription.active
+            self._plain
             and not (joining.rejoin_needed or joining.under_way)
             and len(member.fetcher.positions) == len(member.ownership.owned)
-            and behaviour.poll_timeout is None
+            and member.subscription.active
+        )
+
+    def _judge(self, behaviour: Behaviour) -> None:
+        """Whether this application neither commits after batches nor sleeps between polls."""
+        self._judged = behaviour
+        self._plain = (
+            behaviour.poll_timeout is None
             and behaviour.poll_gap is None
             and behaviour.commit not in _COMMITS_AFTER_BATCH
-            and not member.profile.commits_after_batch
+            and not self._member.profile.commits_after_batch
         )
 
     def _poll(self) -> None:
@@ -127,21 +143,18 @@ class Rounds:
         """Go on with the batch, up to the next record that takes time."""
         member, records = self._member, self._records
         while self._next < len(records):
-            took = self.processing_us(records[self._next])
+            found = records[self._next]
+            self._next += 1
+            took = self.processing_us(found)
             if took:
-                member.host.call_at(member.now_us + took, self._worked, order=Order.TASK)
+                member.host.call_at(member.loop.now_us + took, self._worked, found, order=_TASK)
                 return
-            self._finish_next()
+            self.finish(found)
         self._end()
 
-    def _worked(self, _: Any) -> None:
-        self._finish_next()
-        self._work()
-
-    def _finish_next(self) -> None:
-        found = self._records[self._next]
-        self._next += 1
+    def _worked(self, found: Fetched) -> None:
         self.finish(found)
+        self._work()
 
     def _end(self) -> None:
         """The batch is done and the application is back in `poll`; who does the next round?"""
@@ -161,7 +174,7 @@ class Rounds:
     def deliver(self, records: tuple[Fetched, ...]) -> None:
         """`poll` has returned these."""
         for found in records:
-            self._say(Kind.RECORDS_DELIVERED, found)
+            self._say(_DELIVERED, found)
 
     def processing_us(self, found: Fetched) -> int:
         """How long the handler takes for a range of records."""
@@ -177,7 +190,7 @@ class Rounds:
         """The handler has finished a range of records."""
         member = self._member
         member.commits.processed[found.partition] = found.base + found.count
-        self._say(Kind.RECORDS_PROCESSED, found)
+        self._say(_PROCESSED, found)
         if self._between_batches:
             member.poll_clock.enter()
             member.heartbeat.polled()
@@ -185,17 +198,13 @@ class Rounds:
 
     def _say(self, kind: Kind, found: Fetched) -> None:
         member = self._member
-        trace = member.trace
-        if not trace.wants(kind):
-            return
         generation = member.generation
-        trace.emit(
+        member.trace.emit_of_partition(
             kind,
-            host=member.host.name,
-            group=member.group,
-            member=generation.member_id or None,
-            generation=generation.id if generation.id >= 0 else None,
-            topic=found.partition.topic,
-            partition=found.partition.partition,
-            payload={"base": found.base, "count": found.count},
+            member.host.name,
+            member.group,
+            generation.member_id or None,
+            generation.id if generation.id >= 0 else None,
+            found.partition,
+            {"base": found.base, "count": found.count},
         )
