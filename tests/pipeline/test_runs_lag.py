@@ -176,7 +176,7 @@ def records(draw: st.DrawFn) -> Record:
     """A group that comes further, is placed here and there, and goes over what it has done."""
     record = Record()
     for t_us in sorted(draw(st.lists(st.integers(0, 3 * MS), max_size=12))):
-        p, offset = draw(st.integers(0, 2)), draw(st.integers(0, 200))
+        p, offset = draw(st.integers(0, 2)), draw(st.sampled_from([0, 1, 7, 60, 199, 3001, 9000]))
         if draw(st.booleans()):
             record.place(t_us, p, offset)
         else:
@@ -185,7 +185,16 @@ def records(draw: st.DrawFn) -> Record:
 
 
 @settings(max_examples=40, deadline=None)
-@given(records(), st.sampled_from(["{partitions: 2, rate: 50000/s}", "{partitions: 2, rate: 7000/s, weights: [1, 4]}"]))
+@given(
+    records(),
+    st.sampled_from(
+        [
+            "{partitions: 2, rate: 50000/s}",
+            "{partitions: 2, rate: 7000/s, weights: [1, 4]}",
+            "{partitions: 2, rate: 6000000/s}",
+        ]
+    ),
+)
 def test_lag_is_what_looking_at_every_microsecond_finds(record: Record, topic: str) -> None:
     """Area, maximum and end of every partition and the maximum of the group, through two changes of the topic."""
     grow = "{at: 1ms, do: add-partitions, topic: orders, to: 3}"
@@ -236,6 +245,12 @@ def test_the_records_of_a_deleted_topic_are_nobodys_lag() -> None:
     anew = deletion + ", {at: 2ms, do: create-topic, topic: orders, partitions: 1, rate: 50000/s}"
     (again,), _ = Record().lags(scenario("{partitions: 1, rate: 100000/s}", anew))
     assert (again.end, again.most) == (50, 99)
+    placed = Record().place(0, 0, 0).work(500, 0, 0, 50).place(2500, 0, 20)
+    (second,), most = placed.lags(scenario("{partitions: 1, rate: 100000/s}", anew))
+    assert (second.end, second.most, most) == (30, 49, 49)
+    assert second.area == (2 * 10 * sum(range(50)) + 20 * sum(range(30))) // 1000
+    half = Record().place(0, 0, 0).work(500, 0, 0, 50)
+    assert half.lags(scenario("{partitions: 1, rate: 100000/s}", anew))[1] == 50
 
 
 @pytest.mark.parametrize("beyond", [5, 1_000])
@@ -245,3 +260,10 @@ def test_a_position_beyond_the_log_is_no_negative_lag(beyond: int) -> None:
     (lag,), _ = Record().place(0, 0, 0).place(1 * MS, 0, 100 + beyond).lags(of)
     assert lag.end == max(0, 300 - 100 - beyond)
     assert lag.most == max(99, lag.end)
+
+
+def test_lag_begins_in_the_very_microsecond_in_which_the_log_passes_a_position_ahead_of_it() -> None:
+    """6,000 records a microsecond: the log end jumps past 9,000 at 2 µs."""
+    of = scenario("{partitions: 1, rate: 6000000000/s}")
+    (lag,), _ = Record().place(0, 0, 9000).lags(of)
+    assert lag.area == sum(6000 * t - 9000 for t in range(2, 3000)) // 1000

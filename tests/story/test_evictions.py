@@ -32,6 +32,13 @@ def test_the_first_death_counts_when_a_process_died_again_since() -> None:
     assert one.silent_us == 44 * SECOND_US
 
 
+def test_a_death_before_the_member_joined_is_not_its_own() -> None:
+    """The process crashed, came back and joined anew; what is removed later belongs to the life that goes on."""
+    tape = formed("c1", "c2", session_s=10).at(20).crash("c2").at(22).start("c2").at(23).join("c2", incarnation=2)
+    (one,) = evictions(expired(tape, "c2", 40))
+    assert (one.cause, one.alive) == (Silence.UNKNOWN, True)
+
+
 def test_a_pause_longer_than_the_session_is_a_false_eviction() -> None:
     """The process stood still and was alive."""
     tape = formed("c1", "c2", session_s=10).at(20)
