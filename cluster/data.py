@@ -234,6 +234,7 @@ class Data:
     def _arrive(self, fetch: Fetch) -> None:
         """The answer arrives at the client."""
         self._waiting.pop(fetch, None)
+        fetch.handle = None  # or fetch and entry would keep each other alive until the garbage collector comes
         blocked = self._blocked(fetch.desk.host.name, fetch.positions)
         if blocked and len(blocked) == len(fetch.positions):
             fetch.on_done(_UNREACHABLE)

@@ -80,6 +80,13 @@ class Trace:
         """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
         self._subscribers.append((subscriber, None if kinds is None else frozenset(kinds)))
 
+    def close(self) -> None:
+        """The run is over: let go of the subscribers, so that what they kept does not live as long as the loop.
+
+        Loop, hosts and members hold each other, so they stay until the garbage collector comes; the events need not.
+        """
+        self._subscribers.clear()
+
     def begin(self, seq: int) -> None:
         """Make event `seq` the cause of what follows in this callback or story; 0 (not wanted) changes nothing."""
         if seq:

@@ -17,7 +17,7 @@ from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
-from groupsim.eventloop.sinks import MemorySink, Sink
+from groupsim.eventloop.sinks import Sink
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
@@ -94,9 +94,10 @@ def run_scenario(
     half-written stays. `snapshots_at` are instants (µs) at which every group is looked at. Raises PluginError when a
     user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
     """
-    memory = MemorySink()
+    events: list[TraceEvent] = []
     trace = Trace(trace_level)
-    for sink in (memory, *sinks):
+    trace.subscribe(events.append)
+    for sink in sinks:
         trace.subscribe(sink)
     loop = VirtualLoop(seed, trace)
     snapshots: dict[int, dict[str, GroupSnapshot | None]] = {}
@@ -112,11 +113,12 @@ def run_scenario(
         if isinstance(error, PluginError):
             error.add_note(f"repeat it with: {repeat_command(scenario, seed)}")
         raise
+    trace.close()
     for sink in sinks:
         sink.close()
-    checks = judge_run(scenario, memory.events)
+    checks = judge_run(scenario, events)
     code = WELL if all(one.holds for one in checks) else EXPECTATION_FAILED
-    return Run(memory.events, checks, code, seed, scenario, snapshots)
+    return Run(events, checks, code, seed, scenario, snapshots)
 
 
 def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged, ...]:

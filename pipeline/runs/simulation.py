@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from groupsim.eventloop.virtual import patient_collector
 from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.evidence import Evidence
@@ -21,7 +22,8 @@ def simulate(document: str, seed: int, *, cell: int, digest: str, code: str, rep
     """
     label = Label(cell, seed, digest, code, repeat)
     try:
-        return _simulate(scenario_from_json(document), label, traces)
+        with patient_collector():
+            return _simulate(scenario_from_json(document), label, traces)
     except MemoryError:
         raise
     except Exception as error:
