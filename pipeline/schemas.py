@@ -164,6 +164,13 @@ RUNS = Table(
             "members at the end whose process had died: `detection_us` does not know of them yet",
             null=True,
         ),
+        large(
+            "unserved_us",
+            "time in which there was no process that could work on a partition, summed over partitions: the "
+            "standstills from `silent_us` on",
+            null=True,
+        ),
+        large("worst_unserved_us", "the same for the partition that has the most of it", null=True),
     ),
 )
 
@@ -220,6 +227,7 @@ STOPS = Table(
         large("ended_us", "when the new owner could fetch, or the end of the trace"),
         text("basis", "what `began_us` is: processed, released, crashed or paused"),
         flag("open", "nobody had taken it up when the trace ended"),
+        large("silent_us", "when the old owner released it, crashed or was paused, not before `began_us`"),
     ),
 )
 

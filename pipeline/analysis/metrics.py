@@ -111,6 +111,8 @@ _ALL = (
     Metric("stopped_us", "stop-the-world time", _S),
     Metric("partition_stop_us", "standstill of all partitions", _S),
     Metric("worst_partition_us", "standstill of the worst partition", _S),
+    Metric("unserved_us", "unserved time of all partitions", _S),
+    Metric("worst_unserved_us", "unserved time of the worst partition", _S),
     Metric("moved", "partitions moved", _N),
     Metric("moved_back", "partitions moved back", _N),
     Metric("formed_us", "time to form", _S),

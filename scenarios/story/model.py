@@ -125,7 +125,8 @@ class Standstill:
 
     `basis` says what the begin is: "processed" (the last record handled under the old owner) or, without traffic,
     "released", "crashed" or "paused". `ended_us` is the instant from which the new owner could fetch; `open` when there
-    was none.
+    was none. `silent_us`, not before `began_us`, is when the old owner released it, crashed or was paused: with few
+    records the last one was long before, though more could have been processed.
     """
 
     partition: TopicPartition
@@ -135,7 +136,13 @@ class Standstill:
     began_us: int
     ended_us: int
     basis: str
+    silent_us: int
     open: bool = False
+
+    @property
+    def unserved_us(self) -> int:
+        """How long there was no process that could have worked on it; the traffic does not matter."""
+        return self.ended_us - self.silent_us
 
     @property
     def length_us(self) -> int:

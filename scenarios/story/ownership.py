@@ -155,7 +155,8 @@ def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
         worked = holding
     if worked is not None and worked.released_us is not None and not _at_the_end(worked, end_us):
         begun, basis = _silence(worked, end_us, waiting=True)
-        found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, open=True))
+        silent = max(begun, worked.silent_from(end_us)[0])
+        found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, silent, open=True))
     return [one for one in found if one.length_us > 0]
 
 
@@ -168,7 +169,8 @@ def _between(old: Holding, new: Holding) -> Standstill:
     fetchable = new.fetchable_us or new.owned_us
     waiting = new.first_record_us is None or new.idle_us <= PAUSE_US
     begun, basis = _silence(old, fetchable, waiting)
-    return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis)
+    silent = max(begun, old.silent_from(fetchable)[0])
+    return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis, silent)
 
 
 def _silence(old: Holding, until_us: int, waiting: bool) -> tuple[int, str]:

@@ -97,6 +97,8 @@ def test_totals_are_those_of_the_headline_and_sums_of_the_other_tables(name: str
     stops = by(named(rows, "stops"), "group", "topic", "partition").values()
     worst = max((sum(stop["ended_us"] - stop["began_us"] for stop in each) for each in stops), default=0)
     assert one["worst_partition_us"] == worst
+    assert one["unserved_us"] == sum(stop["ended_us"] - stop["silent_us"] for stop in named(rows, "stops"))
+    assert one["worst_unserved_us"] <= min(one["unserved_us"], worst)
     for table in ("members", "deliveries"):
         assert one["delivered"] == total(rows, table, "delivered")
         assert one["duplicates"] == total(rows, table, "duplicates")

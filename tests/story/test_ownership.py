@@ -27,6 +27,17 @@ def test_a_partition_stands_still_from_its_last_processed_record() -> None:
     assert (stop.partition, stop.began_us, stop.ended_us, stop.basis) == (ZERO, 19_500_000, 22_000_000, "processed")
 
 
+@pytest.mark.parametrize(("last", "unserved"), [(19.5, 2_000_000), (12, 2_000_000)])
+def test_unserved_time_begins_with_the_release_however_few_records_came(last: float, unserved: int) -> None:
+    """Between the last record and the release the old owner could have processed more: that is not unserved."""
+    tape = formed("c1", "c2").at(last).work("c1", 0, 0, 5)
+    tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
+    tape.at(22).own("c2", 0).at(22.1).work("c2", 0, 5, 5)
+    (stop,) = tell(tape.at(30).end()).groups[0].standstills
+    assert (stop.silent_us, stop.unserved_us) == (20_000_000, unserved)
+    assert stop.length_us > unserved
+
+
 def test_without_traffic_the_standstill_begins_with_the_release() -> None:
     """No record was ever processed: the release is the begin, and the story says so."""
     (stop,) = tell(handover().at(30).end()).groups[0].standstills
