@@ -72,17 +72,23 @@ def _topic(scenario: Scenario, name: str) -> str:
 
 
 def _kinds(scenario: Scenario) -> Assumed:
-    """Members that are specified together are told together: settings and behaviour of the first."""
-    kinds: dict[tuple[str, str], list[MemberPlan]] = {}
+    """Members with the same settings and behaviour are told together; of those specified together the first tells."""
+    first: dict[tuple[str, str], MemberPlan] = {}
+    names: dict[tuple[str, str], list[str]] = {}
     for plan in plans(scenario):
-        kinds.setdefault((plan.group, plan.key), []).append(plan)
+        first.setdefault((plan.group, plan.key), plan)
+        names.setdefault((plan.group, plan.key), []).append(plan.name)
     folder = Path(scenario.file).parent if scenario.file else Path()
-    found = [
-        (f"Group {group}: {key} (× {len(all_)})", list(_member(all_[0], folder)))
-        for (group, key), all_ in kinds.items()
-    ]
+    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for key, plan in first.items():
+        alike.setdefault((plan.group, tuple(_member(plan, folder))), []).extend(names[key])
+    found = [(f"Group {group}: {_listed(who)}", list(facts)) for (group, facts), who in alike.items()]
     more = [("Members", [("", f"{len(found) - MANY_KINDS} more kinds of members")])] if len(found) > MANY_KINDS else []
     return found[:MANY_KINDS] + more
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} … {names[-1]} ({len(names)} members)"
 
 
 def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:

@@ -147,7 +147,7 @@ function chooser(label, options, chosen, change, attributes = {}) {
   const select = el("select", { id, ...attributes }, options.map(([value, text]) =>
     el("option", { value, selected: String(value) === String(chosen) }, text)));
   select.addEventListener("change", () => change(select.value));
-  return el("span", { class: "chooser" }, el("label", { for: id }, label), " ", select);
+  return el("span", { class: "chooser" }, el("label", { for: id }, label), select);
 }
 
 /** A section with a heading of its own, of the level given. */

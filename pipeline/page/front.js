@@ -28,7 +28,7 @@ function frontTraces(sweep, points, best, across, up) {
     {
       type: "scatter", mode: "markers+text", x: points.map((one) => one.x.value / across.scale), y: points.map((one) => one.y.value / up.scale),
       error_x: errors("x", across), error_y: errors("y", up), showlegend: false,
-      text: pointLabels(sweep, points, points.filter((one) => points.length <= 12 || named(one))), textposition: "top right", textfont: { size: 11, color: colour("text") }, cliponaxis: false,
+      text: pointLabels(sweep, points, points.filter((one) => points.length <= 12 || named(one) || (isBest.has(one) && best.length <= 12))), textposition: "top right", textfont: { size: 11, color: colour("text") }, cliponaxis: false,
       hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value)} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value)} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
       marker: {
         size: points.map((one) => (one.cell.number === sweep.recommended ? 15 : 10)),
@@ -51,23 +51,24 @@ function pointLabels(sweep, points, toLabel) {
   }
   const words = new Map(clusters.map((list) => {
     const rightmost = list.reduce((best, one) => (one.x.value > best.x.value ? one : best));
-    return [rightmost, plain(list.slice(0, 2).map((one) => pointLabel(sweep, one)).join(" / ") + (list.length > 2 ? ` / +${list.length - 2}` : ""))];
+    const names = list.slice(0, 2).map((one) => pointLabel(sweep, one, points.length > 12));
+    return [rightmost, plain(names.join(" / ") + (list.length > 2 ? ` / +${list.length - 2}` : ""))];
   }));
   return points.map((one) => words.get(one) || "");
 }
 
-function pointLabel(sweep, one) {
-  const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
-  return narrow ? String(one.cell.number) : short(one.cell.labels.join(" · ") || "as it is", 30);
+/** The cell's labels, or where there is no room its number. */
+function pointLabel(sweep, one, many) {
+  return many || onPaper || document.documentElement.clientWidth < NARROW ? String(one.cell.number) : short(one.cell.labels.join(" · ") || "as it is", 30);
 }
 
 function frontLayout(across, up) {
   const title = (metric) => `${titleOf(metric)}, ${metric.better === "lower" ? "lower" : "higher"} is better`;
   return {
     height: onPaper ? 380 : 460,
-    margin: { l: 64, r: 24, t: 16, b: 50 },
-    xaxis: { title: { text: title(across), standoff: 8 }, zeroline: false, rangemode: "tozero" },
-    yaxis: { title: { text: title(up), standoff: 8 }, zeroline: false, rangemode: "tozero" },
+    margin: { l: 64, r: 24, t: 16, b: onPaper || document.documentElement.clientWidth >= NARROW ? 50 : 64 },
+    xaxis: { title: axisTitle(title(across)), zeroline: false, rangemode: "tozero" },
+    yaxis: { title: axisTitle(title(up)), zeroline: false, rangemode: "tozero" },
   };
 }
 
@@ -81,6 +82,7 @@ function frontTable(sweep, across, up) {
     .filter((one) => one.x.value !== null && one.y.value !== null);
   const best = new Set(frontOf(points, across, up).map((one) => one.cell));
   return asTable("The points as a table", `${across.title} and ${up.title} of every cell`, [
+    { title: "number", cell: (cell) => String(cell.number), number: true },
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
     { title: across.title, cell: value(across), number: true },
     { title: up.title, cell: value(up), number: true },
@@ -102,8 +104,8 @@ function effectsPlot(sweep, metric, effects) {
         hovertext: effects.map((one) => hoverLines(`${one.axis}: ${one.value} instead of ${one.base}`, differenceWords(metric, one), one.verdict)), hoverinfo: "text",
       }],
       layout: {
-        height: 70 + effects.length * 30, margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: 46 },
-        xaxis: { title: { text: `change of ${titleOf(metric)}`, standoff: 8 }, zeroline: true, zerolinecolor: colour("line"), rangemode: "tozero" },
+        height: 70 + effects.length * 30, margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
+        xaxis: { title: axisTitle(`change of ${titleOf(metric)}`), zeroline: true, zerolinecolor: colour("line"), rangemode: "tozero" },
         yaxis: { range: [effects.length - 0.5, -0.5], fixedrange: true, tickvals: effects.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
       },
     };

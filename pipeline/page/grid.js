@@ -104,19 +104,26 @@ function badness(sweep, metric) {
   };
 }
 
+/** The axis whose values are columns: the one with most values of those that fit; none when there is but one axis. */
+function acrossAxis(sweep) {
+  if (sweep.axes.length < 2) return null;
+  const sizes = sweep.axes.map(([, labels]) => (labels.length <= 8 ? labels.length : 0));
+  return sizes.lastIndexOf(Math.max(...sizes));
+}
+
 /** The grid for one metric. `choose(cell number)` is called when somebody picks a cell. */
 function gridTable(sweep, metric, chosen, choose) {
   if (sweep.cells.length > MANY_CELLS) return bestCells(sweep, metric, chosen, choose);
   const bad = badness(sweep, metric);
-  const across = sweep.axes.length > 1 ? sweep.axes.length - 1 : null;
+  const across = acrossAxis(sweep);
   const columns = across === null ? [[null, metric.title]] : sweep.axes[across][1].map((label) => [label, label]);
   const rows = new Map();
   for (const cell of sweep.cells) {
-    const key = JSON.stringify(across === null ? cell.labels : cell.labels.slice(0, across));
+    const key = JSON.stringify(cell.labels.filter((_, axis) => axis !== across));
     if (!rows.has(key)) rows.set(key, new Map());
     rows.get(key).set(across === null ? null : cell.labels[across], cell);
   }
-  const heads = sweep.axes.slice(0, across === null ? 1 : across);
+  const heads = sweep.axes.filter((_, axis) => axis !== across);
   const id = freshId("grid");
   const table = el("table", { class: "grid" },
     el("caption", { id }, `${titleOf(metric)}: ${metric.pooled ? "over all runs of the cell" : "mean over the seeds"}, with its 95 % interval. ${metric.better === "lower" ? "Lower" : "Higher"} is better; the stronger the colour, the worse.`),
@@ -124,7 +131,7 @@ function gridTable(sweep, metric, chosen, choose) {
       across === null ? null : el("tr", {}, heads.map(() => el("td", {})), el("th", { colspan: columns.length, scope: "colgroup" }, sweep.axes[across][0])),
       el("tr", {}, heads.map(([name]) => el("th", { scope: "col" }, name)), columns.map(([, title]) => el("th", { scope: "col" }, title)))),
     el("tbody", {}, [...rows.entries()].map(([key, cells]) => el("tr", {},
-      JSON.parse(key).slice(0, heads.length).map((label) => el("th", { scope: "row" }, label)),
+      JSON.parse(key).map((label) => el("th", { scope: "row" }, label)),
       columns.map(([label]) => gridCell(sweep, metric, cells.get(label), bad, chosen, choose))))));
   return el("div", { class: `frame${rows.size > 30 ? " tall" : ""}`, role: "region", tabindex: "0", "aria-labelledby": id }, table);
 }

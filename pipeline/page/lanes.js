@@ -184,7 +184,7 @@ function stopBars(stops, laneOf) {
     to: one.ended_us,
     text: "",
     hover: hoverLines(`${partitionName(one)} stood still`, stretch(one.began_us, one.ended_us), handedOver(one),
-      BASIS[one.basis], one.open ? "until the end of the run" : ""),
+      BASIS[one.basis], one.silent_us > one.began_us ? `${span(Math.max(0, one.ended_us - one.silent_us))} of it without a process that could work on it` : "", one.open ? "until the end of the run" : ""),
   }));
   return bars.length ? [barTrace("stood still", STOPPED, bars)] : [];
 }

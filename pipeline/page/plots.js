@@ -37,6 +37,17 @@ function layoutOf(own) {
   return layout;
 }
 
+/** The title of an axis, broken into lines where the screen is narrow. */
+function axisTitle(text) {
+  const room = onPaper ? 90 : Math.max(24, Math.floor(document.documentElement.clientWidth / 11));
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines[lines.length - 1].length + word.length > room) lines.push("");
+    lines[lines.length - 1] += `${lines[lines.length - 1] ? " " : ""}${word}`;
+  }
+  return { text: lines.map(plain).join("<br>"), standoff: 8 };
+}
+
 const CONFIG = {
   displaylogo: false,
   displayModeBar: "hover",

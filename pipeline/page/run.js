@@ -131,7 +131,8 @@ function meanings(run) {
     el("dl", { class: "words" }, seen.flatMap((cause) => [el("dt", {}, cause), el("dd", {}, run.causes[cause])]),
       el("dt", {}, "held by"), el("dd", {}, "the process the rebalance waited for longest, and how long"),
       el("dt", {}, "moved"), el("dd", {}, "partitions that another process owns now; ↩ returned to the process they had come from"),
-      el("dt", {}, "stood still"), el("dd", {}, "time in which nobody processed at least one partition because of this rebalance")));
+      el("dt", {}, "stood still"), el("dd", {}, "time in which nobody processed at least one partition because of this rebalance"),
+      el("dt", {}, "unserved"), el("dd", {}, "the part of a standstill in which no process could work on the partition: its old owner had released it, crashed or stood still")));
 }
 
 // --- one group: lanes and messages -------------------------------------------------------------------------------
@@ -221,11 +222,13 @@ function phaseTable(tables, group) {
 
 function stopTable(tables, group) {
   const stops = tables.stops.filter((one) => one.group === group);
+  if (!stops.length) return el("p", { class: "note" }, "No partition stood still.");
   return asTable(`Standstills as a table (${stops.length})`, "Partitions that stood still, longest first", [
     { title: "partition", cell: partitionName, head: true },
     { title: "length", cell: (one) => span(one.ended_us - one.began_us), number: true, class: "still" },
     { title: "from", cell: (one) => clock(one.began_us), number: true },
     { title: "to", cell: (one) => (one.open ? "the end" : clock(one.ended_us)), number: true },
+    { title: "of it unserved", cell: (one) => span(Math.max(0, one.ended_us - (one.silent_us ?? one.began_us))), number: true },
     { title: "between", cell: handedOver },
     { title: "counted", cell: (one) => BASIS[one.basis] || one.basis, class: "text" },
     { title: "generation", cell: (one) => (one.generation === null ? "–" : String(one.generation)), number: true },
@@ -314,7 +317,7 @@ function membersSection(run, level) {
 function partitionsSection(run, level) {
   const rows = run.tables.deliveries;
   if (!rows.length) return el("div", {});
-  return section(level, "Records", asTable(`Records of ${count(rows.length, "partition")}`, "What became of the records of each partition", [
+  const found = section(level, "Records", asTable(`Records of ${count(rows.length, "partition")}`, "What became of the records of each partition", [
     ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
     { title: "partition", cell: partitionName, head: true },
     { title: "delivered", cell: (one) => figure(one.delivered), number: true },
@@ -324,13 +327,15 @@ function partitionsSection(run, level) {
     { title: "largest lag", cell: (one) => figure(one.lag_max), number: true },
     { title: "lag at the end", cell: (one) => figure(one.lag_end), number: true },
   ], () => [...rows].sort((a, b) => byName(partitionName(a), partitionName(b)))));
+  found.classList.add("screen"); // closed on paper
+  return found;
 }
 
 /** What was assumed: [what, value, note] in groups of [title, list]. */
 function assumptions(groups, level) {
-  return section(level, "What was assumed, and limits", groups.map(([title, list]) => el("div", { class: "assumed" },
+  return section(level, "What was assumed, and limits", el("div", { class: "columns" }, groups.map(([title, list]) => el("div", { class: "assumed" },
     el(`h${level + 1}`, {}, title),
     list.every(([what]) => !what)
       ? el("ul", {}, list.map(([, value]) => el("li", {}, value)))
-      : el("dl", { class: "words" }, list.flatMap(([what, value]) => [el("dt", {}, what), el("dd", {}, value)])))));
+      : el("dl", { class: "words" }, list.flatMap(([what, value]) => [el("dt", {}, what), el("dd", {}, value)]))))));
 }

@@ -79,6 +79,32 @@ function callbackEvents(call) {
   return length === null ? [begin] : [begin, { at: call.ended_us, kind: "end", host: call.host, text: `${name} returned after ${span(length)}${call.error ? `: ${call.error}` : ""}`, bad: Boolean(call.error), closes: bar }];
 }
 
+/** Heartbeats that say the same again and again: of each process the first and the last are drawn, the rest counted. */
+function withoutRepetition(events) {
+  const shown = [];
+  for (let index = 0; index < events.length; ) {
+    let end = index;
+    while (end < events.length && isBeat(events[end])) end += 1;
+    shown.push(...(end > index ? fewerBeats(events.slice(index, end)) : [events[end]]));
+    index = Math.max(end, index + 1);
+  }
+  return shown;
+}
+
+function isBeat(event) {
+  return event.kind === "exchange" && event.message.api === "Heartbeat";
+}
+
+function fewerBeats(beats) {
+  const last = new Map(beats.map((beat) => [`${beat.host} ${beat.text}`, beat]));
+  const first = new Map([...beats].reverse().map((beat) => [`${beat.host} ${beat.text}`, beat]));
+  const kept = new Set([...first.values(), ...last.values()]);
+  const rest = beats.filter((beat) => !kept.has(beat));
+  if (rest.length < 3) return beats;
+  const more = { at: rest[0].at, kind: "more", text: `${figure(rest.length)} more heartbeats alike, until ${clock(rest[rest.length - 1].at)}` };
+  return [...first.values(), more, ...last.values()].sort((a, b) => a.at - b.at).filter((beat, place, all) => all.indexOf(beat) === place);
+}
+
 /** Whose lifelines are drawn: those the generation names first, the others in order, up to a number one can read. */
 function actorsOf(events, generation) {
   const hosts = [...new Set(events.filter((one) => one.host).map((one) => one.host))];
@@ -94,10 +120,11 @@ function sequenceDiagram(run, generation) {
   const events = sequenceEvents(run, generation, messagesOf(run.tables, generation, hosts));
   const actors = actorsOf(events, generation);
   const seen = events.filter((one) => !one.host || actors.drawn.includes(one.host));
-  const shown = seen.slice(0, MANY_EVENTS);
+  const fewer = withoutRepetition(seen);
+  const shown = fewer.slice(0, MANY_EVENTS);
   const notes = [];
   if (actors.drawn.length < actors.all.length) notes.push(`${actors.all.length - actors.drawn.length} of ${actors.all.length} members are not drawn; the table has them.`);
-  if (shown.length < seen.length) notes.push(`The first ${shown.length} of ${figure(seen.length)} events are drawn; the table has them all.`);
+  if (shown.length < fewer.length) notes.push(`The first ${shown.length} of ${figure(fewer.length)} events are drawn; the table has them all.`);
   if (!events.length) return el("p", { class: "note" }, "No message of this rebalance is known.");
   const brokers = [...new Set(events.filter((one) => one.broker !== undefined).map((one) => one.broker || "coordinator"))].sort(byName);
   return el("div", {},
@@ -173,7 +200,8 @@ class Drawing {
   }
 
   event(event) {
-    if (event.kind === "state" || event.kind === "note") this.band(event);
+    if (event.kind === "more") this.label(this.x(this.names[this.brokers - 1]) + 8, this.y + 4, `⋮ ${event.text}`, "gap");
+    else if (event.kind === "state" || event.kind === "note") this.band(event);
     else if (event.broker !== undefined) this.arrow(event);
     else this.atLifeline(event);
     if (event.opens && !event.lost) this.open.set(event.opens.key, { ...event.opens, host: event.host, y: this.y });

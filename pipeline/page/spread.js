@@ -69,8 +69,8 @@ function spreadLayout(sweep, metric, cells, paired) {
   const zero = paired ? [{ type: "line", xref: "x", yref: "paper", x0: 0, x1: 0, y0: 0, y1: 1, line: { width: 1.5, color: colour("text") } }] : [];
   return {
     height: Math.max(130, cells.length * (onPaper ? 26 : 38) + 60),
-    margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: 46 },
-    xaxis: { title: { text: `${paired ? "difference to the baseline: " : ""}${titleOf(metric)}`, standoff: 8 }, zeroline: false, rangemode: paired ? "normal" : "tozero" },
+    margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
+    xaxis: { title: axisTitle(`${paired ? "difference to the baseline: " : ""}${titleOf(metric)}`), zeroline: false, rangemode: paired ? "normal" : "tozero" },
     yaxis: { range: [cells.length - 0.4, -0.6], fixedrange: true, tickvals: cells.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
     shapes: zero,
   };

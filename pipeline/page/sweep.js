@@ -16,7 +16,7 @@ function showSweep(container, page) {
 }
 
 function warnings(sweep) {
-  return sweep.warnings.length ? [el("div", { class: "warning" }, sweep.warnings.map((text) => el("p", {}, text)))] : [];
+  return sweep.warnings.length ? [el("div", { class: "warning mild" }, sweep.warnings.map((text) => el("p", {}, text)))] : [];
 }
 
 // --- the answer ------------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ function frontSection(sweep) {
   };
   return section(2, "Where two goals conflict",
     el("div", { class: "controls" }, chooser("Across", options, chosen.across, pick("across")), chooser("Up", options, chosen.up, pick("up"))),
-    el("p", { class: "note" }, "▲ on the Pareto front: no other cell is better in both. ★ recommended, ◇ baseline. Bars are 95 % intervals."),
+    el("p", { class: "note" }, "▲ on the Pareto front: no other cell is better in both. ★ recommended, ◇ baseline. Bars are 95 % intervals; a number is that of a cell."),
     holder);
 }
 
