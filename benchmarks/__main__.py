@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import heartbeats, records
+from benchmarks import deploy, heartbeats, records
 
 
 def main() -> None:
@@ -19,6 +19,7 @@ def main() -> None:
     results = {
         "heartbeats": heartbeats.run(repeat=options.repeat, as_json=options.json),
         "records": records.run(repeat=options.repeat, as_json=options.json),
+        "deploy": deploy.run(repeat=options.repeat, as_json=options.json),
     }
     if options.json:
         print(json.dumps(results, indent=1))

@@ -150,7 +150,7 @@ def counted() -> Iterator[list[int]]:
 def churn(members: int, kind: str) -> dict[str, Any]:
     """A group that forms, loses a member and is stable again; or (`events N`) as many bare events."""
     if kind != "group":
-        return _bare(int(kind))
+        return bare_events(int(kind))
     watch = Stopwatch()
     found: dict[str, Any] = {}
 
@@ -175,7 +175,7 @@ def churn(members: int, kind: str) -> dict[str, Any]:
     return {"who": "group", "members": members, "events": events[0], **found, "rate": -found["cpu"]}
 
 
-def _bare(events: int) -> dict[str, Any]:
+def bare_events(events: int) -> dict[str, Any]:
     """So many events that do nothing but schedule the next, a thousand of them waiting at a time."""
     left = events
     watch = Stopwatch()
