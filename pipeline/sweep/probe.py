@@ -6,13 +6,17 @@ import re
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
+from pathlib import Path
 from typing import Any
 
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.remote import INTRODUCTIONS, introducing
+from groupsim.pipeline.sweep.session import jvm_log
 
 _OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
-_NETWORK = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
+# Py4JError itself, not one of its kinds that tell what Java said: there was no answer.
+_NETWORK = ("Py4JError", "Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (\w+)\)")
 _GONE = re.compile(r"SparkContext was shut ?down|stopped SparkContext|StatusCode.UNAVAILABLE")
 # What is found in Spark's message; what it means; what helps.
 _KNOWN = (
@@ -60,7 +64,7 @@ def probe(spark: Any, zip_name: str) -> int:
             "check that the cluster has workers with free cores and memory",
         ) from None
     except Exception as error:
-        raise explained(error) from error
+        raise explained(error, jvm_log(spark)) from error
     finally:
         executor.shutdown(wait=False)
     for row in rows:
@@ -81,8 +85,8 @@ def stop_jobs(spark: Any) -> None:
         pass
 
 
-def explained(error: BaseException) -> SweepError:
-    """Spark's error in a sentence: which host, what is missing, the remedy."""
+def explained(error: BaseException, log: Path | None = None) -> SweepError:
+    """Spark's error in a sentence: which host (often told by the JVM's log alone), what is missing, the remedy."""
     if isinstance(error, SweepError):
         return error
     text = str(error)
@@ -93,7 +97,7 @@ def explained(error: BaseException) -> SweepError:
         )
     for pattern, message, remedy in _KNOWN:
         if found := pattern.search(text):
-            words = {"place": _place(text), "what": found[1], "ours": _OURS}
+            words = {"place": _place(text, log), "what": found[1], "ours": _OURS}
             return SweepError(message.format(**words), remedy.format(**words))
     first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
     return SweepError(
@@ -101,9 +105,12 @@ def explained(error: BaseException) -> SweepError:
     )
 
 
-def _place(text: str) -> str:
-    """The worker that Spark's message speaks of."""
-    found = re.search(r"\(TID \d+\) \((\S+) executor (\S+)\)", text)
-    if not found:
+def _place(text: str, log: Path | None) -> str:
+    """The worker that Spark speaks of, in its message or last in its log."""
+    places = _PLACE.findall(text)
+    if not places and log is not None and log.is_file():
+        places = _PLACE.findall(log.read_text("utf-8", "replace"))
+    if not places:
         return "a worker"
-    return f"the worker on {found[1]}" if found[2] == "driver" else f"the worker on {found[1]} (executor {found[2]})"
+    host, executor = places[-1]
+    return f"the worker on {host}" if executor == "driver" else f"the worker on {host} (executor {executor})"

@@ -9,6 +9,7 @@ session, not to the user's terminal. `lean` is for sweeps, where Spark only sche
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ LOOPBACK = "127.0.0.1"
 CONNECT_PORT = 15002
 TRIES = 4  # of a task; Spark's local mode has one, and a Python worker can be killed there, too
 REACH_S = 5.0
+LOG = "spark.groupsim.log"  # a setting of ours: where the JVM's log lies
 
 SETTINGS = {
     "spark.app.name": "groupsim",
@@ -108,7 +110,7 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
     for key, value in {**_settings(master, folder, options), **settings}.items():
         conf.set(key, value)
     home = launcher(find_java(), folder / "java", LEAN if lean else ("-Xlog:disable",))
-    log = folder / "spark.log"
+    log = Path(conf.get(LOG))
     with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as said:
         # A session of its own for the JVM: ctrl-C is for the driver, which then stops the jobs.
         popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
@@ -120,19 +122,46 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
             raise SweepError(
                 f"Spark did not start: {_last_words(log, error)}", "check the Java and the master"
             ) from error
-    spark = SparkSession(context)
+    with _hushed(context):
+        spark = SparkSession(context)
+        try:
+            yield spark
+        finally:
+            _stop(spark)
+
+
+@contextmanager
+def _hushed(context: Any) -> Iterator[None]:
+    """What PySpark prints when its JVM dies says nothing that our message does not say."""
+    accumulators = getattr(context, "_accumulatorServer", None)
+    if accumulators is not None:
+        accumulators.handle_error = lambda *_: None
+    root = logging.getLogger()  # py4j logs to the root itself
+    root.addFilter(_not_py4js)
     try:
-        yield spark
+        yield
     finally:
-        _stop(spark)
+        root.removeFilter(_not_py4js)
+
+
+def _not_py4js(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
+
+
+def jvm_log(spark: Any) -> Path | None:
+    """The log of the session's JVM, when it is one of ours."""
+    try:
+        name = spark.conf.get(LOG, "")
+    except Exception:  # there is no Spark any more
+        return None
+    return Path(name) if name else None
 
 
 def _stop(spark: Any) -> None:
     """Stop the session and its JVM, dead or alive."""
-    try:
+    with warnings.catch_warnings(), suppress(Exception):  # should the JVM have gone before us
+        warnings.simplefilter("ignore")
         spark.stop()
-    except Exception:  # the JVM has gone before us
-        pass
     _forget_gateway()
 
 
@@ -167,6 +196,7 @@ def _master(options: EngineOptions) -> str:
 
 def _settings(master: str, folder: Path, options: EngineOptions) -> dict[str, str]:
     found = {**SETTINGS, "spark.master": master, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    found[LOG] = str(folder / "spark.log")
     if master.startswith("local"):
         found["spark.local.dir"] = str(folder / "local")
         found["spark.driver.memory"] = "2g"

@@ -20,7 +20,7 @@ from groupsim.pipeline.sweep.engines import Done, EngineOptions, Pack
 from groupsim.pipeline.sweep.plan import Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
 from groupsim.pipeline.sweep.remote import ANSWERS, performing
-from groupsim.pipeline.sweep.session import session
+from groupsim.pipeline.sweep.session import jvm_log, session
 
 IN_FLIGHT = 2
 
@@ -35,6 +35,7 @@ class Spark:
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="groupsim-zip-"))
             self.session = stack.enter_context(session(options, lean=True))
+            self._log = jvm_log(self.session)
             self.session.addArtifacts(str(shipped.write(Path(folder))), pyfile=True)
             self._slots = probe(self.session, shipped.name)
             self._stack = stack.pop_all()
@@ -61,7 +62,7 @@ class Spark:
                 for one in ended:
                     yield from one.result()
         except Exception as error:
-            raise explained(error) from error
+            raise explained(error, self._log) from error
         finally:
             if flying:
                 stop_jobs(self.session)

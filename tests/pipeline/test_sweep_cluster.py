@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -216,13 +217,13 @@ def test_workers_with_another_python_are_refused(
 
 
 def another_python() -> Path | None:
-    """A Python of another minor version, when the machine has one that works."""
-    import sys
-
-    for minor in (10, 11, 12, 13, 14):
-        found = shutil.which(f"python3.{minor}")
-        if found and minor != sys.version_info.minor:
-            works = subprocess.run([found, "-c", "pass"], capture_output=True, check=False).returncode == 0
-            if works:
-                return Path(found)
+    """A Python of another minor version that works: on PATH, or beside the others of pyenv."""
+    others = [minor for minor in (10, 11, 12, 13, 14) if minor != sys.version_info.minor]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    named = [shutil.which(f"python3.{minor}") for minor in others]
+    candidates = [Path(name) for name in named if name]
+    candidates += [path for minor in others for path in sorted(pyenv.glob(f"3.{minor}.*/bin/python"))]
+    for found in candidates:
+        if subprocess.run([found, "-c", "pass"], capture_output=True, check=False).returncode == 0:
+            return found
     return None
