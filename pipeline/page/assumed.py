@@ -35,7 +35,8 @@ def assumed(scenario: Scenario) -> Assumed:
     found.append(("Topics", [(name, _topic(scenario, name)) for name in scenario.topics]))
     found += _kinds(scenario)
     notes = [("", str(note)) for note in scenario.notes]
-    return [*found, ("Limits", [*(("", text) for text in LIMITS), *notes])]
+    found.append(("Limits", [*(("", text) for text in LIMITS), *notes]))
+    return [(title, facts) for title, facts in found if facts]
 
 
 def _scenario(scenario: Scenario) -> Iterator[tuple[str, str]]:

@@ -27,7 +27,7 @@ function rolesOf(sweep, number) {
     number === sweep.recommended ? "★ recommended" : "",
     number === sweep.baseline ? "◇ baseline" : "",
     cell.front ? "▲ front" : "",
-    cell.keeps ? "" : "✗ limit",
+    cell.limits.some((limit) => !limit.keeps) ? "✗ limit" : "",
   ].filter((role) => role);
 }
 
@@ -157,8 +157,10 @@ function bestCells(sweep, metric, chosen, choose) {
   const ranked = known.sort((a, b) => sign * (statistic(sweep, metric.name, a.number).value - statistic(sweep, metric.name, b.number).value)).slice(0, BEST_OF_MANY);
   const named = [sweep.recommended, sweep.baseline].filter((number) => number !== null && !ranked.some((cell) => cell.number === number)).map((number) => cellOf(sweep, number));
   const bad = badness(sweep, metric);
-  return tableOf(`${metric.title}: the best ${ranked.length} of ${figure(sweep.cells.length)} cells`, [
+  const table = tableOf(`${metric.title}: the best ${ranked.length} of ${figure(sweep.cells.length)} cells`, [
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
     { title: metric.title, cell: (cell) => gridCell(sweep, metric, cell, bad, chosen, choose).firstChild },
   ], [...ranked, ...named]);
+  table.classList.add("tall");
+  return table;
 }

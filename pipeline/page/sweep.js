@@ -3,13 +3,14 @@
 function showSweep(container, page) {
   const sweep = sweepOf(page);
   const state = { metric: sweep.goals[0].metric, cell: sweep.recommended ?? sweep.best ?? sweep.baseline, listeners: [] };
+  const known = sweep.cells.some((cell) => cell.done); // else there is nothing to plot
   container.replaceChildren(
     ...warnings(sweep),
     answerSection(sweep),
     gridSection(sweep, state),
-    spreadSection(sweep, state),
-    ...(sweep.cells.length > 1 ? [frontSection(sweep)] : []),
-    ...(sweep.effects.length ? [effectsSection(sweep)] : []),
+    ...(known ? [spreadSection(sweep, state)] : []),
+    ...(known && sweep.cells.length > 1 ? [frontSection(sweep)] : []),
+    ...(known && sweep.effects.length ? [effectsSection(sweep)] : []),
     runsSection(sweep, state),
     assumptions(sweep.assumed, 2),
   );

@@ -296,3 +296,16 @@ def test_the_front_follows_its_choosers(sweep: Any) -> None:
     details.locator("summary").click()
     details.locator("tbody tr").first.wait_for(timeout=5_000)
     assert details.locator("tbody tr").count() == 3
+
+
+def test_a_sweep_of_failed_runs_only(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a single result the page says so, lists the errors, and draws no empty plot."""
+    simulate = page_samples.simulate
+    monkeypatch.setattr(page_samples, "simulate", lambda _, *rest, **more: simulate("nonsense", *rest, **more))
+    file = tmp_path / "failed.html"
+    file.write_text(sweep_page(*page_samples.sweep(tmp_path, seeds=1)), "utf-8")
+    opened = Opened(browser, file)
+    assert "No run has ended well" in opened.page.locator("h1").inner_text()
+    assert opened.page.locator(".plot").count() == 0
+    assert "failed:" in opened.page.locator("[data-runs] tbody tr").inner_text()
+    opened.close()
