@@ -99,6 +99,7 @@ def _resumed(facts: Facts, event: TraceEvent) -> None:
     pauses = facts.host(event.host or "?").pauses
     if pauses and pauses[-1].ended_us is None:
         pauses[-1].ended_us = event.t_us
+    facts.ownership.append(event)
 
 
 def _callback_begun(facts: Facts, event: TraceEvent) -> None:

@@ -37,7 +37,8 @@ class Holding:
     fetchable_us: int | None = None
     released_us: int | None = None
     release: str | None = None
-    silenced_us: int | None = None  # the pause it may never have come back from
+    silenced_us: int | None = None  # the last pause
+    resumed_us: int | None = None  # its end
     first_record_us: int | None = None
     idle_us: int = 0  # from when it could fetch to its first record, less the time its process had others in hand
     processed: list[int] = Factory(list)
@@ -49,11 +50,18 @@ class Holding:
 
     def silent_from(self, at_us: int) -> tuple[int, str]:
         """When it fell silent, and how, if no record tells: pause, crash or release, else `at_us` itself."""
-        if self.silenced_us is not None and (self.processed_before(at_us) or 0) <= self.silenced_us:
+        if self.silenced_us is not None and not self._came_back(at_us):
             return self.silenced_us, "paused"
         if self.released_us is not None and self.released_us <= at_us:
             return self.released_us, "crashed" if self.release == "crashed" else "released"
         return at_us, "released"
+
+    def _came_back(self, at_us: int) -> bool:
+        """Whether it worked again after its pause, or could have: not if it woke up only to find the partition lost."""
+        silenced = self.silenced_us or 0
+        if (self.processed_before(at_us) or 0) > silenced:
+            return True
+        return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
 
     def frozen(self) -> Span:
         """The span as a value."""
@@ -124,7 +132,9 @@ def _whole_process(current: dict[At, Holding], event: TraceEvent) -> None:
     """A pause silences, an end releases, all that the process holds."""
     for at in [at for at in current if at[0] == event.host]:
         if event.kind is Kind.PROCESS_PAUSED:
-            current[at].silenced_us = event.t_us
+            current[at].silenced_us, current[at].resumed_us = event.t_us, None
+        elif event.kind is Kind.PROCESS_RESUMED:
+            current[at].resumed_us = event.t_us
         elif event.kind in ENDS:
             current[at].released_us, current[at].release = event.t_us, ENDS[event.kind]
             del current[at]

@@ -90,6 +90,28 @@ def test_a_paused_owner_silences_its_partitions_from_the_pause() -> None:
     assert (stop.began_us, stop.ended_us, stop.basis) == (10_000_000, 55_100_000, "paused")
 
 
+def test_a_pause_that_was_over_long_before_the_handover_is_not_held_against_it() -> None:
+    """Without a single record too: the owner was back and could have worked until it gave the partition up."""
+    tape = formed("c1", "c2").at(10)
+    tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 4_000_000})
+    tape.at(14).client(Kind.PROCESS_RESUMED, "c1")
+    tape.at(55).release("c1", 0).at(55.1).own("c2", 0)
+    (stop,) = tell(tape.at(60).end()).groups[0].standstills
+    assert (stop.began_us, stop.ended_us, stop.basis) == (55_000_000, 55_100_000, "released")
+
+
+def test_a_paused_owner_that_woke_up_to_find_its_partition_lost_never_came_back() -> None:
+    """It was put out meanwhile: between its waking and its finding out there was nothing that it could have done."""
+    tape = formed("c1", "c2").at(10)
+    tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 46_000_000})
+    tape.at(55).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
+    tape.at(56).client(Kind.PROCESS_RESUMED, "c1")
+    tape.release("c1", 0, reason="lost")
+    tape.at(58).complete("c2").stable().own("c2", 0)
+    (stop,) = tell(tape.at(60).end()).groups[0].standstills
+    assert (stop.began_us, stop.ended_us, stop.basis) == (10_000_000, 58_000_000, "paused")
+
+
 def test_a_partition_nobody_took_over_stands_still_to_the_end() -> None:
     """The only owner crashed: the standstill is open and ends with the trace."""
     tape = formed("c1").at(10).work("c1", 0, 0, 3).at(11).crash("c1")
