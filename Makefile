@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit bench docs clean
+.PHONY: help demo test check lint types floors unit spark bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z]+:[^#]*##/ { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -44,7 +44,10 @@ floors: $(VENV)/.dev  ## a room imports only from floors below it
 	@cd .build/assembled && $(CURDIR)/$(BIN)/lint-imports --no-logo --config $(CURDIR)/pyproject.toml
 
 unit: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' --cov --cov-report=term:skip-covered
+
+spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors
+	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py
 
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
