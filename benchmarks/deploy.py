@@ -6,8 +6,8 @@ Ours: six members, 24 partitions, five virtual minutes, a StatefulSet rolled pod
 records at several rates: a whole run with its trace, the story told of it, and the rows of every table of a sweep. The
 heap events of the run are counted, and as many events that do nothing but schedule the next one are run on our own
 loop and on a plain `heapq`, in the same process, in turn with the runs. A part is the best of the repeats of one seed;
-`sweep` is the mean over so many seeds one after the other, through `pipeline.runs.simulate`, garbage collection included;
-`2,000` what so many runs take on two cores, `ratio` a run over its bare events on our loop.
+`sweep` is the mean over so many seeds one after the other, through `pipeline.runs.simulate`, garbage collection
+included; `2,000` what so many runs take on two cores, `ratio` a run over its bare events on our loop.
 """
 
 from __future__ import annotations

@@ -49,11 +49,12 @@ class Agenda:
     def push_later(self, when_us: int, entry: Entry) -> None:
         """Add an entry of a later bucket."""
         begin = when_us & (_BUCKET if when_us >= self._split_until_us else _SMALL_BUCKET)
-        try:
-            self._buckets[begin].append(entry)
-        except KeyError:
+        bucket = self._buckets.get(begin)
+        if bucket is None:  # often: in a small group most events have a bucket of their own
             self._buckets[begin] = [entry]
             heappush(self._later, begin)
+        else:
+            bucket.append(entry)
 
     def advance(self) -> bool:
         """Make the next bucket the present one, when `near` is empty; False when there is none."""

@@ -111,6 +111,18 @@ class Tabled(Distribution):
         low = table[step]
         return low + ((table[step + 1] - low) * ((word >> 25) & _LOW_32) >> 32)
 
+    def draws(self, stream: Stream, count: int) -> list[int]:
+        # `draw` in place.
+        word_of, body, found = stream.word, self.levels[0], []
+        for _ in range(count):
+            word = word_of()
+            step, table = word >> 57, body
+            if step >= _CUT:
+                table, step, word = self._from_tail(word)
+            low = table[step]
+            found.append(low + ((table[step + 1] - low) * ((word >> 25) & _LOW_32) >> 32))
+        return found
+
     def _from_tail(self, word: int) -> tuple[tuple[int, ...], int, int]:
         """Go down: what remains of the word above 15/16, times sixteen, is the place in the next table."""
         level, step = 0, _CUT

@@ -125,10 +125,13 @@ class Trace:
         if kind not in self._wanted:
             return 0
         self._seq = seq = self._seq + 1
-        why = self.cause if cause is None else cause
-        values = (seq, self._clock.now_us, kind, host, group, member, generation, topic, partition)
-        more = (api, correlation, error, from_, to, reason, span, why, payload)
-        event = _new(TraceEvent, values + more)
+        now, why = self._clock.now_us, self.cause if cause is None else cause
+        # fmt: off
+        event = _new(TraceEvent, (
+            seq, now, kind, host, group, member, generation, topic, partition,
+            api, correlation, error, from_, to, reason, span, why, payload,
+        ))
+        # fmt: on
         for subscriber, kinds in self._subscribers:
             if kinds is None or kind in kinds:
                 subscriber(event)
@@ -152,8 +155,13 @@ class Trace:
             return
         self._seq = seq = self._seq + 1
         topic, number = partition
-        who = (seq, self._clock.now_us, kind, host, group, member, generation, topic, number)
-        event = _new(TraceEvent, (*who, None, None, None, None, None, None, None, self.cause, payload))
+        now, why = self._clock.now_us, self.cause
+        # fmt: off
+        event = _new(TraceEvent, (
+            seq, now, kind, host, group, member, generation, topic, number,
+            None, None, None, None, None, None, None, why, payload,
+        ))
+        # fmt: on
         for subscriber, kinds in self._subscribers:
             if kinds is None or kind in kinds:
                 subscriber(event)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
-from attrs import frozen
+from attrs import define, frozen
 
 from groupsim.protocol.messages import Request, Response, TopicPartition
 
@@ -71,9 +71,12 @@ class Transport(Protocol):
         ...
 
 
-@frozen
+@define(unsafe_hash=True)
 class Fetched:
-    """Records of one partition, as a range: offsets `base` … `base + count - 1`."""
+    """Records of one partition, as a range: offsets `base` … `base + count - 1`. Nobody changes one.
+
+    Not frozen all the same: there is one for every few records, and a frozen one takes twice as long to make.
+    """
 
     partition: TopicPartition
     base: int

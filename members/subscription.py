@@ -50,26 +50,24 @@ Wanted = Topics | Pattern | Assigned
 class SubscriptionState:
     """The present subscription and the topics it comes to."""
 
-    __slots__ = ("_matches", "_wanted")
+    __slots__ = ("_matches", "_wanted", "active")
 
     def __init__(self) -> None:
+        #: Whether there is a subscription for which one joins the group.
+        self.active = False
         self._wanted: Wanted | None = None
         self._matches: tuple[str, ...] = ()
 
     def change(self, wanted: Wanted | None) -> None:
         """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
         self._wanted = wanted
+        self.active = wanted is not None and not isinstance(wanted, Assigned)
         names: Iterable[str] = ()
         if isinstance(wanted, Topics):
             names = wanted.names
         elif isinstance(wanted, Assigned):
             names = (partition.topic for partition in wanted.partitions)
         self._matches = tuple(java_sorted(set(names)))
-
-    @property
-    def active(self) -> bool:
-        """Whether there is a subscription for which one joins the group."""
-        return self._wanted is not None and self.assigned is None
 
     @property
     def assigned(self) -> tuple[TopicPartition, ...] | None:
