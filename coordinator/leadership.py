@@ -189,19 +189,11 @@ class Leadership:
 
     def _append(self, effect: Append) -> None:
         if self._trace.wants(Kind.RECORD_APPENDED):
+            where, host = (OFFSETS_TOPIC, self.partition), self._host.name
             for record in effect.records:
-                self._emit_record(record, effect.append_id)
+                payload = {"append": effect.append_id, **summary(record)}
+                self._trace.emit_of_partition(Kind.RECORD_APPENDED, host, record.group_id, None, None, where, payload)
         self._log.append(self.partition, effect.records, partial(self._appended, effect))
-
-    def _emit_record(self, record: Record, append_id: int) -> None:
-        self._trace.emit(
-            Kind.RECORD_APPENDED,
-            host=self._host.name,
-            group=record.group_id,
-            topic=OFFSETS_TOPIC,
-            partition=self.partition,
-            payload={"append": append_id, **summary(record)},
-        )
 
     def _note(self, effect: Note) -> None:
         self._trace.emit(

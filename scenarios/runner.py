@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -146,7 +147,8 @@ async def _perform(
     stage = Stage(loop, scenario)
     stage.begin()
     for step in scenario.timeline:
-        _schedule(stage, step, step.at, 1)
+        if step.at != "never":
+            _schedule(stage, step, step.at, 1)
     for at_us in snapshots_at:
         loop.call_at(at_us, _looker(stage, at_us, snapshots))
     await loop.sleep(scenario.run_for)
@@ -205,11 +207,17 @@ def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
         "title": scenario.title,
         "seed": seed,
         "schema": SCHEMA_VERSION,
-        "version": metadata.version("groupsim"),
+        "version": _version(),
         "broker": scenario.broker.version,
         "topics": {name: topic.partitions for name, topic in scenario.topics.items()},
         "groups": {name: _subscribed(scenario, name) for name in scenario.groups},
     }
+
+
+@cache
+def _version() -> str:
+    """The version of this package; looked up once, because it takes reading a file."""
+    return metadata.version("groupsim")
 
 
 def _subscribed(scenario: Scenario, group: str) -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
 
-from groupsim.cluster.data import Data
+from groupsim.cluster.data import Data, Fetch
 from groupsim.cluster.faults import Isolate, Latency, Match
+from groupsim.cluster.latency import Draws
 from groupsim.cluster.traffic import as_rate
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.errors import DeadlockError
+from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Fetched, FetchFailed
 from groupsim.protocol.messages import TopicPartition
 
@@ -231,3 +235,46 @@ def test_unknown_topic_is_named(play: Any) -> None:
             Reader(rig).data.set_rate("u", 1)
 
     play(story)
+
+
+def test_a_burst_while_the_answer_is_on_its_way_is_in_it(play: Any) -> None:
+    """Of the time before a change of traffic nothing is known: an answer that left before holds what came with it."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=1)
+        reader.fetch({T0: 0, T1: 0, T2: 0})
+        await rig.loop.sleep(1_000_500)
+        reader.data.burst("t", 3)
+        await rig.loop.sleep(10_000)
+        assert reader.got == [(1_001_000, (Fetched(T0, 0, 2), Fetched(T1, 0, 1), Fetched(T2, 0, 1)))]
+
+    play(story)
+
+
+def test_an_answered_fetch_is_gone(play: Any) -> None:
+    """Nothing holds a fetch any more once it is answered: it does not wait for the garbage collector."""
+
+    async def story(rig: Any) -> None:
+        reader = Reader(rig, rate=3)
+        gc.collect()
+        gc.disable()
+        try:
+            reader.fetch({T0: 0, T1: 0, T2: 0})
+            await rig.loop.sleep(2_000_000)
+            assert len(reader.got) == 1
+            assert not [found for found in gc.get_objects() if isinstance(found, Fetch)]
+        finally:
+            gc.enable()
+
+    play(story)
+
+
+def test_latencies_come_in_pairs_as_they_come_singly() -> None:
+    """There and back are the next two draws, also where a block of them ends between the two."""
+    distribution = parse_distribution("uniform(1ms, 9ms)")
+    singly, paired = (Draws(distribution, Stream(1, "latency")) for _ in range(2))
+    expected = [singly.next() for _ in range(81)]
+    found = [paired.next()]
+    for _ in range(40):
+        found += paired.pair()
+    assert found == expected

@@ -162,3 +162,13 @@ def test_misspelt_distributions(text: str | int, says: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         parse_distribution(text)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", KNOWN)
+def test_many_draws_are_draws_one_by_one(spec: str) -> None:
+    """A block of draws holds the same durations, and takes the same words, as single draws: the far tail too."""
+    distribution = parse_distribution(spec)
+    singly, together = Stream(1, "draws"), Stream(1, "draws")
+    expected = [distribution.draw(singly) for _ in range(2_000)]
+    assert distribution.draws(together, 1_200) + distribution.draws(together, 800) == expected
+    assert singly.word() == together.word()

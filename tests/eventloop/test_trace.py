@@ -75,3 +75,27 @@ def test_spans_are_fresh_numbers() -> None:
     """Each span is a number of its own."""
     trace, _ = _trace()
     assert [trace.span(), trace.span()] == [1, 2]
+
+
+def test_events_of_a_partition_are_events_like_any_other() -> None:
+    """Told by position or by name, an event is the same; not wanted, it is not told at all."""
+    trace, sink = _trace(kinds=[Kind.ACTION, Kind.RECORDS_DELIVERED])
+    trace.begin(trace.emit(Kind.ACTION))
+    payload = {"base": 5, "count": 2}
+    trace.emit_of_partition(Kind.RECORDS_DELIVERED, "c-1", "g", None, 3, ("orders", 7), payload)
+    trace.emit_of_partition(Kind.RECORDS_PROCESSED, "c-1", "g", None, 3, ("orders", 7), payload)
+    trace.emit(
+        Kind.RECORDS_DELIVERED, host="c-1", group="g", generation=3, topic="orders", partition=7, payload=payload
+    )
+    _, first, second = sink.events
+    assert (first.seq, second.seq) == (2, 3)
+    assert first._replace(seq=3) == second
+
+
+def test_a_closed_trace_lets_go_of_what_it_told() -> None:
+    """After `close` nobody is told any more, so a subscriber's events live no longer than the subscriber."""
+    trace, sink = _trace()
+    trace.emit(Kind.WARNING)
+    trace.close()
+    trace.emit(Kind.WARNING)
+    assert [event.seq for event in sink.events] == [1]
