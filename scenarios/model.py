@@ -139,7 +139,7 @@ class GroupSpec(MemberDefaults):
 class Step:
     """One step of the timeline: an action or a fault, and when."""
 
-    at: Moment = key("When, since the start of the run.")
+    at: Moment | Literal["never"] = key("When, since the start of the run; `never` for one that an experiment times.")
     deed: Deed
     every: Duration | None = key("Repeat at this interval.", None)
     times: Positive | None = key("How often in all; without it, until the run ends.", None)

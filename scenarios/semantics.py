@@ -163,15 +163,16 @@ def _times(scenario: Scenario) -> Found:
     """Moments after the end of the run, in steps and expectations."""
     for index, step in enumerate(scenario.timeline):
         path: Path_ = ("timeline", index)
-        if step.at > scenario.run_for:
-            at, end = show_duration(step.at), show_duration(scenario.run_for)
+        at_us = scenario.run_for if step.at == "never" else step.at
+        if at_us > scenario.run_for:
+            at, end = show_duration(at_us), show_duration(scenario.run_for)
             yield (*path, "at"), Wrong(f"{at} is after the end of the run ({end})", "raise `run-for`, or move the step")
         if step.times is not None and step.every is None:
             yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the time between")
         if step.every == 0:
             yield (*path, "every"), Wrong("repeats without end at one instant", "write for example `every: 10s`")
         elif step.every is not None:
-            times = (scenario.run_for - step.at) // step.every
+            times = (scenario.run_for - at_us) // step.every
             yield from _too_often((*path, "every"), min(times, step.times or times))
         yield from _step(path, step.deed, scenario)
     for index, expectation in enumerate(scenario.expect):

@@ -8,7 +8,7 @@ own keys beside `version`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 from attrs import frozen
@@ -29,7 +29,7 @@ _REGISTERED = (actions, faults, expectations, event_checks)  # importing them fi
 class Timing:
     """When a step runs, and how often."""
 
-    at: Moment = key("When, since the start of the run.")
+    at: Moment | Literal["never"] = key("When, since the start of the run; `never` for one that an experiment times.")
     every: Duration | None = key("Repeat at this interval.", None)
     times: Positive | None = key("How often in all; without it, until the run ends.", None)
 

@@ -110,6 +110,8 @@ def _declared(scenario: Scenario) -> Iterator[Change]:
 
 def _moments(step: Step, run_for_us: int) -> Iterator[int]:
     """When a step is carried out, repetitions included."""
+    if step.at == "never":
+        return
     at_us: int = step.at
     number = 1
     while at_us <= run_for_us:

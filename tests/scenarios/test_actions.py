@@ -244,6 +244,11 @@ def test_a_step_may_repeat() -> None:
     assert happened(base().at("30s", every="5s").rejoin("c-1").run(), Kind.ACTION) == 3
 
 
+def test_a_step_that_is_never_due_is_not_carried_out() -> None:
+    """`at: never` keeps a step in the file for an experiment that times it."""
+    assert happened(base().at("never").crash("c-1").at("never", every="5s").rejoin("c-1").run(), Kind.ACTION) == 0
+
+
 def test_a_step_that_cannot_be_done_ends_the_run() -> None:
     """The error names the step, the time and the reason."""
     with pytest.raises(StepError, match=r"step `delete-topic t` at 20\.000 s: there is no topic 't'"):
