@@ -4,6 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
+SWEEP  := .build/demo
+
+# A command with a sign of life every few seconds; what it prints itself, its exit code and ctrl-C pass through.
+told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks=$$!; \
+	trap 'kill $$ticks 2>/dev/null; exit 130' INT TERM; \
+	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types floors unit spark bench docs clean
 
@@ -13,16 +20,21 @@ help:            ## this list
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setting up $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@echo "setting up $(VENV) (once) ..."
+	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[report]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.runtime  ## replay a real incident and watch it
+demo: $(VENV)/.runtime  ## replay a real incident, then sweep a rolling deploy
 	@$(BIN)/groupsim run demo
+	@echo
+	@echo "One run shows what happened; which setting to choose takes many: a rolling deploy, 9 settings, 30 seeds each."
+	@rm -rf $(SWEEP)
+	@$(BIN)/groupsim sweep rolling-deploy-small --out $(SWEEP)
+	@$(BIN)/groupsim report $(SWEEP)
 
 test: check unit  ## everything CI runs: lint, types, floors, tests with coverage
 

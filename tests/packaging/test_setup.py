@@ -95,12 +95,18 @@ def dry_run(checkout: Path, tmp_path: Path, target: str) -> str:
 
 
 def test_the_demo_installs_what_runs_and_nothing_more(checkout: Path, tmp_path: Path) -> None:
-    """`make demo` makes a virtual environment, installs the package under the constraints, and runs."""
+    """`make demo` makes a virtual environment, installs the package under the constraints, runs, sweeps and reports."""
     commands = dry_run(checkout, tmp_path, "demo")
     assert "-m venv .venv" in commands
-    assert "-c constraints.txt -e .\n" in commands
+    assert "-c constraints.txt -e '.[report]'" in commands
     assert "[dev]" not in commands
-    assert commands.rstrip().endswith("groupsim run demo")
+    order = [
+        "groupsim run demo",
+        "groupsim sweep rolling-deploy-small --out .build/demo",
+        "groupsim report .build/demo",
+    ]
+    places = [commands.index(part) for part in order]
+    assert places == sorted(places)
 
 
 def test_the_tests_set_themselves_up(checkout: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_run_takes_the_scenario_of_an_experiment() -> None:
     """With its own `set`, and with what is set besides."""
     result = call("run", "rolling-deploy-small", "--json", "--set", "groups.orders.assignor=sticky")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["title"] == "Rolling deploy of three JVM pods, twelve partitions"
+    assert json.loads(result.stdout)["title"] == "Rolling deploy of six JVM pods, twenty-four partitions"
 
 
 # --- the schema ------------------------------------------------------------------------------------------------------
