@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from groupsim.exits import guarded
+from groupsim.exits import BAD_INPUT, complain, explain, guarded
+from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
 
 app = typer.Typer(
@@ -344,7 +345,15 @@ def answer(
 def main() -> None:
     """The entry point of the command."""
     make_printable()
-    app()
+    outlive_readers()
+    try:
+        app()
+    except SystemExit as end:
+        failure = failure_of_output()
+        if failure is None:
+            raise
+        complain(*explain(failure)[:2])
+        raise SystemExit(end.code or BAD_INPUT) from None
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
-from groupsim.terminal import nobody_reads
 
 WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -47,9 +46,6 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except (typer.Exit, typer.Abort):
-            raise
-        except BrokenPipeError:
-            nobody_reads()
             raise
         except KeyboardInterrupt:
             complain("interrupted")

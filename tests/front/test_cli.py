@@ -312,17 +312,34 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     assert f"groupsim {command}" in result.stdout.split("Usage:")[1].split("\n", 1)[1] or "| groupsim" in result.stdout
 
 
-def test_a_reader_that_goes_away_is_no_failure(bounce: Path) -> None:
-    """With `| head` the command ends well, and says nothing of pipes."""
-    command = [sys.executable, "-m", "groupsim.cli", "run", str(bounce)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def unread(*args: str) -> tuple[int, str]:
+    """Exit code and standard error of the real command when nobody reads its output, which is buffered as usual."""
+    command = [sys.executable, "-m", "groupsim.cli", *args]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=60) == 0
-    assert errors == ""
+    return process.wait(timeout=60), errors
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "lint --help", "list", "validate demo --json"])
+def test_a_reader_that_goes_away_is_no_failure(command: str) -> None:
+    """With `| head` the command ends well, and says nothing of pipes, however little it had to print."""
+    assert unread(*command.split()) == (0, "")
+
+
+def test_what_was_asked_for_is_done_when_nobody_reads(bounce: Path, tmp_path: Path) -> None:
+    """Without a reader the run keeps its exit code, and its files are written."""
+    bounce.write_text(BOUNCE + "expect: [{rebalances: 99}]\n")
+    code, errors = unread("run", str(bounce), "--logs", str(tmp_path / "logs"))
+    assert (code, errors) == (1, f"logs: {tmp_path / 'logs'}\n")
+    assert list((tmp_path / "logs").iterdir())
+    code, errors = unread("describe", "nowhere.yaml", "--at", "1s", "--json")
+    assert code == 2
+    assert "BrokenPipe" not in errors
 
 
 # --- terminals and streams of all kinds ----------------------------------------------------------------------------
@@ -355,7 +372,9 @@ def test_a_full_disk_behind_the_output_is_said(bounce: Path) -> None:
     """What could not be written was the output."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
-    assert b"the output: No space left on device" in shell(f"groupsim run {bounce} >/dev/full").stderr
+    for command in (f"run {bounce}", "list --experiments --json", "--help"):
+        done = shell(f"groupsim {command} >/dev/full")
+        assert (done.returncode, done.stderr) == (2, b"groupsim: the output: No space left on device\n")
 
 
 # --- errors for programs -------------------------------------------------------------------------------------------
