@@ -23,8 +23,6 @@ from cross_check_runs import (
     within,
 )
 
-from groupsim.eventloop.events import Kind
-
 EVENT = 70 * SECOND  # when the timelines begin
 HOLDS, IN_SHAPE, DIFFERS = "holds", "holds in shape", "differs"
 
@@ -52,9 +50,7 @@ def join_eager(cells: Cells) -> Finding:
     holds = {len(run.rebalances) for run in runs} == {1} and within([*lengths, *stops], 0, BEAT)
     everyone = set(partitions) == {100}
     even = distance(flat(shares(run) for run in runs), uniform(0, 1)) < max(0.15, may_be(len(runs)))
-    measured = (
-        f"1 generation; rebalance {spread(lengths)}; all {counts(partitions)} partitions stop, {spread(stops)}"
-    )
+    measured = f"1 generation; rebalance {spread(lengths)}; all {counts(partitions)} partitions stop, {spread(stops)}"
     return Finding(holds and everyone and even, measured)
 
 
@@ -120,7 +116,7 @@ def crash(cells: Cells) -> Finding:
     even = distance(noticed, uniform(42 * SECOND, 45 * SECOND)) < may_be(len({run.seed for run in runs}))
     holds = within(noticed, 42 * SECOND, 45 * SECOND) and within(barrier, 0, BEAT)
     measured = (
-        f"noticed after {spread(noticed)}, evenly spread; barrier {spread(barrier)}; its partitions stop {spread(stops)}"
+        f"noticed after {spread(noticed)}, evenly spread; barrier {spread(barrier)}; its partitions {spread(stops)}"
     )
     return Finding(holds and even and within(stops, 42 * SECOND, 48 * SECOND), measured)
 
@@ -168,7 +164,7 @@ def more_partitions(cells: Cells) -> Finding:
     even = distance(begun, uniform(0, 300 * SECOND)) < may_be(len({run.seed for run in runs}))
     size = {len([one for one in run.rebalances if one.began_us > 600 * SECOND]) for run in runs}
     measured = (
-        f"{counts(size)} generation, also where it is cooperative, as nothing moves; begins after {spread(begun)}, mean "
+        f"{counts(size)} generation, cooperative too, as nothing moves; begins after {spread(begun)}, mean "
         f"{seconds(mean(begun))}, evenly spread; barrier {spread(barrier)}; all assigned after {spread(served)}"
     )
     return Finding(even and size == {1} and within(begun, 0, 300 * SECOND) and within(barrier, 0, BEAT), measured)
@@ -235,7 +231,7 @@ ROWS = (
         claim="One join, eager",
         expected="1 generation; all stop for 0–3 s",
         verdict=HOLDS,
-        because="each member stops at its own heartbeat and waits for the last one's: nobody stops for the whole rebalance",
+        because="each stops at its own heartbeat and waits for the last one's: hardly anybody for the whole rebalance",
         experiment="join",
         judge=join_eager,
     ),
@@ -245,8 +241,8 @@ ROWS = (
         expected="2 generations, 0–3 s each; moved partitions stop",
         verdict=HOLDS,
         because=(
-            "the second always takes the whole 3 s: the answer to JoinGroup starts everybody's heartbeat interval anew, "
-            "and only the next heartbeat tells of the second rebalance"
+            "the second always takes the whole 3 s: the answer to JoinGroup starts all heartbeat intervals anew, and "
+            "only the next heartbeat tells of the second rebalance"
         ),
         experiment="join",
         judge=join_cooperative,
@@ -324,8 +320,9 @@ ROWS = (
         expected="10–20 stops of 0–3 s each",
         verdict=IN_SHAPE,
         because=(
-            "20 rebalances of 0–3 s, but few partitions stand still as long: the rebalance before has put all heartbeats "
-            "in step, everybody hears of the next one in the same instant, and only the leaver's partitions wait for it"
+            "20 rebalances of 0–3 s, but few partitions stand still as long: the rebalance before has put all "
+            "heartbeats in step, everybody hears of the next in the same instant, and only the leaver's partitions "
+            "wait for that"
         ),
         experiment="rolling",
         judge=rolling_eager,

@@ -16,7 +16,7 @@ MINUTE = 60 * SECOND
 
 def stop_of_a_partition(run: Seen, partitions: int = 100) -> float:
     """How long a partition stood still in all, on average."""
-    return sum(one.unserved_us for one in run.group.standstills) / partitions
+    return sum(run.stop_us(one) for one in run.group.standstills) / partitions
 
 
 def pause_ratio(cells: Cells) -> Finding:
@@ -30,18 +30,24 @@ def pause_ratio(cells: Cells) -> Finding:
         f"{seconds(stops[f'cooperative, {closing}'])} cooperative, ratio {ratio:.1f}"
         for closing, ratio in ratios.items()
     )
-    return Finding(ratios["nothing"] < 2 < ratios["1 s"] < ratios["2 s"], f"stop of a partition in all: {figures}")
+    return Finding(
+        ratios["nothing"] < 1 < 4 < ratios["1 s"] < ratios["2 s"] < 15, f"stop of a partition in all: {figures}"
+    )
 
 
 def continual_starts(cells: Cells) -> Finding:
-    """The share of partition time that stands still while members go on starting."""
-    window = 210 * SECOND
+    """The share of partition time that stands still while members go on starting, and what is gained by less of it."""
+    window = 200 * SECOND
     share = {name: mean(stop_of_a_partition(run) / window for run in runs) for name, runs in cells.items()}
-    gain = (1 - share["cooperative"]) / (1 - share["eager"]) - 1
-    measured = (
-        f"stopped for {share['eager']:.0%} of the time eager, {share['cooperative']:.0%} cooperative: {gain:+.0%} work"
+    every = [name.removeprefix("eager, ") for name in cells if name.startswith("eager")]
+    gain = {each: (1 - share[f"cooperative, {each}"]) / (1 - share[f"eager, {each}"]) - 1 for each in every}
+    figures = "; ".join(
+        f"one {each}: stopped for {share[f'eager, {each}']:.0%} of the time eager, {share[f'cooperative, {each}']:.1%} "
+        f"cooperative, {gain[each]:+.0%} work"
+        for each in every
     )
-    return Finding(share["eager"] > 3 * share["cooperative"] and gain > 0.1, measured)
+    less = all(share[f"eager, {each}"] > 3 * share[f"cooperative, {each}"] for each in every)
+    return Finding(less and 0 < gain["every 10 s"] < gain["every 4 s"], figures)
 
 
 def loop(cells: Cells) -> Finding:
@@ -57,7 +63,10 @@ def loop(cells: Cells) -> Finding:
 
 def session_storm(cells: Cells) -> Finding:
     """Settled at once as long as the assignment is done within the session; never where it is not."""
-    late = {name: [len([g for g in run.rebalances if g.began_us > 300 * SECOND]) for run in runs] for name, runs in cells.items()}
+    late = {
+        name: [len([g for g in run.rebalances if g.began_us > 300 * SECOND]) for run in runs]
+        for name, runs in cells.items()
+    }
     formed = [run.group.formed_us for name in ("100ms", "5s") for run in cells[name]]
     never = all(run.group.formed_us is None for run in cells["20s"])
     calm = not any(late["100ms"] + late["5s"])
@@ -114,7 +123,9 @@ def fleet_static(cells: Cells) -> Finding:
     known = all(bool(run.rebalances) == bool(overdue(run)) for name in numbers for run in cells[name])
     average = [mean(some) for some in numbers.values()]
     falling = average[0] <= average[1] < average[2] and average[0] < 2
-    figures = "; ".join(f"{name.removeprefix('static, ')}: {counts(some)}, mean {mean(some):.1f}" for name, some in numbers.items())
+    figures = "; ".join(
+        f"{name.removeprefix('static, ')}: {counts(some)}, mean {mean(some):.1f}" for name, some in numbers.items()
+    )
     return Finding(exact and known and falling, f"rebalances: {figures}")
 
 
@@ -144,22 +155,25 @@ def never_rejoins_eager(cells: Cells) -> Finding:
     """The barrier stays open for the rebalance timeout; everybody stands still."""
     mute = [run.rebalances[0].duration_us for run in cells["eager, never rejoins"]]
     busy = [run.rebalances[0].duration_us for run in cells["eager, stuck in processing"]]
-    stops = [one.unserved_us for run in cells["eager, stuck in processing"] for one in run.group.standstills]
+    stops = [
+        one.unserved_us
+        for run in cells["eager, stuck in processing"]
+        for one in run.group.standstills
+        if one.origin != "c-4"
+    ]
     holds = within(mute, 300 * SECOND, 300 * SECOND) and within(busy, 295 * SECOND, 300 * SECOND)
     measured = (
         f"rebalance {exactly(mute)} when it never rejoins, {exactly(busy)} when its poll limit ends it; partitions "
         f"stop {spread(stops)}"
     )
-    return Finding(holds and max(stops) > 295 * SECOND, measured)
+    return Finding(holds and within(stops, 295 * SECOND, 300 * SECOND), measured)
 
 
 def never_rejoins_cooperative(cells: Cells) -> Finding:
     """The rebalance takes as long, but the others work on."""
     runs = [*cells["cooperative, never rejoins"], *cells["cooperative, stuck in processing"]]
     lengths = [run.rebalances[0].duration_us for run in runs]
-    others = [
-        one.unserved_us for run in runs for one in run.group.standstills if one.origin not in ("mute", "c-4")
-    ]
+    others = [one.unserved_us for run in runs for one in run.group.standstills if one.origin not in ("mute", "c-4")]
     holds = within(lengths, 295 * SECOND, 300 * SECOND) and within(others or [0], 0, BEAT)
     return Finding(holds, f"rebalance {spread(lengths)}; partitions of others stop {spread(others or [0])}")
 
@@ -203,10 +217,21 @@ def stalls(cells: Cells) -> Finding:
     for name, runs in cells.items():
         session = int(name) * 1000
         pauses = flat(paused(run) for run in runs)
-        evicted = sum(one.cause is Silence.PAUSE and one.reason == "session-expired" for run in runs for one in run.group.evictions)
+        evicted = sum(
+            one.cause is Silence.PAUSE and one.reason == "session-expired"
+            for run in runs
+            for one in run.group.evictions
+        )
         sure, possible = sum(one > session for one in pauses), sum(one > session - BEAT for one in pauses)
         average[name] = evicted / len(pauses)
-        told.append((evicted, sure, possible, f"{session // SECOND} s: {evicted} of {len(pauses)} pauses expire it ({sure} are longer)"))
+        told.append(
+            (
+                evicted,
+                sure,
+                possible,
+                f"{session // SECOND} s: {evicted} of {len(pauses)} pauses expire it ({sure} are longer)",
+            )
+        )
     holds = all(evicted <= possible and evicted >= 0.7 * sure for evicted, sure, possible, _ in told)
     ratio = average["10000"] / average["45000"] if average["45000"] else float("inf")
     return Finding(holds and ratio > 5, "; ".join(text for *_, text in told) + f"; ratio {ratio:.0f}")
@@ -240,3 +265,219 @@ def broker_bounce(cells: Cells) -> Finding:
     least = min(sum(account.delivered for account in run.story.accounts) for run in runs)
     holds = not any(rebalances + lost) and least > 10_000
     return Finding(holds, f"{counts(rebalances)} rebalances, {counts(lost)} records lost of {least} or more")
+
+
+ROWS = (
+    Row(
+        place="5.2 E1",
+        claim="Rolling bounce of 10 instances: eager pauses ten times as long as cooperative (37.1 s to 3.5 s)",
+        expected="factor of about 10, since a tenth of the partitions moves",
+        verdict=IN_SHAPE,
+        because=(
+            "the factor comes with the work that a rebalance stops. Instances with tasks to close, as Streams has, "
+            "stop all of them under eager, and 1 s of it gives the published 30 to 40 s. With nothing to close eager is "
+            "the better one: members work on until they hear of a rebalance, all in the same instant, and stop for "
+            "milliseconds, while a cooperative move needs a second round of heartbeats, 3 s"
+        ),
+        experiment="bounce-with-work",
+        judge=pause_ratio,
+    ),
+    Row(
+        place="5.2 E2",
+        claim="Continual starts: cooperative doubles the throughput (+113 %, of Connect)",
+        expected="in shape only: less time stopped, more work",
+        verdict=IN_SHAPE,
+        because="Connect's own protocol is not modelled; consumers with tasks to close are, and ever more of them",
+        experiment="continual-starts",
+        judge=continual_starts,
+    ),
+    Row(
+        place="5.2 E3, KIP-429",
+        claim="The first cooperative rebalance gives no moved partition to anyone, the second follows at once",
+        expected="2 generations",
+        verdict=HOLDS,
+        experiment="join",
+        judge=follow_up,
+    ),
+    Row(
+        place="5.2 E4, apache/kafka#13920",
+        claim="Cooperative loop of client 3.5.0: rebalances of 3 s, 200 or more in over 10 minutes",
+        expected="200 × 3 s = 600 s, the heartbeat interval",
+        verdict=IN_SHAPE,
+        because=(
+            "the bug itself is not modelled: the assignors are those of 4.0, with its own defects, and have no "
+            "versions. The loop is, with an assignor that always takes something away (never_settles.py beside the "
+            "experiment)"
+        ),
+        experiment="loop",
+        judge=loop,
+    ),
+    Row(
+        place="5.2 E5, confluent-kafka-python#1090",
+        claim="librdkafka 1.6.1, cooperative-sticky: more than 100 rebalances per second",
+        expected="–",
+        verdict="not modelled",
+        because="a bug of one release of one library, not of the protocol; profiles describe habits, not such bugs",
+    ),
+    Row(
+        place="5.2 E6, librdkafka#4629",
+        claim="3,000 partitions, 450 consumers, cooperative-sticky, session 15 s: rebalances do not settle",
+        expected="a storm when members are silent for longer than 15 s",
+        verdict=IN_SHAPE,
+        because=(
+            "a tenth of the size, and how long the assignment takes is set: librdkafka does not heartbeat until it has "
+            "its SyncGroup answer, so a leader that computes for longer than its session is put out each time. Slow "
+            "polls alone do not do it, as heartbeats have a thread of their own"
+        ),
+        experiment="session-storm",
+        judge=session_storm,
+    ),
+    Row(
+        place="5.2 E7, unsourced",
+        claim="Eager takes 1 s for 10 consumers, 10 s for 100",
+        expected="the reference's own doubt: the heartbeat's 3 s dominate, not the size",
+        verdict=DIFFERS,
+        because=(
+            "a barrier waits for the last heartbeat, which comes within 3 s in any group. Size counts only through "
+            "what grows with it: callbacks, time to compute, the chance that one of many is slow"
+        ),
+        experiment="sizes",
+        judge=sizes,
+    ),
+    Row(
+        place="5.3 S1, KIP-345",
+        claim="Rolling bounce: rebalances in proportion to n, with static membership a small constant",
+        expected="static: 0 when the restart is shorter than the session",
+        verdict=HOLDS,
+        experiment="bounces",
+        judge=bounces,
+    ),
+    Row(
+        place="5.3 S2",
+        claim="A dynamic rolling upgrade is 2 × N rebalances; 10 instances, up to 20",
+        expected="between N and 2N: a join within the leave's rebalance is part of it",
+        verdict=HOLDS,
+        experiment="quick-restarts",
+        judge=quick_restarts,
+    ),
+    Row(
+        place="5.3 S3",
+        claim="40 instances, 200 partitions: about 2 minutes stopped per deploy",
+        expected="40 × 3 s = 120 s",
+        verdict=IN_SHAPE,
+        because=(
+            "two rebalances for each instance of 1.5 s on average, not one of 3 s; and that is how long the group "
+            "rebalances, not how long a partition stands still: members that work on until they hear of it, all at "
+            "once, stop for milliseconds when they have nothing to close (see E1)"
+        ),
+        experiment="fleet",
+        judge=fleet_dynamic,
+    ),
+    Row(
+        place="5.3 S3",
+        claim="The same with static ids, restarts with p95 = 35 s: seconds in all",
+        expected="only restarts beyond the session make a rebalance (60 s: hardly any; 45 s: the tail)",
+        verdict=HOLDS,
+        experiment="fleet",
+        judge=fleet_static,
+    ),
+    Row(
+        place="5.3 S4, KIP-735's 45 s",
+        claim="No LeaveGroup on close (Kafka Streams): above 45 s; with it about 100 ms, ×450",
+        expected="45 s, 0.1 s in a group with otherwise trivial rebalances",
+        verdict=IN_SHAPE,
+        because=(
+            "the 45 s hold. After a LeaveGroup the others still have to hear of it by their next heartbeat, 0–3 s by "
+            "default; 100 ms needs a heartbeat interval of that size, or nobody else in the group"
+        ),
+        experiment="close-without-leave",
+        judge=close_without_leave,
+    ),
+    Row(
+        place="5.3 S5, confluent-kafka-dotnet#1271",
+        claim="One member that does not rejoin makes a rebalance last exactly 300 s, eager",
+        expected="max.poll.interval.ms, everybody stopped",
+        verdict=HOLDS,
+        because="a Java member that is stuck leaves by itself when its own poll limit ends, a little sooner",
+        experiment="never-rejoins",
+        judge=never_rejoins_eager,
+    ),
+    Row(
+        place="5.3 S5",
+        claim="The same, cooperative",
+        expected="the same barrier; the others keep theirs",
+        verdict=HOLDS,
+        experiment="never-rejoins",
+        judge=never_rejoins_cooperative,
+    ),
+    Row(
+        place="5.3 S6, childe/healer#4",
+        claim="Parallel restart of 30 consumers, 120 partitions: 10–30 minutes till settled",
+        expected="far less from a correct client",
+        verdict=DIFFERS,
+        because=(
+            "that client gave up its JoinGroup before the coordinator answered, and joined anew (its author's words in "
+            "the thread). With a client that waits, the last start and one session decide; the loop itself is in the "
+            "library: socket-timeout-below-the-hold"
+        ),
+        experiment="recreate",
+        judge=recreate,
+    ),
+    Row(
+        place="5.3 S7",
+        claim="Pauses of about 30 s at each join",
+        expected="a rejoin that does not come, until that client's session or rebalance timeout",
+        verdict=IN_SHAPE,
+        because=(
+            "the thread's client is not modelled; shown is a process that was killed and is back at once, with a "
+            "session of 30 s: its old self holds the rebalance open until its session ends"
+        ),
+        experiment="killed-and-back",
+        judge=killed_and_back,
+    ),
+    Row(
+        place="5.3 S8",
+        claim="Most rebalances take seconds, some minutes, one 6 minutes",
+        expected="slow polls and an eager barrier",
+        verdict=IN_SHAPE,
+        because="the barrier waits for the slowest of ten polls; how slow polls are is an assumption",
+        experiment="heavy-polls",
+        judge=heavy_polls,
+    ),
+    Row(
+        place="5.3 S9, KIP-735",
+        claim="session.timeout.ms 10 s → 45 s survives short stalls",
+        expected="a session ends when a pause is longer than what is left of it: P(pause > session − U(0, 3 s))",
+        verdict=HOLDS,
+        experiment="stalls",
+        judge=stalls,
+    ),
+    Row(
+        place="5.3 S9, KIP-134",
+        claim="The initial delay of 3 s merges the joins of a start",
+        expected="generations N → 1–2",
+        verdict=IN_SHAPE,
+        because=(
+            "1 with the delay as long as starts are less than 3 s apart. Without it there are fewer than N, since "
+            "joins that arrive while others wait for a heartbeat merge too; with starts further apart the delay "
+            "changes nothing"
+        ),
+        experiment="initial-delay",
+        judge=initial_delay,
+    ),
+    Row(
+        place="5.3 S10, Kafka's system tests",
+        claim="Rolling bounce and failure of brokers: no rebalance",
+        expected="0 rebalances, all records consumed",
+        verdict=HOLDS,
+        experiment="broker-bounce",
+        judge=broker_bounce,
+    ),
+    Row(
+        place="5.3 S11",
+        claim="Static bounce under the new protocol: the incumbent wins",
+        expected="–",
+        verdict="not modelled",
+        because="groups of the new protocol (KIP-848) are not simulated yet; under the classic one the newcomer wins",
+    ),
+)

@@ -23,8 +23,9 @@ from groupsim.scenarios.story.model import Generation, GroupStory, Standstill
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "cross-checks"
 SECOND = 1_000_000
 BEAT = 3 * SECOND  # heartbeat.interval.ms, where a file does not say otherwise
+CALLBACK = 3 * SECOND  # the longest callback of revoked partitions that a file sets
 SLACK = 10_000  # round trips of 0.2 ms, a few of them
-KEPT = {Kind.METADATA_CHANGED, Kind.PROCESS_PAUSED, Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.REQUEST_FAILED}
+KEPT = {Kind.PROCESS_PAUSED, Kind.CALLBACK_BEGUN}
 
 
 @frozen
@@ -49,9 +50,17 @@ class Seen:
         """Those that ended with a generation."""
         return [one for one in self.group.standstills if one.generation == generation]
 
-    def at(self, kind: Kind) -> list[int]:
-        """When events of a kind happened."""
-        return [event.t_us for event in self.events if event.kind is kind]
+    def stop_us(self, one: Standstill) -> int:
+        """How long a standstill was: from the begin of the callback that gave the partition up, if there was one."""
+        begun = [
+            event.t_us
+            for event in self.events
+            if event.kind is Kind.CALLBACK_BEGUN
+            and event.host == one.origin
+            and one.silent_us - CALLBACK <= event.t_us <= one.silent_us
+            and str(one.partition) in (event.payload or {}).get("partitions", ())
+        ]
+        return one.ended_us - min([one.silent_us, *begun[-1:]])
 
 
 Cells = Mapping[str, Sequence[Seen]]
