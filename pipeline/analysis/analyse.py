@@ -22,11 +22,13 @@ from groupsim.pipeline.analysis.answer import (
     BASELINE,
     BEST,
     CHANGE,
+    EQUAL,
     KEEP,
     MORE_SEEDS,
     NO_DATA,
     NO_DIFFERENCE,
     NONE_WITHIN_LIMITS,
+    NOTHING,
     Answer,
     CellAnswer,
     Comparison,
@@ -288,9 +290,20 @@ class _Analysis:
         judged_steps = [one for one in self.comparisons if one.role == BEST and one.cell != one.other]
         if ready < FEW or (len(self.within) > 1 and choosing.too_few(judged_steps)):
             return MORE_SEEDS, nothing
+        if choice.all_tied and choice.steps and ready < self._needed_seeds() and not self._all_equal(judged_steps):
+            return MORE_SEEDS, nothing  # "no significant difference" would be true of any numbers
         if len(self.within) > 1 and choice.all_tied and self.experiment.baseline in self.within:
             return NO_DIFFERENCE, choice
         return (KEEP if choice.chosen == self.experiment.baseline else CHANGE), choice
+
+    def _needed_seeds(self) -> int:
+        """The fewest with which cells within the limits could be told apart."""
+        return choosing.seeds_needed(len(self.within) - 1)
+
+    def _all_equal(self, comparisons: Sequence[Comparison]) -> bool:
+        """No seed differs in any goal: more of them are not likely to."""
+        goals = {goal.metric for goal in self.goals}
+        return all(one.verdict in {EQUAL, NOTHING} for one in comparisons if one.metric in goals)
 
     def _nearest_to_limits(self, started: Sequence[int]) -> int:
         """The cell that misses its worst limit by the smallest part of it."""
@@ -329,6 +342,7 @@ class _Analysis:
             against_runner_up=rival,
             effects=self.effects,
             seeds=max((len(cell.done) for cell in self.cells.values()), default=0),
+            needed=self._needed_seeds(),
         )
 
     def _points(self) -> dict[int, tuple[float, ...]]:
@@ -385,11 +399,6 @@ class _Analysis:
                 told.setdefault(warning, []).append(cell)
         for warning, where in told.items():
             yield f"{wording.place([cell.labels for cell in where], len(cells))}: {warning}"
-        compared = len(self.within) - 1
-        needed = choosing.seeds_needed(compared)
-        ready = max((cell.done for cell in cells), default=0)
-        if compared > 0 and FEW <= ready < needed:
-            yield f"{ready} seeds cannot tell {compared + 1} cells apart, whatever the difference: {needed} seeds can"
 
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The labels of every axis, in order."""

@@ -12,7 +12,17 @@ from typing import Any
 
 import attrs
 
-from groupsim.pipeline.analysis.answer import DEPENDS, MORE_SEEDS, NO_DATA, Answer, CellAnswer, Circumstance, Effect
+from groupsim.pipeline.analysis.answer import (
+    DEPENDS,
+    KEEP,
+    MORE_SEEDS,
+    NO_DATA,
+    NO_DIFFERENCE,
+    Answer,
+    CellAnswer,
+    Circumstance,
+    Effect,
+)
 from groupsim.pipeline.analysis.wording import name
 
 Labels = Mapping[str, str]
@@ -57,17 +67,19 @@ def together(
     labels = {cell.number: dict(cell.labels) for cell in experiment.cells}
     home = next(answer for _, answer in parts if answer.baseline == experiment.baseline)
     told = tuple(_circumstance(given, answer) for given, answer in parts)
+    text = sentence(told, experiment.given)
+    each = (f"{name(one.labels)}: {one.sentence}" for one in told)
     cells = [attrs.evolve(cell, labels=labels[cell.number]) for _, answer in parts for cell in answer.cells]
     return attrs.evolve(
         home,
-        sentence=sentence(told, experiment.given),
+        sentence=text,
         decision=_decision(told),
         axes=axes,
         cells=tuple(sorted(cells, key=_number)),
         comparisons=tuple(sorted((one for _, answer in parts for one in answer.comparisons), key=_number)),
         effects=tuple(effects),
         front=tuple(sorted(number for _, answer in parts for number in answer.front)),
-        reasons=tuple(f"{name(one.labels)}: {one.sentence}" for one in told),
+        reasons=tuple(reason for reason in each if reason not in text),
         warnings=_warnings(parts),
         circumstances=told,
     )
@@ -111,16 +123,25 @@ def sentence(told: Sequence[Circumstance], given: Sequence[str]) -> str:
     what = " and ".join(given)
     undecided = {MORE_SEEDS, NO_DATA}
     if all(one.decision in undecided for one in told):
-        return told[0].sentence
+        return told[0].sentence if len(told) == 1 else f"For {name(told[0].labels)}: {told[0].sentence}"
     choices: dict[str, list[Circumstance]] = {}
     for one in told:
         choices.setdefault("nothing to recommend" if one.settings is None else name(one.settings), []).append(one)
     if len(choices) == 1:
         (choice,) = choices
-        verb = "There is" if told[0].settings is None else "Use"
-        return f"{verb} {choice}, whatever the {what} ({len(told)} compared)."
+        return f"{_verb(told)} {choice}, whatever the {what} ({len(told)} compared)."
     listed = [f"{choice} for {_places(where, given)}" for choice, where in choices.items()]
     return f"It depends on {what}: {'; '.join(listed)}."
+
+
+def _verb(told: Sequence[Circumstance]) -> str:
+    """What to do with the one setting that all circumstances agree on."""
+    decisions = {one.decision for one in told}
+    if told[0].settings is None:
+        return "There is"
+    if decisions == {NO_DIFFERENCE}:
+        return "No significant difference between the cells: keep"
+    return "Keep" if decisions <= {NO_DIFFERENCE, KEEP} else "Use"
 
 
 def _places(where: Sequence[Circumstance], given: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from groupsim.pipeline.analysis.answer import (
     Statistic,
 )
 from groupsim.pipeline.analysis.choosing import Choice, Step
-from groupsim.pipeline.analysis.intervals import CONFIDENCE, FEW
+from groupsim.pipeline.analysis.intervals import CONFIDENCE
 from groupsim.pipeline.analysis.metrics import METRICS, Metric
 
 
@@ -46,6 +46,7 @@ class Findings:
     against_runner_up: Comparison | None
     effects: Sequence[Effect]
     seeds: int
+    needed: int  # the fewest seeds that could tell cells apart
 
     @property
     def first(self) -> Metric:
@@ -160,12 +161,12 @@ def _no_difference(found: Findings) -> str:
     means = [found.statistics[cell][found.first.name].value for cell in _compared(found)]
     low, high = (metric_end(value for value in means if value is not None) for metric_end in (min, max))
     digits = found.first.digits([low, high])
-    spread = f"means from {found.first.figure(low, digits)} to {found.first.shown(high, digits)}"
+    spread = f"from {found.first.figure(low, digits)} to {found.first.shown(high, digits)}"
     what = _listed([goal.of.title for goal in found.goals])
     kept = name(found.labels[found.baseline if found.choice.chosen is None else found.choice.chosen])
     return (
         f"No significant difference between the {len(means)} cells in {what} "
-        f"({spread}, {found.seeds} seeds): keep {kept}."
+        f"({found.first.title} {spread}, means of {found.seeds} seeds): keep {kept}."
     )
 
 
@@ -175,7 +176,10 @@ def _compared(found: Findings) -> tuple[int, ...]:
 
 def _more_seeds(found: Findings) -> str:
     seeds = "One seed is" if found.seeds == 1 else f"{found.seeds} seeds are"
-    text = f"{seeds} too few for an answer: at least {FEW} are needed, 30 are a good start"
+    text = (
+        f"{seeds} too few for an answer: at least {found.needed} are needed, 30 are a good start "
+        "(the same sweep with `--seeds 30` adds them)"
+    )
     if found.leader is None:
         return f"{text}."
     lowest = "lowest" if found.goals[0].sign > 0 else "highest"
@@ -222,7 +226,9 @@ def reasons(found: Findings) -> tuple[str, ...]:
 
 def _step(found: Findings, step: Step) -> str:
     metric, cells = step.goal.of, len(step.before)
-    values = f"{name(found.labels[step.leader])} leads {cells} cells with {_value(found, step.leader, metric)}"
+    best = "lowest" if step.goal.sign > 0 else "highest"
+    value = _value(found, step.leader, metric)
+    values = f"{name(found.labels[step.leader])} is {best} of {_field(found, step)} with {value}"
     rest = len(step.tied) - 1
     tied = "all others are significantly different" if not rest else f"{rest} of the others {_are(rest)} tied with it"
     if rest == cells - 1:
@@ -230,13 +236,23 @@ def _step(found: Findings, step: Step) -> str:
     return f"{metric.title[:1].upper()}{metric.title[1:]}: {values}; {tied}."
 
 
+def _field(found: Findings, step: Step) -> str:
+    """Which cells one of them leads."""
+    if len(step.before) == len(found.labels):
+        return f"all {len(step.before)} cells"
+    return f"the {len(step.before)} cells {'within the limits' if step is found.choice.steps[0] else 'still tied'}"
+
+
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
 def _margin(found: Findings) -> list[str]:
+    """The runner-up, where the sentence has not told of it."""
     rival = found.against_runner_up
     if rival is None or found.runner_up is None or rival.difference is None:
+        return []
+    if found.decision == KEEP or found.runner_up == found.baseline:
         return []
     other = name(found.labels[found.runner_up])
     if rival.verdict in {BETTER, WORSE}:

@@ -114,11 +114,33 @@ def test_one_seed_makes_no_claim() -> None:
 
 
 def test_few_seeds_that_cannot_tell_many_cells_apart_say_how_many_could() -> None:
-    """Six seeds and ten cells: even a difference in every seed is not significant after correction; that is said."""
+    """Six seeds and ten cells: no difference could be significant, so none is denied, and nothing is recommended."""
     grid = [{"n": str(number)} for number in range(10)]
     answer = _answer(_stopped(grid, 6, lambda cell: (10 - cell) * S), grid, 6)
-    assert answer.decision == "no significant difference"
-    assert any("9 seeds can" in warning for warning in answer.warnings)
+    assert (answer.decision, answer.recommended) == ("more seeds needed", None)
+    assert answer.sentence.startswith("6 seeds are too few for an answer: at least 9 are needed")
+    assert "So far n=9 has the lowest" in answer.sentence
+
+
+def test_cells_that_agree_in_every_seed_need_no_more_of_them() -> None:
+    """Six seeds and ten cells without any difference are an answer: there is none."""
+    grid = [{"n": str(number)} for number in range(10)]
+    made = Made()
+    for cell in range(10):
+        for seed in range(6):
+            made.run(cell, seed, stopped_us=seed * S, lag_area=5)
+    answer = _answer(made, grid, 6)
+    assert (answer.decision, answer.recommended) == ("no significant difference", 0)
+
+
+def test_what_the_sentence_says_is_not_said_again() -> None:
+    """The margin over the runner-up is told once; a step says among which cells somebody leads."""
+    made = _stopped(ONE_AXIS, 30, lambda cell: [1, 5, 9][cell] * S)
+    answer = _answer(made, ONE_AXIS, 30, goals=(Goal("stopped_us", "minimise", at_most=6 * S),))
+    assert answer.decision == "keep the baseline"
+    assert "the next best, session=10s, has" in answer.sentence
+    assert not any("runner-up" in reason for reason in answer.reasons)
+    assert "is lowest of the 2 cells within the limits" in answer.reasons[0]
 
 
 def test_only_seeds_that_both_cells_have_finished_are_compared() -> None:
@@ -370,6 +392,27 @@ def test_one_setting_for_all_circumstances_is_said_once() -> None:
     answer, _ = answer_of(attrs.evolve(experiment(SIZES, 30, baseline=4), given=("size",)), made.read)
     assert answer.sentence == ("Use assignor=cooperative-sticky, membership=static, whatever the size (2 compared).")
     assert (answer.decision, answer.baseline, answer.recommended) == ("change", 4, 7)
+
+
+def test_circumstances_without_a_difference_recommend_nothing_new() -> None:
+    """Where no circumstance shows a difference the sentence says so, and does not say `use`."""
+    made = Made()
+    for cell in range(len(SIZES)):
+        for seed in range(30):
+            made.run(cell, seed, stopped_us=5 * S + _luck(seed, cell), lag_area=5)
+    answer, _ = answer_of(attrs.evolve(experiment(SIZES, 30), given=("size",)), made.read)
+    assert answer.sentence == (
+        "No significant difference between the cells: keep assignor=range, membership=dynamic, "
+        "whatever the size (2 compared)."
+    )
+
+
+def test_circumstances_with_too_few_seeds_are_told_once_each() -> None:
+    """The sentence tells of the first of them, the reasons of the others."""
+    made = _stopped(SIZES, 4, lambda cell: cell * S)
+    answer, _ = answer_of(attrs.evolve(experiment(SIZES, 4), given=("size",)), made.read)
+    assert answer.sentence.startswith("For size=small: 4 seeds are too few")
+    assert [reason[:10] for reason in answer.reasons] == ["size=large"]
 
 
 def test_circumstances_are_written_and_read_back(tmp_path: Path) -> None:
