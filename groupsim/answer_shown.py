@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +14,7 @@ from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, C
 MANY_CELLS = 24
 MANY_WARNINGS = 8
 NARROW = 110  # columns; on less an interval stands under its value
+GAP = 2  # columns between two of the table
 SIGNS = {BETTER: ("better ", "green"), WORSE: ("worse ", "red")}
 
 
@@ -25,7 +26,7 @@ def show(answer: Answer, console: Console) -> None:
     for reason in answer.reasons:
         console.print(Text(f"  {reason}"))
     console.print()
-    console.print(_table(answer, "\n" if console.width < NARROW else " "))
+    console.print(_table(answer, console))
     console.print(Text(_legend(answer), "dim"))
     for warning in _warnings(answer):
         console.print(Text(warning, "yellow"))
@@ -36,20 +37,33 @@ def document(answer: Answer) -> dict[str, Any]:
     return to_document(answer)
 
 
-def _table(answer: Answer, between: str) -> Table:
+def _table(answer: Answer, console: Console) -> Table:
+    """One line per cell. On a narrow terminal words of labels are broken first, then values; nothing is cut off."""
+    cells, between = shown_cells(answer), "\n" if console.width < NARROW else " "
+    labels = [[Text(cell.labels.get(axis, "")) for cell in cells] for axis in answer.axes]
+    values = [[_value(answer, cell, goal, between) for cell in cells] for goal in answer.goals]
+    rest = [[Text(str(cell.done)) for cell in cells], [Text(_marks(answer, cell)) for cell in cells]]
+    headings = [*map(Text, answer.axes), *map(_heading, answer.goals), Text("seeds"), Text("")]
+    columns = [*labels, *values, *rest]
+    widths = _widths(columns, len(labels), console.width)
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for axis in answer.axes:
-        table.add_column(axis, overflow="fold")
-    for goal in answer.goals:
-        table.add_column(_heading(goal), justify="right")
-    table.add_column("seeds", justify="right")
-    table.add_column("")
-    for cell in shown_cells(answer):
+    for place, heading in enumerate(headings):
+        side: JustifyMethod = "right" if len(labels) <= place < len(columns) - 1 else "left"
+        table.add_column(heading, justify=side, overflow="fold", min_width=widths[place])
+    for cell, row in zip(cells, zip(*columns, strict=True), strict=True):
         style = "green" if cell.number in answer.all_recommended else "" if cell.keeps else "dim"
-        values = [_value(answer, cell, goal, between) for goal in answer.goals]
-        labels = [Text(cell.labels.get(axis, "")) for axis in answer.axes]
-        table.add_row(*labels, *values, str(cell.done), Text(_marks(answer, cell)), style=style)
+        table.add_row(*row, style=style)
     return table
+
+
+def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[int]:
+    """The least widths of columns: their longest words, as far as there is room for them."""
+    words = [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
+    for given_way in (0, labels, len(words)):
+        least = [1] * given_way + words[given_way:]
+        if sum(least) + GAP * (len(least) - 1) + 6 * given_way <= width:
+            return least
+    return [1] * len(words)
 
 
 def shown_cells(answer: Answer) -> list[CellAnswer]:

@@ -55,6 +55,24 @@ def test_narrow_terminal_loses_no_figure() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_more_than_fits_is_broken_and_not_cut_off() -> None:
+    """Long labels and three goals on 80 columns: values stay whole, labels give way; on 40 nothing is lost either."""
+    made = Made()
+    labels = ("cooperative-sticky-with-more", "range-and-more-of-it")
+    for cell in range(2):
+        for seed in range(30):
+            made.run(cell, seed, stopped_us=(350 + seed + cell) * S, false_evictions=seed, moved=100 + seed * cell)
+    goals = (*GOALS, Goal("moved", "minimise"))
+    grid = [{"assignor": label, "the kind of rollout": label} for label in labels]
+    answer = answer_of(experiment(grid, 30, goals), made.read)[0]
+    assert "…" not in _shown(answer, 40)
+    wide, narrow = _shown(answer, 109), _shown(answer, 80)
+    assert "…" not in narrow
+    figures = [word for word in wide.split() if word.startswith("[") and word.endswith("]")]
+    assert len(figures) == 5  # one is a point
+    assert all(figure in narrow for figure in figures)
+
+
 def test_large_grid_shows_the_cells_that_matter() -> None:
     """Of thirty cells the recommended and the baseline are there, and the rest is said to be elsewhere."""
     text = _shown(_answer(30), 160)
