@@ -227,7 +227,7 @@ STOPS = Table(
         large("ended_us", "when the new owner could fetch, or the end of the trace"),
         text("basis", "what `began_us` is: processed, released, crashed or paused"),
         flag("open", "nobody had taken it up when the trace ended"),
-        large("silent_us", "when the old owner released it, crashed or was paused, not before `began_us`"),
+        large("silent_us", "when the old owner began to release it, crashed or was paused, not before `began_us`"),
     ),
 )
 

@@ -57,6 +57,12 @@ class HostFacts:
         )
         return sum(max(0, end - max(one.began_us, begin_us)) for one, end in ends)
 
+    def in_callback_since(self, at_us: int) -> int | None:
+        """When the callback began that was running, or just ended, then; None when there was none."""
+        index = bisect_right(self.callbacks, at_us, key=lambda one: one.began_us)
+        last = self.callbacks[index - 1] if index else None
+        return last.began_us if last is not None and last.overlaps(at_us, at_us) else None
+
     def end_between(self, begin_us: int, end_us: int) -> Stretch | None:
         """The last end of a life in (begin, end]."""
         return next((e for e in reversed(self.ended) if begin_us < e.began_us <= end_us), None)

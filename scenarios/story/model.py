@@ -125,8 +125,8 @@ class Standstill:
 
     `basis` says what the begin is: "processed" (the last record handled under the old owner) or, without traffic,
     "released", "crashed" or "paused". `ended_us` is the instant from which the new owner could fetch; `open` when there
-    was none. `silent_us`, not before `began_us`, is when the old owner released it, crashed or was paused: with few
-    records the last one was long before, though more could have been processed.
+    was none. `silent_us`, not before `began_us`, is when the old owner began to release it (the callback included),
+    crashed or was paused: with few records the last one was long before, though more could have been processed.
     """
 
     partition: TopicPartition

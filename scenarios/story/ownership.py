@@ -37,6 +37,7 @@ class Holding:
     fetchable_us: int | None = None
     released_us: int | None = None
     release: str | None = None
+    flushing_us: int | None = None  # when the callback began at whose end it was released
     silenced_us: int | None = None  # the last pause
     resumed_us: int | None = None  # its end
     first_record_us: int | None = None
@@ -62,6 +63,11 @@ class Holding:
         if (self.processed_before(at_us) or 0) > silenced:
             return True
         return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
+
+    def unserved_from(self, at_us: int) -> int:
+        """From when on nobody could work on it: its silence, or the callback before its release."""
+        silent, _ = self.silent_from(at_us)
+        return silent if self.flushing_us is None else min(silent, self.flushing_us)
 
     def frozen(self) -> Span:
         """The span as a value."""
@@ -94,7 +100,7 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
         if event.kind is Kind.PARTITION_OWNED:
             _own(facts, spans, current, at, event)
         elif at in current:
-            _continue(current, at, event)
+            _continue(facts, current, at, event)
     for event in facts.delivery:
         _first_record(spans, facts, event)
     return spans
@@ -116,7 +122,7 @@ def _own(
     spans.setdefault((group, partition), []).append(holding)
 
 
-def _continue(current: dict[At, Holding], at: At, event: TraceEvent) -> None:
+def _continue(facts: Facts, current: dict[At, Holding], at: At, event: TraceEvent) -> None:
     holding = current[at]
     if event.kind is Kind.RECORDS_PROCESSED:
         holding.processed.append(event.t_us)
@@ -125,6 +131,7 @@ def _continue(current: dict[At, Holding], at: At, event: TraceEvent) -> None:
             holding.fetchable_us = event.t_us
     elif event.kind is Kind.PARTITION_RELEASED:
         holding.released_us, holding.release = event.t_us, event.reason
+        holding.flushing_us = facts.host(at[0]).in_callback_since(event.t_us)
         del current[at]
 
 
@@ -165,7 +172,7 @@ def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
         worked = holding
     if worked is not None and worked.released_us is not None and not _at_the_end(worked, end_us):
         begun, basis = _silence(worked, end_us, waiting=True)
-        silent = max(begun, worked.silent_from(end_us)[0])
+        silent = max(begun, worked.unserved_from(end_us))
         found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, silent, open=True))
     return [one for one in found if one.length_us > 0]
 
@@ -179,7 +186,7 @@ def _between(old: Holding, new: Holding) -> Standstill:
     fetchable = new.fetchable_us or new.owned_us
     waiting = new.first_record_us is None or new.idle_us <= PAUSE_US
     begun, basis = _silence(old, fetchable, waiting)
-    silent = max(begun, old.silent_from(fetchable)[0])
+    silent = max(begun, old.unserved_from(fetchable))
     return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis, silent)
 
 

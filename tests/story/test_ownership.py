@@ -38,6 +38,17 @@ def test_unserved_time_begins_with_the_release_however_few_records_came(last: fl
     assert stop.length_us > unserved
 
 
+def test_the_callback_before_a_release_is_unserved_time() -> None:
+    """A member that flushes for a second before it gives a partition up processes nothing in that second."""
+    tape = formed("c1", "c2").at(18.5).work("c1", 0, 0, 5)
+    tape.at(19).client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=7)
+    tape.at(20).client(Kind.CALLBACK_ENDED, "c1", reason="revoked", span=7)
+    tape.release("c1", 0).prepare("c2", "LEADER_REJOIN").at(21).complete("c1", "c2").at(21.9).stable()
+    tape.at(22).own("c2", 0)
+    (stop,) = tell(tape.at(30).end()).groups[0].standstills
+    assert (stop.silent_us, stop.unserved_us) == (19_000_000, 3_000_000)
+
+
 def test_without_traffic_the_standstill_begins_with_the_release() -> None:
     """No record was ever processed: the release is the begin, and the story says so."""
     (stop,) = tell(handover().at(30).end()).groups[0].standstills
