@@ -8,7 +8,6 @@ from __future__ import annotations
 from cross_check_analytic import DIFFERS, EVENT, HOLDS, IN_SHAPE, follow_up
 from cross_check_runs import BEAT, SECOND, Cells, Finding, Row, Seen, counts, flat, mean, seconds, spread, within
 
-from groupsim.eventloop.events import Kind
 from groupsim.scenarios.story.model import Silence
 
 MINUTE = 60 * SECOND
@@ -204,10 +203,10 @@ def killed_and_back(cells: Cells) -> Finding:
 
 def heavy_polls(cells: Cells) -> Finding:
     """A rebalance takes as long as the slowest poll."""
-    lengths = sorted(run.rebalances[0].duration_us for run in flat(cells.values()) if run.rebalances)
+    lengths = sorted(one.duration_us for run in flat(cells.values()) for one in run.rebalances)
     tenth = lengths[len(lengths) * 9 // 10]
     measured = f"rebalances {spread(lengths)}, one in ten above {seconds(tenth)}"
-    return Finding(lengths[len(lengths) // 2] < MINUTE < 2 * MINUTE < lengths[-1], measured)
+    return Finding(lengths[len(lengths) // 2] < MINUTE < lengths[-1], measured)
 
 
 def stalls(cells: Cells) -> Finding:
@@ -216,7 +215,7 @@ def stalls(cells: Cells) -> Finding:
     average = {}
     for name, runs in cells.items():
         session = int(name) * 1000
-        pauses = flat(paused(run) for run in runs)
+        pauses = flat(run.pauses for run in runs)
         evicted = sum(
             one.cause is Silence.PAUSE and one.reason == "session-expired"
             for run in runs
@@ -235,13 +234,6 @@ def stalls(cells: Cells) -> Finding:
     holds = all(evicted <= possible and evicted >= 0.7 * sure for evicted, sure, possible, _ in told)
     ratio = average["10000"] / average["45000"] if average["45000"] else float("inf")
     return Finding(holds and ratio > 5, "; ".join(text for *_, text in told) + f"; ratio {ratio:.0f}")
-
-
-def paused(run: Seen) -> list[int]:
-    """The lengths of the pauses that ended before the run did."""
-    pauses = [event for event in run.events if event.kind is Kind.PROCESS_PAUSED]
-    lengths = [(event.t_us, int((event.payload or {})["pause_us"])) for event in pauses]
-    return [length for begun, length in lengths if begun + length < run.story.end_us]
 
 
 def initial_delay(cells: Cells) -> Finding:
@@ -275,8 +267,8 @@ ROWS = (
         verdict=IN_SHAPE,
         because=(
             "the factor comes with the work that a rebalance stops. Instances with tasks to close, as Streams has, "
-            "stop all of them under eager, and 1 s of it gives the published 30 to 40 s. With nothing to close eager is "
-            "the better one: members work on until they hear of a rebalance, all in the same instant, and stop for "
+            "stop all of them under eager, and 1 s of it gives the published 30 to 40 s. With nothing to close eager "
+            "is the better one: members work on until they hear of a rebalance, all in the same instant, and stop for "
             "milliseconds, while a cooperative move needs a second round of heartbeats, 3 s"
         ),
         experiment="bounce-with-work",

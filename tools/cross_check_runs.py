@@ -25,16 +25,19 @@ SECOND = 1_000_000
 BEAT = 3 * SECOND  # heartbeat.interval.ms, where a file does not say otherwise
 CALLBACK = 3 * SECOND  # the longest callback of revoked partitions that a file sets
 SLACK = 10_000  # round trips of 0.2 ms, a few of them
-KEPT = {Kind.PROCESS_PAUSED, Kind.CALLBACK_BEGUN}
 
 
 @frozen
 class Seen:
-    """One run: its seed, its story, the few events that no story has."""
+    """One run: its seed, its story, and what no story has.
+
+    `pauses` are the lengths of all pauses that ended, `callbacks` the begins of callbacks by process and partition.
+    """
 
     seed: int
     story: Story = field(repr=False)
-    events: tuple[TraceEvent, ...] = field(repr=False)
+    pauses: tuple[int, ...] = field(repr=False)
+    callbacks: Mapping[tuple[str, str], Sequence[int]] = field(repr=False)
 
     @property
     def group(self) -> GroupStory:
@@ -52,15 +55,8 @@ class Seen:
 
     def stop_us(self, one: Standstill) -> int:
         """How long a standstill was: from the begin of the callback that gave the partition up, if there was one."""
-        begun = [
-            event.t_us
-            for event in self.events
-            if event.kind is Kind.CALLBACK_BEGUN
-            and event.host == one.origin
-            and one.silent_us - CALLBACK <= event.t_us <= one.silent_us
-            and str(one.partition) in (event.payload or {}).get("partitions", ())
-        ]
-        return one.ended_us - min([one.silent_us, *begun[-1:]])
+        begun = [at for at in self.callbacks.get((one.origin, str(one.partition)), ()) if at <= one.silent_us]
+        return one.ended_us - max([one.silent_us - CALLBACK, *begun[-1:]] if begun else [one.silent_us])
 
 
 Cells = Mapping[str, Sequence[Seen]]
@@ -109,7 +105,26 @@ def cells_of(name: str, seeds: int | None = None) -> Cells:
 def seen(document: str, seed: int) -> Seen:
     """Run the scenario of a canonical document."""
     run = run_scenario(scenario_from_json(document), seed=seed)
-    return Seen(seed, tell(run.events), tuple(event for event in run.events if event.kind in KEPT))
+    story = tell(run.events)
+    return Seen(seed, story, tuple(_pauses(run.events, story.end_us)), _callbacks(run.events))
+
+
+def _pauses(events: Iterable[TraceEvent], end_us: int) -> Iterable[int]:
+    for event in events:
+        if event.kind is Kind.PROCESS_PAUSED:
+            length = int((event.payload or {})["pause_us"])
+            if event.t_us + length < end_us:
+                yield length
+
+
+def _callbacks(events: Iterable[TraceEvent]) -> dict[tuple[str, str], list[int]]:
+    """Begins of the callbacks that give partitions up."""
+    begun: dict[tuple[str, str], list[int]] = {}
+    for event in events:
+        if event.kind is Kind.CALLBACK_BEGUN and event.reason != "assigned":
+            for partition in (event.payload or {}).get("partitions", ()):
+                begun.setdefault((event.host or "", partition), []).append(event.t_us)
+    return begun
 
 
 def settings(experiment: Experiment) -> str:

@@ -15,7 +15,7 @@ SEEDS = {
     "more-partitions": 4,
     "close-without-leave": 6,
     "quick-restarts": 3,
-    "heavy-polls": 20,
+    "heavy-polls": 5,
     "killed-and-back": 6,
     **dict.fromkeys(
         (
