@@ -31,7 +31,7 @@ $(VENV)/.dev: $(VENV)/.runtime
 demo: $(VENV)/.runtime  ## replay a real incident, then sweep a rolling deploy
 	@$(BIN)/groupsim run demo
 	@echo
-	@echo "One run shows what happened; which setting to choose takes many: a rolling deploy, 9 settings, 30 seeds each."
+	@echo "One run shows what happened; which setting to choose takes many: a rolling deploy, 18 settings, 20 seeds each."
 	@rm -rf $(SWEEP)
 	@$(BIN)/groupsim sweep rolling-deploy-small --out $(SWEEP)
 	@$(BIN)/groupsim report $(SWEEP)

@@ -21,7 +21,7 @@ GRIDS = {
     "initial-rebalance-delay": ({"pods": 2, "spread": 3, "delay": 6}, 36, ("pods", "spread")),
     "poll-interval-livelock": ({"tail": 2, "limit": 4, "records": 3}, 24, ("tail",)),
     "rolling-deploy": ({"size": 3, "assignor": 3, "membership": 2, "rollout": 3}, 45, ("size",)),
-    "rolling-deploy-small": ({"assignor": 3, "rollout": 3}, 9, ()),
+    "rolling-deploy-small": ({"callback": 2, "assignor": 3, "rollout": 3}, 18, ("callback",)),
     "session-timeout": ({"pauses": 3, "session": 6, "heartbeat": 3}, 42, ("pauses",)),
     "session-timeout-small": ({"session": 4}, 4, ()),
     "static-membership-deployment": ({"event": 3, "session": 3, "membership": 3}, 27, ("event",)),
