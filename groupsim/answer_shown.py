@@ -45,7 +45,8 @@ def _table(answer: Answer, console: Console) -> Table:
     rest = [[Text(str(cell.done)) for cell in cells], [Text(_marks(answer, cell)) for cell in cells]]
     headings = [*map(Text, answer.axes), *map(_heading, answer.goals), Text("seeds"), Text("")]
     columns = [*labels, *values, *rest]
-    widths = _widths(columns, len(labels), console.width)
+    headed = [[heading, *column] for heading, column in zip(headings, columns, strict=True)]
+    widths = _widths(headed, len(labels), console.width)
     table = Table(box=None, header_style="dim", pad_edge=False)
     for place, heading in enumerate(headings):
         side: JustifyMethod = "right" if len(labels) <= place < len(columns) - 1 else "left"
