@@ -22,14 +22,14 @@ ANSWER, CELLS, COMPARISONS = "answer.json", "cells.parquet", "comparisons.parque
 
 
 def read_columns(directory: DirectoryLike, name: str, columns: Sequence[str]) -> pa.Table:
-    """Some columns of a table, all parts together, in no order."""
+    """Some columns of a table, all parts together, in no order. Raises SweepError for parts that cannot be read."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from groupsim.pipeline.sweep.parts import read_part
 
     full = arrow_schema(TABLES[name])
     schema = pa.schema([full.field(column) for column in columns])
-    parts = [pq.read_table(path, columns=list(columns)).cast(schema) for path in directory.parts(name)]
-    return pa.concat_tables([schema.empty_table(), *parts])
+    return pa.concat_tables([schema.empty_table(), *(read_part(path, schema) for path in directory.parts(name))])
 
 
 def write_results(folder: Path, answer: Answer) -> None:

@@ -25,6 +25,7 @@ from groupsim.pipeline import experiment as experiments
 from groupsim.pipeline.schemas import RUNS, TABLES, TABLES_VERSION, TRACES, arrow_schema
 from groupsim.pipeline.sweep import files
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.parts import damaged, read_part
 from groupsim.scenarios import canonical
 from groupsim.scenarios.problems import ScenarioError
 
@@ -138,12 +139,24 @@ class Directory:
         return statuses.count("failed")
 
     def tables(self, name: str) -> pa.Table:
-        """One table, whole: sorted by cell and seed, within a run in the order in which the run made the rows."""
+        """One table, whole: sorted by cell and seed, within a run in the order in which the run made the rows.
+
+        Raises SweepError for parts that are damaged, lack columns, or are gone.
+        """
         return self._read(name).sort_by([("cell", "ascending"), ("seed", "ascending")])  # a stable sort
 
     def parts(self, name: str) -> list[Path]:
-        """The files of one table, for those who read them their own way (Spark); rows are not in order there."""
-        return [path for number in self._numbers() if (path := self._part(name, number)).is_file()]
+        """The files of one table, for those who read them their own way (Spark); rows are not in order there.
+
+        Raises SweepError when a finished chunk lacks its part: without its rows all would look well, and be wrong.
+        """
+        if name == TRACES.name and not self.contents.traces:
+            return []
+        found = [self._part(name, number) for number in self._numbers()]
+        for path in found:
+            if not path.is_file():
+                raise damaged(path, "it is not there")
+        return found
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
         """Write one chunk: `runs` last. Raises SweepError when the disk is full; the chunk is then as if never run."""
@@ -165,13 +178,11 @@ class Directory:
 
     def _read(self, name: str, columns: list[str] | None = None) -> pa.Table:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         schema = arrow_schema(TABLES[name])
         if columns is not None:
             schema = pa.schema([schema.field(column) for column in columns])
-        parts = [pq.read_table(path, columns=schema.names) for path in self.parts(name)]
-        return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)])
+        return pa.concat_tables([schema.empty_table(), *(read_part(path, schema) for path in self.parts(name))])
 
     def _part(self, name: str, number: int) -> Path:
         return self.path / "tables" / name / f"part-{number:05d}.parquet"

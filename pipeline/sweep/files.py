@@ -19,7 +19,8 @@ LOCK = ".lock"
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place, bring it to the disk, and only then give it its name.
 
-    Whoever looks for the file finds all of it or none, also after a crash. Raises SweepError when the disk is full.
+    Whoever looks for the file finds all of it or none, also after a crash. Raises SweepError when it cannot be written:
+    the disk is full, the folder gone, a limit reached.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY}")
     try:
@@ -32,15 +33,18 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise _disk_full(path) from error
+        if isinstance(error, OSError):
+            raise _not_written(path, error) from error
         raise
 
 
-def _disk_full(path: Path) -> SweepError:
+def _not_written(path: Path, error: OSError) -> SweepError:
+    if error.errno in _FULL:
+        remedy = "what was finished is kept; make room, and the same command goes on from there"
+        return SweepError(f"{path.parent}: the disk is full", remedy)
     return SweepError(
-        f"{path.parent}: the disk is full",
-        "what was finished is kept; make room, and the same command goes on from there",
+        f"{path}: cannot be written: {error.strerror or error}",
+        "what was finished is kept; once it can be written, the same command goes on from there",
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
+import pyarrow.parquet as pq
 import pytest
 import small_sweep
 
+from groupsim.pipeline.analysis.results import read_columns
 from groupsim.pipeline.sweep import files
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.errors import SweepError
@@ -68,6 +71,52 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_was_finished(
     assert "same command" in caught.value.remedy
     assert one.finished == {(0, 0)}
     assert list(one.path.glob("tables/*/*part-00002*")) == []
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any other failure to write names the file, though the system's error does not."""
+
+    def too_large(descriptor: int) -> None:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    monkeypatch.setattr(files.os, "fsync", too_large)
+    with pytest.raises(SweepError, match=r"a\.txt: cannot be written: File too large"):
+        files.write_whole(tmp_path / "a.txt", lambda file: file.write(b"x"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def _half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def _without_a_column(path: Path) -> None:
+    pq.write_table(pq.read_table(path).drop_columns(["what"]), path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says", "remedy"),
+    [
+        (_half, "part-00001.parquet: damaged: ", "the same sweep then runs it again"),
+        (Path.unlink, "part-00001.parquet: damaged: it is not there", "the same sweep then runs it again"),
+        (_without_a_column, "has no column what: an earlier version of groupsim wrote it", "into a new directory"),
+    ],
+)
+def test_a_spoilt_part_is_named_with_the_remedy(
+    tmp_path: Path, wanted: Contents, spoil: Callable[[Path], None], says: str, remedy: str
+) -> None:
+    """Half a file, none, or one with other columns is neither an error of Arrow's nor passed over."""
+    with Directory.prepare(tmp_path / "a", wanted) as one:
+        one.write(small_sweep.chunk([(0, 0)]))
+    spoil(one.path / "tables/faults/part-00001.parquet")
+    for read in (lambda: one.tables("faults"), lambda: read_columns(one, "faults", ["cell", "what"])):
+        with pytest.raises(SweepError, match=says) as caught:
+            read()
+        assert caught.value.bad_input
+        assert remedy in caught.value.remedy
+    for path in one.path.glob("tables/*/part-00001.parquet"):  # the remedy for damaged parts
+        path.unlink()
+    with Directory.prepare(tmp_path / "a", wanted) as again:
+        assert again.finished == set()
 
 
 def test_more_seeds_join_what_is_there(tmp_path: Path, wanted: Contents) -> None:
