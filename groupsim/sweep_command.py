@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,12 +72,31 @@ def _perform(
     from groupsim.pipeline.sweep import sweep as perform
 
     try:
-        return perform(experiment, out, options, traces=traces, watch=progress)
+        with _ended_as_by_ctrl_c():
+            return perform(experiment, out, options, traces=traces, watch=progress)
     except KeyboardInterrupt:
         progress.stop()
         raise Trouble(_how_far(out, progress), "the same command goes on from there", INTERRUPTED) from None
     finally:
         progress.stop()
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """A batch system or a closed terminal that ends the sweep: what has come back is written first, as after ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    mine = [one for one in signals if signal.getsignal(one) == signal.SIG_DFL]  # under nohup one is ignored
+    for one in mine:
+        signal.signal(one, interrupt)
+    try:
+        yield
+    finally:
+        for one in mine:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _how_far(out: Path, progress: SweepProgress) -> str:

@@ -7,6 +7,7 @@ workers die again and again ends the sweep with a message that names its runs.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import signal
 import sys
@@ -134,6 +135,8 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
     """A worker's life: a task, its tables, the next task. Ctrl-C is the driver's affair."""
     sys.path.insert(0, folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()  # what was imported stays; no need to walk through it again
     while True:
         try:
             packed = line.recv()
@@ -144,4 +147,7 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             answer = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-        line.send(answer)
+        try:
+            line.send(answer)
+        except OSError:  # the driver was killed: nobody waits for the answer
+            return

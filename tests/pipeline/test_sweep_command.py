@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 import small_sweep
 
 from groupsim.pipeline.sweep.directory import Directory
@@ -53,8 +54,9 @@ def test_bad_input_ends_with_2_and_leaves_everything_as_it_was(tmp_path: Path) -
     assert not (tmp_path / "x").exists()
 
 
-def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    """Exit code 130, no traceback, no process left; the next time only the rest is run."""
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    """Exit code 130, no traceback, no process left; the next time only the rest is run. SIGTERM does the same."""
     file, out = small_sweep.write(tmp_path, seeds=40), tmp_path / "out"
     process = subprocess.Popen(
         [*COMMAND, str(file), "--out", str(out), "--workers", "2"],
@@ -66,7 +68,10 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
     deadline = time.monotonic() + 60
     while not list(out.glob("tables/runs/part-*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers, too
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does: to the workers, too
+    else:
+        process.send_signal(how)  # as a batch system does
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130, said
     kept = len(Directory.open(out).finished)
