@@ -12,6 +12,14 @@ from groupsim.terminal import Terminal
 ENGINES = ("plain", "spark", "auto")
 
 
+def nothing_finished(directory: Path) -> Trouble:
+    """There is nothing to analyse yet."""
+    return Trouble(
+        f"{directory}: no run of this sweep has finished yet",
+        f"`groupsim sweep … --out {directory}` goes on with it",
+    )
+
+
 def answer(directory: Path, engine: str, wants_json: bool) -> int:
     """Analyse the directory anew, so that the answer knows the newest runs; returns the exit code.
 
@@ -24,7 +32,10 @@ def answer(directory: Path, engine: str, wants_json: bool) -> int:
     from groupsim.pipeline.analysis import analyse
     from groupsim.pipeline.sweep.directory import Directory
 
-    found = analyse(Directory.open(directory), engine)
+    swept = Directory.open(directory)
+    if not swept.finished:
+        raise nothing_finished(directory)
+    found = analyse(swept, engine)
     if wants_json:
         print(as_json.text(answer_shown.document(found)))
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from groupsim.answer_command import nothing_finished
 from groupsim.exits import WELL, Trouble
 from groupsim.scenarios.runner import Run
 from groupsim.scenarios.story import Story
@@ -36,7 +37,7 @@ def report(source: Path, out: Path | None, open_it: bool) -> int:
 
     directory = Directory.open(source)
     if not directory.finished:
-        raise Trouble(f"{source}: no run of this sweep has finished yet", "`groupsim sweep … --out` goes on with it")
+        raise nothing_finished(source)
     answer = _answer(directory)
     target = directory.report if out is None else out
     _write(sweep_page(directory, answer), target)

@@ -342,6 +342,7 @@ class _Analysis:
             against_runner_up=rival,
             effects=self.effects,
             seeds=max((len(cell.done) for cell in self.cells.values()), default=0),
+            asked=len(self.experiment.seeds),
             needed=self._needed_seeds(),
         )
 

@@ -45,7 +45,8 @@ class Findings:
     against_baseline: Mapping[str, Comparison]  # the chosen cell, by goal
     against_runner_up: Comparison | None
     effects: Sequence[Effect]
-    seeds: int
+    seeds: int  # that have finished
+    asked: int  # for
     needed: int  # the fewest seeds that could tell cells apart
 
     @property
@@ -176,10 +177,9 @@ def _compared(found: Findings) -> tuple[int, ...]:
 
 def _more_seeds(found: Findings) -> str:
     seeds = "One seed is" if found.seeds == 1 else f"{found.seeds} seeds are"
-    text = (
-        f"{seeds} too few for an answer: at least {found.needed} are needed, 30 are a good start "
-        "(the same sweep with `--seeds 30` adds them)"
-    )
+    unfinished = found.seeds < found.needed <= found.asked
+    more = "the same command runs the rest" if unfinished else "the same sweep with `--seeds 30` adds them"
+    text = f"{seeds} too few for an answer: at least {found.needed} are needed, 30 are a good start ({more})"
     if found.leader is None:
         return f"{text}."
     lowest = "lowest" if found.goals[0].sign > 0 else "highest"

@@ -81,10 +81,11 @@ def test_no_sweep(tmp_path: Path) -> None:
 
 
 def test_nothing_finished_yet(tmp_path: Path) -> None:
-    """A sweep without a finished run has no answer."""
+    """A sweep without a finished run has no answer, and no page."""
     directory, _ = page_samples.sweep(tmp_path, seeds=1)
     for part in directory.parts("runs"):
         part.unlink()
-    code, _, err = call("report", str(directory.path))
-    assert code == 2
-    assert "no run of this sweep has finished yet" in err
+    for command in ("report", "answer"):
+        code, _, err = call(command, str(directory.path))
+        assert code == 2
+        assert "no run of this sweep has finished yet" in err

@@ -122,6 +122,13 @@ def test_few_seeds_that_cannot_tell_many_cells_apart_say_how_many_could() -> Non
     assert "So far n=9 has the lowest" in answer.sentence
 
 
+def test_seeds_that_were_asked_for_need_not_be_asked_for_again() -> None:
+    """Half-way through a sweep that has enough seeds, the remedy is to go on with it; else it is to ask for more."""
+    made = _stopped(ONE_AXIS, 3, lambda cell: cell * S)
+    assert "(the same command runs the rest)" in _answer(made, ONE_AXIS, 30).sentence
+    assert "(the same sweep with `--seeds 30` adds them)" in _answer(made, ONE_AXIS, 3).sentence
+
+
 def test_cells_that_agree_in_every_seed_need_no_more_of_them() -> None:
     """Six seeds and ten cells without any difference are an answer: there is none."""
     grid = [{"n": str(number)} for number in range(10)]
