@@ -39,11 +39,12 @@ def _poll_below_session(view: ClientView) -> Iterator[Hit]:
     if not view.classic or not view.has_poll_limit or poll >= session or not view.written(_POLL, _SESSION):
         return
     message = f"{view.shown(_POLL)} is below {view.shown(_SESSION)}"
+    remedy = f"set {view.say(_POLL, session)}, or more"  # brokers refuse a session as short as some limits are
     if view.client.library == "librdkafka" and not view.client.before(1, 0):
         reason = "librdkafka refuses it: creating the consumer fails"
-        yield Hit((_POLL, _SESSION), message, f"set {view.say(_SESSION, poll)}, or less", ERROR, reason)
+        yield Hit((_POLL, _SESSION), message, remedy, ERROR, reason)
     else:
-        yield Hit((_POLL, _SESSION), message, f"set {view.say(_SESSION, poll)} or less, or raise the other")
+        yield Hit((_POLL, _SESSION), message, remedy)
 
 
 #: Libraries whose JoinGroup waits for its own read timeout alone, and until which version.

@@ -263,6 +263,14 @@ def test_a_finding_stands_at_its_line() -> None:
     assert finding.remedy == "set heartbeat.interval.ms = 15000, or less"
 
 
+@pytest.mark.parametrize("client", [JAVA, RD])
+def test_a_poll_limit_is_raised_and_no_session_lowered_to_it(client: str) -> None:
+    """Beside a poll limit of 300 ms a session as short would be refused by every broker: the remedy is the other way."""
+    found = of_client("max.poll.interval.ms=300\nsession.timeout.ms=10000", client)
+    (finding,) = [one for one in found if one.rule == "poll-interval-below-session"]
+    assert finding.remedy == "set max.poll.interval.ms = 10000, or more"
+
+
 def test_findings_speak_the_users_names() -> None:
     """Message and remedy use the library's own names and units."""
     ruby = {one.rule: one for one in of_client("heartbeat_interval=11", "ruby-kafka")}["heartbeat-above-third"]
