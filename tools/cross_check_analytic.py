@@ -24,6 +24,7 @@ from cross_check_runs import (
 )
 
 EVENT = 70 * SECOND  # when the timelines begin
+GROWN = 617 * SECOND  # when the partitions are added
 HOLDS, IN_SHAPE, DIFFERS = "holds", "holds in shape", "differs"
 
 
@@ -158,11 +159,11 @@ def stuck_cooperative(cells: Cells) -> Finding:
 def more_partitions(cells: Cells) -> Finding:
     """The leader sees them at its next metadata refresh, U(0, 300 s); then one barrier of 0 to 3 s."""
     runs = flat(cells.values())
-    begun = [run.rebalances[-1].began_us - 600 * SECOND for run in runs]
+    begun = [run.rebalances[-1].began_us - GROWN for run in runs]
     barrier = [run.rebalances[-1].duration_us for run in runs]
-    served = [run.rebalances[-1].ended_us - 600 * SECOND for run in runs]
+    served = [run.rebalances[-1].ended_us - GROWN for run in runs]
     even = distance(begun, uniform(0, 300 * SECOND)) < may_be(len({run.seed for run in runs}))
-    size = {len([one for one in run.rebalances if one.began_us > 600 * SECOND]) for run in runs}
+    size = {len([one for one in run.rebalances if one.began_us > GROWN]) for run in runs}
     measured = (
         f"{counts(size)} generation, cooperative too, as nothing moves; begins after {spread(begun)}, mean "
         f"{seconds(mean(begun))}, evenly spread; barrier {spread(barrier)}; all assigned after {spread(served)}"

@@ -42,11 +42,12 @@ def table(rows: Iterable[tuple[Row, Finding]]) -> list[str]:
 
 def texts(row: Row, finding: Finding) -> tuple[str, ...]:
     """The cells of a row."""
-    link = f"[{row.experiment}](cross-checks/{row.experiment}.yaml): {settings(experiment_of(row.experiment))}"
-    verdict = (
-        f"**{row.verdict}**{', because ' if row.verdict == 'differs' else ': ' if row.because else ''}{row.because}"
-    )
-    return f"{row.claim} ({row.place})", link if row.experiment else "–", row.expected, finding.measured, verdict
+    link = ""
+    if row.experiment:
+        link = f"[{row.experiment}](cross-checks/{row.experiment}.yaml): {settings(experiment_of(row.experiment))}"
+    joined = ", because " if row.verdict == "differs" else ": " if row.because else ""
+    verdict = f"**{row.verdict}**{joined}{row.because}"
+    return f"{row.claim} ({row.place})", link or "–", row.expected, finding.measured, verdict
 
 
 def _cell(text: str) -> str:
