@@ -89,7 +89,7 @@ def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None)
     return (
         _after_eviction(facts, group, host, member, at)
         or _after_poll_limit(host, at)
-        or _after_fault(facts, host, at)
+        or _after_fault(facts, group, this, host)
         or _mixes(facts, this, host, member)
         or Verdict(Cause.DEPLOY_JOIN, _joined_words(facts, this, host, at))
     )
@@ -165,15 +165,30 @@ def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) ->
     return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
 
 
-def _after_fault(facts: Facts, host: HostFacts, at: int) -> Verdict | None:
-    """A join that follows a lost answer: the retry made a second member of it."""
-    born = _life_began(host, at)
-    failed = host.signal(Kind.REQUEST_FAILED, max(born, at - 10_000_000), at)
-    if failed is None or failed.api not in ("JoinGroup", "SyncGroup"):
+def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
+    """A join that follows a lost answer: the retry made a second member of it, or began the rebalance anew."""
+    at = this.prepare.t_us
+    failed = host.signals.get(Kind.REQUEST_FAILED, [])
+    since = max(_life_began(host, at), at - 10_000_000)
+    lost = next((e for e in reversed(failed) if since <= e.t_us <= at and e.api in ("JoinGroup", "SyncGroup")), None)
+    if lost is None:
         return None
-    inverted = failed.error == "TIMED_OUT"
-    cause = Cause.TIMEOUT_INVERSION if inverted else Cause.SESSION_NETWORK
-    return Verdict(cause, f"joined again after its {failed.api} {'timed out' if inverted else 'lost its connection'}")
+    inverted = lost.error == "TIMED_OUT"
+    why = f"joined again after its {lost.api} {'timed out' if inverted else 'lost its connection'}"
+    if inverted and lost.api == "SyncGroup" and (dead := _dead_leader(facts, group, this)) is not None:
+        return Verdict(Cause.SESSION_CRASH, f"{why}: the leader, {dead}, was dead")
+    return Verdict(Cause.TIMEOUT_INVERSION if inverted else Cause.SESSION_NETWORK, why)
+
+
+def _dead_leader(facts: Facts, group: GroupFacts, this: Round) -> str | None:
+    """The process of the leader that the round before waited for in vain, if it had ended and still was a member."""
+    before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
+    if before is None or before.leader is None or before.completing is None:
+        return None
+    host = facts.host_of(before.leader)
+    if host is None or host.end_between(first_seen(facts, before.leader, host) - 1, before.completing.t_us) is None:
+        return None
+    return host.name
 
 
 def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
@@ -223,7 +238,7 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
     host = facts.host_of(_member(this))
     if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
         return Verdict(Cause.METADATA, f"joined again: {_what_changed(facts, at, words)}")
-    if host is not None and (again := _after_fault(facts, host, at)) is not None:
+    if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
         return again
     if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
         return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")

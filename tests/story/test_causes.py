@@ -3,6 +3,8 @@ from __future__ import annotations
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.runner import run_scenario
 from groupsim.scenarios.story import Cause, Generation, tell
 from groupsim.scenarios.story.causes import MEANING
 
@@ -227,3 +229,24 @@ def test_another_application_under_the_same_group_id_is_a_subscription_mix() -> 
         Cause.SUBSCRIPTION_MIX,
         "joined for billing, the others are there for orders",
     )
+
+
+def test_a_sync_that_waited_for_a_dead_leader_is_the_dead_leaders_doing() -> None:
+    """A static leader dies after it joined: the others' SyncGroup times out, and they join again because of that."""
+    scenario = load_text("""
+run-for: 4m
+topics: {orders: {partitions: 6}}
+groups:
+  g1:
+    client: java-3.9
+    instance-id: "{name}"
+    properties: {session.timeout.ms: 180000, max.poll.interval.ms: 60000}
+    members: {a: {start: 1s}, b: {start: 1500ms}, c: {start: never}}
+timeline:
+  - {at: 60s, do: crash, member: b}
+  - {at: 61s, do: start, member: c}
+  - {at: 66s, do: crash, member: a}
+""")
+    third = tell(run_scenario(scenario).events).groups[0].generations[2]
+    assert third.cause is Cause.SESSION_CRASH
+    assert third.why == "joined again after its SyncGroup timed out: the leader, a, was dead"
