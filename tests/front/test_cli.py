@@ -109,6 +109,20 @@ def test_the_headline_stays_one_line_in_a_pipe(bounce: Path) -> None:
     assert first.endswith("until its session ended")
 
 
+def test_ctrl_c_while_the_command_starts_is_no_traceback() -> None:
+    """The entry point hears it before the rest of the program is imported."""
+    script = (
+        "import builtins, sys; real = builtins.__import__\n"
+        "def stop(name, *rest):\n"
+        "    if name == 'typer': raise KeyboardInterrupt\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = stop\n"
+        "from groupsim.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "list"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "groupsim: interrupted\n")
+
+
 def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
     """Where the encoding knows no block characters, ASCII draws the lanes."""
     done = subprocess.run(
@@ -177,13 +191,13 @@ def test_a_file_that_is_no_trace_says_so(tmp_path: Path) -> None:
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scenario whose assignor raises in the user's own file."""
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "mine_broken.py").write_text(
         "from groupsim.members.assignors import Assignor\n\n\nclass Broken(Assignor):\n    name = 'broken'\n\n"
         "    def assign(self, topics, members):\n        raise KeyError('weights')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "broken.yaml"
-    path.write_text(BOUNCE.replace("    client: java-3.9", "    client: java-3.9\n    assignor: mine:Broken"))
+    path.write_text(BOUNCE.replace("    client: java-3.9", "    client: java-3.9\n    assignor: mine_broken:Broken"))
     return path
 
 
@@ -193,7 +207,7 @@ def test_a_broken_assignor_stops_the_run_with_its_place(broken: Path, tmp_path: 
     text = result.stderr.replace("\n", " ")
     assert result.exit_code == 3
     assert "Traceback" not in text
-    assert re.search(r"mine\.py:8", text)
+    assert re.search(r"mine_broken\.py:8", text)
     assert re.search(r"at 0:0\d\.\d{3}, generation 1", text)
     assert f"groupsim run {broken} --seed 5 --traceback" in text
     assert [path.name for path in tmp_path.glob("*t.jsonl*")] == []
