@@ -32,6 +32,7 @@ from groupsim.scenarios.steps import Deed, Finding
 from groupsim.scenarios.words import deed_data, deed_words
 
 WELL, EXPECTATION_FAILED = 0, 1
+REPEAT = "repeat it with: "  # begins the note of an error that tells how
 
 
 class StepError(EventLoopError):
@@ -112,7 +113,7 @@ def run_scenario(
         for sink in sinks:
             sink.abort()
         if isinstance(error, PluginError):
-            error.add_note(f"repeat it with: {repeat_command(scenario, seed)}")
+            error.add_note(f"{REPEAT}{repeat_command(scenario, seed)}")
         raise
     trace.close()
     for sink in sinks:

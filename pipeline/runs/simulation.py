@@ -9,7 +9,7 @@ from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.runner import REPEAT, run_scenario
 from groupsim.scenarios.story import tell
 
 
@@ -43,7 +43,10 @@ def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:
 
 
 def in_words(error: BaseException) -> str:
-    """An error in one paragraph: what it is, what it says, and the notes with instant and place that the loop adds."""
+    """An error in one paragraph: what it is, what it says, and the notes with instant and place that the loop adds.
+
+    How to repeat it is not among them: the runner knows neither the experiment nor its cell, the column `repeat` does.
+    """
     parts = [f"{type(error).__name__}: {error}" if str(error) else type(error).__name__]
-    parts += getattr(error, "__notes__", ())
+    parts += [note for note in getattr(error, "__notes__", ()) if not note.startswith(REPEAT)]
     return " ".join("; ".join(parts).split())

@@ -51,6 +51,7 @@ def test_a_failing_assignor_makes_rows(tmp_path: Path) -> None:
     rows = outcome.directory.tables("runs").to_pylist()
     assert [row["status"] for row in rows] == ["done", "done", "failed", "failed"]
     assert "out of cheese" in rows[2]["error"]
+    assert "repeat it with" not in rows[2]["error"]  # without the cell's settings it would be another run
     assert rows[3]["repeat"].endswith("--set 'groups.g.assignor=\"mine:Own\"' --seed 1")
 
 
