@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from groupsim import answer_shown, as_json
-from groupsim.exits import WELL, Trouble
+from groupsim.exits import RUN_FAILED, WELL, Trouble
 from groupsim.terminal import Terminal
 
 ENGINES = ("plain", "spark", "auto")
@@ -30,6 +30,7 @@ def answer(directory: Path, engine: str, wants_json: bool) -> int:
     if find_spec("pyarrow") is None:
         raise Trouble("an analysis needs pyarrow", 'pip install "groupsim[parquet]"')
     from groupsim.pipeline.analysis import analyse
+    from groupsim.pipeline.analysis.answer import NO_DATA
     from groupsim.pipeline.sweep.directory import Directory
 
     swept = Directory.open(directory)
@@ -40,4 +41,4 @@ def answer(directory: Path, engine: str, wants_json: bool) -> int:
         print(as_json.text(answer_shown.document(found)))
     else:
         answer_shown.show(found, Terminal())
-    return WELL
+    return RUN_FAILED if found.decision == NO_DATA else WELL

@@ -40,13 +40,15 @@ def sweep(
 
     `options` are engine, master, remote and workers. Raises Trouble, ScenarioError and SweepError.
     """
-    _check_installed()
+    _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
     from groupsim.pipeline.experiment import load_experiment
     from groupsim.pipeline.sweep import EngineOptions
+    from groupsim.pipeline.sweep.engines import SPARK
     from groupsim.sweep_progress import SweepProgress
 
     wanted = EngineOptions(*options)
-    wanted.chosen()
+    if wanted.chosen() == SPARK:
+        _check_installed(("pyspark",), 'pip install "groupsim[spark]"')
     experiment = load_experiment(source, seeds)
     said = Console(stderr=True, highlight=False, soft_wrap=True)
     for warning in () if quiet else experiment.warnings:
@@ -60,10 +62,10 @@ def sweep(
     return RUN_FAILED if outcome.failed == outcome.total else WELL
 
 
-def _check_installed() -> None:
-    missing = [name for name in ("pyarrow", "packaging") if find_spec(name) is None]
+def _check_installed(packages: tuple[str, ...], remedy: str) -> None:
+    missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        raise Trouble(f"a sweep needs {' and '.join(missing)}", 'pip install "groupsim[parquet]", or groupsim[spark]')
+        raise Trouble(f"a sweep needs {' and '.join(missing)}", remedy)
 
 
 def _perform(

@@ -21,7 +21,8 @@ def read_part(path: Path, schema: pa.Schema) -> pa.Table:
     except (pa.ArrowException, OSError, ValueError) as error:
         lacking = _lacking(path, schema)
         if not lacking:
-            raise damaged(path, str(error).splitlines()[0]) from error
+            why = str(error).splitlines()[0].removeprefix(f"Could not open Parquet input source '{path}': ")
+            raise damaged(path, why) from error
         raise SweepError(
             f"{path}: has no column {', '.join(lacking)}: an earlier version of groupsim wrote it",
             "sweep into a new directory, or read this one with the version that wrote it",

@@ -82,16 +82,34 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
     assert json.loads(done.stdout)["performed"] == 120 - kept > 0
 
 
-def test_without_arrow_the_extra_is_named(tmp_path: Path) -> None:
-    """A bare installation says what to install."""
+@pytest.mark.parametrize(
+    ("package", "extra", "options"), [("pyarrow", "parquet", []), ("pyspark", "spark", ["--master", "local[1]"])]
+)
+def test_a_missing_extra_is_named(tmp_path: Path, package: str, extra: str, options: list[str]) -> None:
+    """A bare installation says what to install, before anything is written."""
     file = small_sweep.write(tmp_path)
     bare = (
         "import importlib.util as u, sys; real = u.find_spec\n"
-        "u.find_spec = lambda name, *more: None if name == 'pyarrow' else real(name, *more)\n"
+        f"u.find_spec = lambda name, *more: None if name == '{package}' else real(name, *more)\n"
         "from groupsim.cli import main; main()"
     )
-    command = [sys.executable, "-c", bare, "sweep", str(file), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-c", bare, "sweep", str(file), "--out", str(tmp_path / "out"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pyarrow" in done.stderr
-    assert "groupsim[parquet]" in done.stderr
+    assert package in done.stderr
+    assert f"groupsim[{extra}]" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sweep_without_a_good_run_has_failed_for_the_answer_too(tmp_path: Path) -> None:
+    """`groupsim answer` ends with 3, as the sweep did."""
+    (tmp_path / "mine.py").write_text(
+        "from groupsim.members.assignors import Assignor\n\n\nclass Own(Assignor):\n    name = 'own'\n\n"
+        "    def assign(self, topics, members):\n        raise OSError('no')\n"
+    )
+    file, out = small_sweep.write(tmp_path, seeds=1, assignors="'mine:Own'"), tmp_path / "out"
+    assert run(file, "--out", out).returncode == 3
+    command = [*COMMAND[:-1], "answer", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "No run has ended well" in done.stdout

@@ -265,7 +265,7 @@ def test_a_finding_stands_at_its_line() -> None:
 
 @pytest.mark.parametrize("client", [JAVA, RD])
 def test_a_poll_limit_is_raised_and_no_session_lowered_to_it(client: str) -> None:
-    """Beside a poll limit of 300 ms a session as short would be refused by every broker: the remedy is the other way."""
+    """Beside a poll limit of 300 ms every broker would refuse a session as short: the remedy is the other way."""
     found = of_client("max.poll.interval.ms=300\nsession.timeout.ms=10000", client)
     (finding,) = [one for one in found if one.rule == "poll-interval-below-session"]
     assert finding.remedy == "set max.poll.interval.ms = 10000, or more"
