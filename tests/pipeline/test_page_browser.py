@@ -183,8 +183,7 @@ def test_every_plot_has_a_text_equivalent(run: Any) -> None:
 def test_everything_is_reached_by_tab(run: Any) -> None:
     """Tab goes through the native controls from the theme to the last table, and never gets caught."""
     controls = run.locator("button:visible, select:visible, summary:visible")
-    for number, control in enumerate(controls.all()):
-        control.evaluate("(e, number) => { e.dataset.number = number; }", number)
+    controls.evaluate_all("all => all.forEach((control, number) => { control.dataset.number = number; })")
     seen = []
     run.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); scrollTo(0, 0); }")
     run.mouse.click(2, 2)  # Tab begins at the top again

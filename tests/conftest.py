@@ -1,0 +1,25 @@
+"""What every test relies on: no deadline for single examples, and nothing left of modules that a test wrote."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# A busy machine is no defect: an example that takes 7 ms was seen to take 270.
+settings.register_profile("groupsim", deadline=None)
+settings.load_profile("groupsim")
+
+
+@pytest.fixture(autouse=True)
+def _forget_written_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A test may write `mine.py` and name it in a scenario; the next test writes another `mine.py`."""
+    written = str(tmp_path_factory.getbasetemp())
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = [entry for entry in sys.path if entry in path or not entry.startswith(written)]
+    for name in set(sys.modules) - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
+            del sys.modules[name]
