@@ -67,13 +67,19 @@ def sweep(
         workers = 0
         if lacking:
             watch(Progress(len(finished), directory.experiment.runs, 0, None, f"starting {name}"))
-            with _engine(
-                name, options, shipped, min(options.workers or cores(), lacking), _folder(experiment)
-            ) as engine:
+            processes = min(options.workers or cores(), lacking)
+            with started(name, options, shipped, processes, _folder(experiment)) as engine:
                 workers = engine.workers
-                _Sweep(directory, engine, shipped, finished, watch).perform()
+                complete(directory, engine, shipped.code, watch)
         failed = directory.failed
     return Outcome(directory, directory.experiment.runs, lacking, failed, name, workers, time.monotonic() - begun)
+
+
+def complete(
+    directory: Directory, engine: Engine, code: str, watch: Callable[[Progress], object] = lambda progress: None
+) -> None:
+    """Run what a directory still lacks on an engine that is up. `code` is the hash that the rows will carry."""
+    _Sweep(directory, engine, code, directory.finished, watch).perform()
 
 
 def _bundle(experiment: Experiment) -> Bundle:
@@ -90,7 +96,8 @@ def _folder(experiment: Experiment) -> Path:
 
 
 @contextmanager
-def _engine(name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path) -> Iterator[Engine]:
+def started(name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path) -> Iterator[Engine]:
+    """An engine for as long as the block lasts. `processes` and the `folder` of own assignors matter to the pool."""
     engine: Engine
     if name == SPARK:
         from groupsim.pipeline.sweep.spark import Spark
@@ -113,13 +120,13 @@ class _Sweep:
         self,
         directory: Directory,
         engine: Engine,
-        shipped: Bundle,
+        code: str,
         finished: set[Run],
         watch: Callable[[Progress], object],
     ) -> None:
         self._directory = directory
         self._engine = engine
-        self._code = shipped.code
+        self._code = code
         self._watch = watch
         self._plan = Plan(directory.experiment, finished, lambda: engine.workers)
         self._finished = len(finished)

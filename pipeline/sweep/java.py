@@ -22,9 +22,11 @@ from groupsim.pipeline.sweep.errors import SweepError
 
 LEAST = 17  # of Spark 4
 VECTOR = "jdk.incubator.vector"
-# Spark only schedules in a sweep: no time for a second compiler, no threads for a collector. The archive of classes
-# that comes with the Java is used as it is; nothing may be said on standard output, which Spark reads.
-LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable")
+MAKER = "org.apache.spark.launcher.Main"  # makes Spark's command line
+# Spark only schedules in a sweep: no time for a second compiler, no threads for a collector. An archive of classes is
+# used if it fits; nothing may be said on standard output, which Spark reads.
+FULL = ("-Xshare:auto", "-Xlog:disable")
+LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *FULL)
 INSTALL = "pip install groupsim[spark] brings one along; or install Java 17 or newer and set JAVA_HOME"
 
 
@@ -97,12 +99,16 @@ def _major(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def launcher(java: Java, folder: Path, options: Sequence[str] = ()) -> Path:
-    """A home for Spark in `folder`, whose `bin/java` starts the Java with these options, less the module it lacks."""
+def launcher(java: Java, folder: Path, options: Sequence[str] = (), sparks: Sequence[str] = ()) -> Path:
+    """A home for Spark in `folder`, whose `bin/java` starts the Java with these options, less the module it lacks.
+
+    `sparks` are options for Spark alone, not for the program that makes its command line.
+    """
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True, exist_ok=True)
     drop = "" if java.has_vector else f'for a; do shift; [ "$a" = --add-modules={VECTOR} ] || set -- "$@" "$a"; done\n'
+    more = f'case "$*" in *"{MAKER} "*) ;; *) set -- {shlex.join(sparks)} "$@";; esac\n' if sparks else ""
     command = shlex.join([str(java.home / "bin" / "java"), *options])
-    program.write_text(f'#!/bin/sh\n{drop}exec {command} "$@"\n', "utf-8")
+    program.write_text(f'#!/bin/sh\n{drop}{more}exec {command} "$@"\n', "utf-8")
     program.chmod(0o755)
     return folder

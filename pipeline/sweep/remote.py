@@ -12,35 +12,73 @@ from typing import Any
 
 Batches = Iterator[Any]
 ANSWERS = "wave int, task int, name string, piece int, data binary"
+WORK = "groupsim.pipeline.sweep.work"
 PIECE = 4 << 20  # bytes of one row: Arrow's batches and gRPC's messages have limits
 
 
-def unpacking(zip_name: str) -> Callable[[], None]:
-    """A function that makes a worker import from the zip, and forget what it has imported from elsewhere."""
+def unpacking(zip_name: str, *modules: str) -> Callable[[], None]:
+    """A function that makes a worker import what is in the zip, and forget what it has imported from elsewhere.
+
+    The zip is unpacked beside itself, once for all workers that share it: modules load sooner from files, which Python
+    keeps compiled. Where that folder cannot be written, the zip itself is imported from. `modules` are loaded at once.
+    """
 
     def unpack() -> None:
+        import gc
+        import importlib
         import os
         import sys
-        import zipimport
+        import zipfile
 
-        entries = [entry for entry in sys.path if os.path.basename(entry) == zip_name]
-        if not entries:
+        packed = next((entry for entry in sys.path if os.path.basename(entry) == zip_name), None)
+        if packed is None:
             raise ImportError(f"{zip_name} has not reached this worker")
-        entry = entries[0]
-        sys.path[:] = [entry, *(other for other in sys.path if other != entry)]
-        tops = {path.split(os.sep)[0].removesuffix(".py") for path in zipimport.zipimporter(entry)._files}  # type: ignore[attr-defined]
+        homes = (f"{packed}.files", packed)
+        if origin("groupsim").startswith(tuple(home + os.sep for home in homes)):
+            return  # a worker performs many tasks
+        with zipfile.ZipFile(packed) as archive:
+            tops = {name.split("/")[0].removesuffix(".py") for name in archive.namelist()}
+            home = homes[0] if extracted(archive, homes[0]) else packed
+        sys.path[:] = [home, *(entry for entry in sys.path if entry != home)]
         for name in list(sys.modules):
-            if name.split(".")[0] in tops:
-                origin = getattr(sys.modules[name], "__file__", None) or ""
-                if not origin.startswith(entry + os.sep):
-                    del sys.modules[name]
+            if name.split(".")[0] in tops and not origin(name).startswith(home + os.sep):
+                del sys.modules[name]
+        for name in modules:
+            importlib.import_module(name)
+        # Spark's worker looks for garbage after every task: it need not walk through all modules each time.
+        gc.collect()
+        gc.freeze()
+
+    def extracted(archive: Any, folder: str) -> bool:
+        """All of it or nothing; another worker may be faster."""
+        import os
+        import shutil
+        import tempfile
+
+        if not os.path.isdir(folder):
+            try:
+                made = tempfile.mkdtemp(dir=os.path.dirname(folder))
+                try:
+                    archive.extractall(made)
+                    os.rename(made, folder)
+                finally:
+                    shutil.rmtree(made, ignore_errors=True)
+            except OSError:
+                pass
+        return os.path.isdir(folder)
+
+    def origin(name: str) -> str:
+        """Where a module was loaded from."""
+        import sys
+
+        return getattr(sys.modules.get(name), "__file__", None) or ""
 
     return unpack
 
 
 def performing(packed: Any, wave: int, zip_name: str) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow`: each row is the number of a task, each task becomes rows of `ANSWERS`."""
-    unpack, size = unpacking(zip_name), PIECE
+    unpack, size = unpacking(zip_name, WORK), PIECE
 
     def perform(batches: Batches) -> Batches:
         unpack()
@@ -62,7 +100,7 @@ def performing(packed: Any, wave: int, zip_name: str) -> Callable[[Batches], Bat
 
 def introducing(zip_name: str) -> Callable[[Batches], Batches]:
     """The function of the probe: one row per partition, that says what the worker is."""
-    unpack = unpacking(zip_name)
+    unpack = unpacking(zip_name, WORK)
 
     def introduce(batches: Batches) -> Batches:
         import platform

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -24,14 +25,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from groupsim.pipeline.sweep.classes import classes
 from groupsim.pipeline.sweep.engines import EngineOptions, cores
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.java import LEAN, find_java, launcher
+from groupsim.pipeline.sweep.java import FULL, LEAN, find_java, launcher
 
 LOOPBACK = "127.0.0.1"
 CONNECT_PORT = 15002
 TRIES = 4  # of a task; Spark's local mode has one, and a Python worker can be killed there, too
 REACH_S = 5.0
+ENDING_S, WRITING_S = 10.0, 60.0  # for a JVM to end; for one that writes its classes first
 LOG = "spark.groupsim.log"  # a setting of ours: where the JVM's log lies
 
 SETTINGS = {
@@ -109,25 +112,35 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
     conf = SparkConf(loadDefaults=False)
     for key, value in {**_settings(master, folder, options), **settings}.items():
         conf.set(key, value)
-    home = launcher(find_java(), folder / "java", LEAN if lean else ("-Xlog:disable",))
+    java = find_java()
+    kept = classes(java, write=lean)
+    home = launcher(java, folder / "java", LEAN if lean else FULL, kept.options if lean else ())
     log = Path(conf.get(LOG))
     with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as said:
         # A session of its own for the JVM: ctrl-C is for the driver, which then stops the jobs.
+        begun = folder / "pid"
         popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
+        popen["preexec_fn"] = lambda: begun.write_text(str(os.getpid()))
         try:
             gateway = launch_gateway(conf, popen)
             context = SparkContext(gateway=gateway, conf=conf)
-        except Exception as error:
-            _forget_gateway()
+        except BaseException as error:
+            _forget_gateway(0)
+            _kill(begun)
+            kept.take(well=False)
+            if not isinstance(error, Exception):
+                raise
             raise SweepError(
                 f"Spark did not start: {_last_words(log, error)}", "check the Java and the master"
             ) from error
     with _hushed(context):
         spark = SparkSession(context)
+        patience = 0.0 if kept.draft else ENDING_S  # who has to stop does not wait for the classes
         try:
             yield spark
+            patience = WRITING_S if kept.draft else ENDING_S
         finally:
-            _stop(spark)
+            kept.take(_stop(spark, patience))
 
 
 @contextmanager
@@ -157,21 +170,24 @@ def jvm_log(spark: Any) -> Path | None:
     return Path(name) if name else None
 
 
-def _stop(spark: Any) -> None:
-    """Stop the session and its JVM, dead or alive."""
+def _stop(spark: Any, patience: float) -> bool:
+    """Stop the session and its JVM, dead or alive; returns whether the JVM ended well."""
     with warnings.catch_warnings(), suppress(Exception):  # should the JVM have gone before us
         warnings.simplefilter("ignore")
         spark.stop()
-    _forget_gateway()
+    return _forget_gateway(patience)
 
 
-def _forget_gateway() -> None:
-    """End the JVM. PySpark would keep it for the process's next session, with this one's options."""
+def _forget_gateway(patience: float) -> bool:
+    """End the JVM within so many seconds; returns whether it ended well.
+
+    PySpark would keep it for the process's next session, with this one's options.
+    """
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
     if gateway is None:
-        return
+        return False
     process = getattr(gateway, "proc", None)
     try:
         gateway.shutdown()
@@ -180,11 +196,18 @@ def _forget_gateway() -> None:
     if process is not None:
         process.stdin.close()
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    return process is not None and process.returncode == 0
+
+
+def _kill(begun: Path) -> None:
+    """End a JVM that PySpark has not told us of, with what makes its command line: it would wait for us for ever."""
+    with suppress(OSError, ValueError):
+        os.killpg(int(begun.read_text()), signal.SIGKILL)
 
 
 def _master(options: EngineOptions) -> str:

@@ -175,6 +175,22 @@ def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_pa
     spark_cluster.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in jvms), "the JVM did not end")
 
 
+def test_ctrl_c_while_spark_starts_leaves_no_jvm(experiment: Path, tmp_path: Path) -> None:
+    """A JVM that has not met its driver yet ends with it: exit code 130, nothing left behind."""
+    process = spark_cluster.groupsim("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]")
+
+    def starting() -> list[int]:
+        return [pid for pid, line in spark_cluster.below(process.pid) if "spark-class" in line or "SparkSubmit" in line]
+
+    spark_cluster.until(starting, "no JVM")
+    pids = starting()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    spark_cluster.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the JVM did not end")
+
+
 def test_spark_connect_makes_the_tables_of_the_pool(
     python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -79,3 +79,16 @@ def test_the_launcher_drops_the_one_option_a_java_cannot_take(tmp_path: Path, ha
     arguments = ["--add-modules=jdk.incubator.vector", "-cp", "a b", "Main"]
     said = subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout.strip()
     assert said == " ".join(["-Xone", *(arguments if has_vector else arguments[1:])])
+
+
+def test_options_for_spark_are_not_given_to_the_program_that_makes_its_command(tmp_path: Path) -> None:
+    """That one would leave an archive of its own few classes."""
+    real = java.Java(home(tmp_path / "java", "25"), 25, has_vector=True, found="here")
+    program = java.launcher(real, tmp_path / "launcher", ["-Xone"], ["-Xarchive=a b"]) / "bin/java"
+
+    def said(*arguments: str) -> str:
+        return subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+    spark = "org.apache.spark.deploy.SparkSubmit"
+    assert said("-cp", "jars", spark, "--conf", "a=b") == f"-Xone -Xarchive=a b -cp jars {spark} --conf a=b"
+    assert said(java.MAKER, spark, "shell") == f"-Xone {java.MAKER} {spark} shell"

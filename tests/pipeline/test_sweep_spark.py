@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,36 @@ def test_a_worker_without_the_zip_says_so() -> None:
     """The zip that has not arrived is named."""
     with pytest.raises(ImportError, match=r"other\.zip has not reached"):
         unpacking("other.zip")()
+
+
+UNPACK = """
+import gc, sys
+from pathlib import Path
+sys.path[1:1] = [sys.argv[1], sys.argv[2]]
+import mine
+from groupsim.pipeline.sweep.remote import unpacking
+unpack = unpacking("groupsim-test.zip", "mine")
+unpack()
+print(sys.modules["mine"].__file__, gc.get_freeze_count() > 100)
+Path(sys.argv[2]).unlink()
+unpack()
+"""
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_a_worker_imports_from_the_zip_unpacked(tmp_path: Path, blocked: bool) -> None:
+    """Not what it has imported from elsewhere; where the zip cannot be unpacked, from the zip; and only once."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/mine.py").write_text("")
+    shipped = tmp_path / "groupsim-test.zip"
+    with zipfile.ZipFile(shipped, "w") as archive:
+        archive.writestr("groupsim/__init__.py", "")
+        archive.writestr("mine.py", "import groupsim")
+    folder = tmp_path / "groupsim-test.zip.files"
+    if blocked:
+        folder.touch()
+    command = [sys.executable, "-c", UNPACK, str(tmp_path / "other"), str(shipped)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.split() == [str((shipped if blocked else folder) / "mine.py"), "True"]
+    assert {path.name for path in tmp_path.iterdir()} == {"other", folder.name}
