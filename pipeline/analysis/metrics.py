@@ -134,7 +134,7 @@ _ALL = (
     Metric("idle_members", "idle members", _N),
     Metric("skew", "skew", _N),
     *_pooled("standstill", "one standstill"),
-    *_pooled("unavailable", "standstill per partition"),
+    *_pooled("unavailable", "unserved time per partition"),
     *_pooled("rebalance", "rebalance length"),
 )
 

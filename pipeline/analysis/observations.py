@@ -60,15 +60,15 @@ def _of_stops(read: Reader) -> Iterator[pa.Table]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    stops = read("stops", [*KEY, *PLACE, "began_us", "ended_us", OPEN])
-    lengths = pc.subtract(stops["ended_us"], stops["began_us"])
-    yield _part(stops, "standstill", lengths)
+    stops = read("stops", [*KEY, *PLACE, "began_us", "silent_us", "ended_us", OPEN])
+    yield _part(stops, "standstill", pc.subtract(stops["ended_us"], stops["began_us"]))
     still_open = stops.filter(stops[OPEN])
     yield _part(still_open, OPEN, pa.array([1] * len(still_open), pa.int64()))
     places = read("deliveries", [*KEY, *PLACE])
     none = pa.array([0] * len(places), pa.int64())
+    unserved = pc.subtract(stops["ended_us"], stops["silent_us"])
     every = pa.concat_tables(
-        [stops.select([*KEY, *PLACE]).append_column("us", lengths), places.append_column("us", none)]
+        [stops.select([*KEY, *PLACE]).append_column("us", unserved), places.append_column("us", none)]
     )
     total = every.group_by([*KEY, *PLACE]).aggregate([("us", "sum")])
     yield _part(total, "unavailable", total["us_sum"])
