@@ -118,11 +118,11 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
     log = Path(conf.get(LOG))
     with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as said:
         # A session of its own for the JVM: ctrl-C is for the driver, which then stops the jobs.
-        begun = folder / "pid"
         popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
-        popen["preexec_fn"] = lambda: begun.write_text(str(os.getpid()))
+        begun: list[subprocess.Popen[bytes]] = []
         try:
-            gateway = launch_gateway(conf, popen)
+            with _noted_processes(begun):
+                gateway = launch_gateway(conf, popen)
             context = SparkContext(gateway=gateway, conf=conf)
         except BaseException as error:
             _forget_gateway(0)
@@ -204,10 +204,30 @@ def _forget_gateway(patience: float) -> bool:
     return process is not None and process.returncode == 0
 
 
-def _kill(begun: Path) -> None:
-    """End a JVM that PySpark has not told us of, with what makes its command line: it would wait for us for ever."""
-    with suppress(OSError, ValueError):
-        os.killpg(int(begun.read_text()), signal.SIGKILL)
+@contextmanager
+def _noted_processes(begun: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Note what PySpark starts: interrupted while it waits for its JVM, it tells nobody of it."""
+    from pyspark import java_gateway
+
+    real = java_gateway.Popen
+
+    def noted(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        begun.append(real(*args, **kwargs))
+        return begun[-1]
+
+    java_gateway.Popen = noted
+    try:
+        yield
+    finally:
+        java_gateway.Popen = real
+
+
+def _kill(begun: list[subprocess.Popen[bytes]]) -> None:
+    """End a JVM that is still starting, with what makes its command line: it would wait for us for ever."""
+    for process in begun:
+        with suppress(OSError):  # it has ended by itself
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _master(options: EngineOptions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import zipfile
@@ -16,7 +17,7 @@ from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.probe import explained
 from groupsim.pipeline.sweep.remote import performing, unpacking
-from groupsim.pipeline.sweep.session import session
+from groupsim.pipeline.sweep.session import _kill, _noted_processes, session
 
 needs_spark = pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}")
 
@@ -153,3 +154,16 @@ def test_a_worker_imports_from_the_zip_unpacked(tmp_path: Path, blocked: bool) -
     assert done.stderr == ""
     assert done.stdout.split() == [str((shipped if blocked else folder) / "mine.py"), "True"]
     assert {path.name for path in tmp_path.iterdir()} == {"other", folder.name}
+
+
+def test_a_jvm_that_is_still_starting_can_be_ended() -> None:
+    """PySpark keeps to itself what it starts until it has answered; the session notes it, with all below it."""
+    from pyspark import java_gateway
+
+    real = java_gateway.Popen
+    begun: list[subprocess.Popen[bytes]] = []
+    with _noted_processes(begun):
+        java_gateway.Popen(["sh", "-c", "sleep 60; true"], start_new_session=True)
+    assert java_gateway.Popen is real
+    _kill(begun)
+    assert [process.returncode for process in begun] == [-signal.SIGKILL]
