@@ -61,11 +61,12 @@ def spark(options: EngineOptions | None = None) -> Iterator[Engine]:
     """
     from groupsim.pipeline.sweep.session import session
 
-    with session(options) as found:
-        yield partial(_on_spark, found, _shipped(found, options))
+    # The zip stays for as long as the session: executors fetch it when they come.
+    with TemporaryDirectory(prefix="groupsim-zip-") as folder, session(options) as found:
+        yield partial(_on_spark, found, _shipped(found, options, Path(folder)))
 
 
-def _shipped(session: Any, options: EngineOptions | None) -> str | None:
+def _shipped(session: Any, options: EngineOptions | None, folder: Path) -> str | None:
     """Ship our code to a cluster; returns the name of the zip, nothing for this machine's workers."""
     master = options.master if options else None
     if not (options and options.remote) and (master or "local").startswith("local"):
@@ -73,15 +74,21 @@ def _shipped(session: Any, options: EngineOptions | None) -> str | None:
     from groupsim.pipeline.sweep.bundle import bundle
 
     made = bundle()
-    with TemporaryDirectory(prefix="groupsim-zip-") as folder:
-        session.addArtifacts(str(made.write(Path(folder))), pyfile=True)
+    session.addArtifacts(str(made.write(folder)), pyfile=True)
     return made.name
 
 
 def _on_spark(session: Any, zip_name: str | None, table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
     ddl = ", ".join(f"`{field.name}` {SPARK_TYPES[str(field.type)]}" for field in schema)
+    from groupsim.pipeline.sweep.probe import explained
+    from groupsim.pipeline.sweep.session import jvm_log
+
     groups = session.createDataFrame(table).groupBy("cell")
-    return groups.applyInArrow(_group(pickle.dumps(task), zip_name), ddl).toArrow().cast(schema)
+    try:
+        found = groups.applyInArrow(_group(pickle.dumps(task), zip_name), ddl).toArrow()
+    except Exception as error:
+        raise explained(error, jvm_log(session)) from error
+    return found.cast(schema)
 
 
 def _group(packed: bytes, zip_name: str | None) -> Task:

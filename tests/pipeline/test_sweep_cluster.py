@@ -53,13 +53,19 @@ class Own(RangeAssignor):
 
 
 @pytest.fixture(scope="module")
-def expected(experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The tables from the pool."""
+def swept(experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a sweep in the pool."""
     from groupsim.pipeline.experiment import load_experiment
 
     path = tmp_path_factory.mktemp("pool") / "out"
     sweep(load_experiment(str(experiment)), path, EngineOptions("pool", workers=2))
-    return small_sweep.tables(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(swept: Path) -> dict[str, Any]:
+    """The tables from the pool."""
+    return small_sweep.tables(swept)
 
 
 @pytest.fixture(scope="module")
@@ -243,3 +249,37 @@ def another_python() -> Path | None:
         if subprocess.run([found, "-c", "pass"], capture_output=True, check=False).returncode == 0:
             return found
     return None
+
+
+ANALYSE = """
+import sys
+from groupsim.pipeline.analysis import analyse
+from groupsim.pipeline.sweep import Directory, EngineOptions
+path, engine, master, remote = sys.argv[1:]
+analyse(Directory.open(path), engine, EngineOptions(master=master or None, remote=remote or None))
+"""
+
+
+def results(path: Path, python: Path, engine: str, master: str = "", remote: str = "") -> dict[str, bytes]:
+    """The files of an analysis, made anew in a process of its own."""
+    shutil.rmtree(path / "results", ignore_errors=True)
+    command = [sys.executable, "-c", ANALYSE, str(path), engine, master, remote]
+    environment = {**os.environ, "PYSPARK_PYTHON": str(python)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return {file.name: file.read_bytes() for file in sorted((path / "results").iterdir())}
+
+
+def test_the_statistics_are_the_same_wherever_they_are_computed(
+    cluster: tuple[str, list[int]], python: Path, swept: Path, tmp_path: Path
+) -> None:
+    """In this process, on one core and on two, on a cluster and through Connect: every byte of the results."""
+    pytest.importorskip("grpc")
+    shutil.copytree(swept, tmp_path / "out")
+    path = tmp_path / "out"
+    plain = results(path, python, "plain")
+    assert {"answer.json", "cells.parquet", "comparisons.parquet"} <= plain.keys()
+    for master in ("local[1]", "local[2]", cluster[0]):
+        assert results(path, python, "spark", master=master) == plain, master
+    with spark_cluster.connect(tmp_path, python) as remote:
+        assert results(path, python, "spark", remote=remote) == plain
