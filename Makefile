@@ -12,10 +12,10 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit spark bench docs clean
+.PHONY: help demo test check lint types floors unit spark cross-checks bench docs clean
 
 help:            ## this list
-	@awk -F ':[^#]*## *' '/^[a-z]+:[^#]*##/ { printf "%-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
@@ -60,6 +60,9 @@ unit: $(VENV)/.dev
 
 spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors
 	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py
+
+cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, those that take long too
+	@$(BIN)/python -m pytest -q -m 'slow or not slow' -n $(JOBS) tests/pipeline/test_cross_checks.py
 
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks

@@ -22,7 +22,7 @@ function frontTraces(sweep, points, best, across, up) {
     arrayminus: points.map((one) => (one[axis].low === null ? 0 : (one[axis].value - one[axis].low) / metric.scale)),
   });
   const isBest = new Set(best);
-  const named = (one) => one.cell.number === sweep.recommended || one.cell.number === sweep.baseline;
+  const named = (one) => isRecommended(sweep, one.cell.number) || isBaseline(sweep, one.cell.number);
   return [
     { type: "scatter", mode: "lines", x: best.map((one) => one.x.value / across.scale), y: best.map((one) => one.y.value / up.scale), line: { color: colour("accent"), width: 2, shape: "hv", dash: "dot" }, hoverinfo: "skip", showlegend: false },
     {
@@ -31,8 +31,8 @@ function frontTraces(sweep, points, best, across, up) {
       text: pointLabels(sweep, points, points.filter((one) => points.length <= 12 || named(one) || (isBest.has(one) && best.length <= 12))), textposition: "top right", textfont: { size: 11, color: colour("text") }, cliponaxis: false,
       hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value)} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value)} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
       marker: {
-        size: points.map((one) => (one.cell.number === sweep.recommended ? 15 : 10)),
-        symbol: points.map((one) => (one.cell.number === sweep.recommended ? "star" : one.cell.number === sweep.baseline ? "diamond-open" : isBest.has(one) ? "triangle-up" : "circle-open")),
+        size: points.map((one) => (isRecommended(sweep, one.cell.number) ? 15 : 10)),
+        symbol: points.map((one) => (isRecommended(sweep, one.cell.number) ? "star" : isBaseline(sweep, one.cell.number) ? "diamond-open" : isBest.has(one) ? "triangle-up" : "circle-open")),
         color: points.map((one) => colour(isBest.has(one) ? "accent" : "quiet")), line: { width: 2 },
       },
     },

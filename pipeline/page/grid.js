@@ -20,12 +20,24 @@ function cellName(sweep, number) {
   return cellOf(sweep, number).labels.map((label, axis) => `${sweep.axes[axis][0]}=${label}`).join(", ") || "the scenario as it is";
 }
 
+/** The cell that this one is compared with: under given axes, that of its own circumstances. */
+const baselineOf = (sweep, number) => cellOf(sweep, number).baseline;
+const isBaseline = (sweep, number) => number !== null && baselineOf(sweep, number) === number;
+const isRecommended = (sweep, number) => sweep.all_recommended.includes(number);
+
+/** The cells that the answer names: for each circumstance the recommended one, the next best and the baseline. */
+function namedCells(sweep) {
+  const all = sweep.circumstances.length ? sweep.circumstances : [sweep];
+  const numbers = all.flatMap((one) => [one.recommended, one.best, one.runner_up, one.baseline]);
+  return [...new Set(numbers.filter((number) => number !== null && number !== undefined))];
+}
+
 /** What a cell is in the answer. */
 function rolesOf(sweep, number) {
   const cell = cellOf(sweep, number);
   return [
-    number === sweep.recommended ? "★ recommended" : "",
-    number === sweep.baseline ? "◇ baseline" : "",
+    isRecommended(sweep, number) ? "★ recommended" : "",
+    isBaseline(sweep, number) ? "◇ baseline" : "",
     cell.front ? "▲ front" : "",
     cell.limits.some((limit) => !limit.keeps) ? "✗ limit" : "",
   ].filter((role) => role);
@@ -155,7 +167,7 @@ function bestCells(sweep, metric, chosen, choose) {
   const known = sweep.cells.filter((cell) => statistic(sweep, metric.name, cell.number).value !== null);
   const sign = metric.better === "lower" ? 1 : -1;
   const ranked = known.sort((a, b) => sign * (statistic(sweep, metric.name, a.number).value - statistic(sweep, metric.name, b.number).value)).slice(0, BEST_OF_MANY);
-  const named = [sweep.recommended, sweep.baseline].filter((number) => number !== null && !ranked.some((cell) => cell.number === number)).map((number) => cellOf(sweep, number));
+  const named = namedCells(sweep).filter((number) => !ranked.some((cell) => cell.number === number)).map((number) => cellOf(sweep, number));
   const bad = badness(sweep, metric);
   const table = tableOf(`${metric.title}: the best ${ranked.length} of ${figure(sweep.cells.length)} cells`, [
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },

@@ -6,7 +6,7 @@ const MANY_STRIPS = 40; // more cells are not drawn; the table has them all
 function cellsToDraw(sweep, metric) {
   if (sweep.cells.length <= MANY_STRIPS) return sweep.cells;
   const sign = metric.better === "lower" ? 1 : -1;
-  const named = [sweep.recommended, sweep.baseline, sweep.runner_up, sweep.best];
+  const named = namedCells(sweep);
   const rank = (cell) => {
     if (named.includes(cell.number)) return -Infinity;
     const { value } = statistic(sweep, metric.name, cell.number);
@@ -22,19 +22,19 @@ function perSeed(sweep, metric, number, paired) {
   if (!all) return null;
   const mine = all[sweep.line.get(number)];
   if (!paired) return mine;
-  const base = all[sweep.line.get(sweep.baseline)];
+  const base = all[sweep.line.get(baselineOf(sweep, number))];
   return mine.map((value, index) => (value === null || base[index] === null ? null : value - base[index]));
 }
 
 function stripLabel(sweep, number) {
-  const mark = number === sweep.recommended ? "★ " : number === sweep.baseline ? "◇ " : "";
+  const mark = isRecommended(sweep, number) ? "★ " : isBaseline(sweep, number) ? "◇ " : "";
   const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
   return plain(mark + short(cellOf(sweep, number).labels.join(" · ") || "as it is", narrow ? 16 : 40));
 }
 
 /** One strip per cell: a dot per seed, a box, and the mean with its interval. */
 function spreadPlot(sweep, metric, paired) {
-  const cells = cellsToDraw(sweep, metric).filter((cell) => !paired || cell.number !== sweep.baseline);
+  const cells = cellsToDraw(sweep, metric).filter((cell) => !paired || !isBaseline(sweep, cell.number));
   const what = paired ? `difference to the baseline in ${metric.title}, seed by seed` : `${metric.title}, seed by seed`;
   const words = `Distribution over the seeds for ${count(cells.length, "cell")}: ${what}. The table below says the same.`;
   return plot(words, () => ({ data: spreadTraces(sweep, metric, cells, paired), layout: spreadLayout(sweep, metric, cells, paired) }), "spread");
@@ -78,7 +78,7 @@ function spreadLayout(sweep, metric, cells, paired) {
 
 /** Statistics of every cell in one metric, as a table. */
 function statisticsTable(sweep, metric) {
-  const baseline = cellName(sweep, sweep.baseline);
+  const baseline = sweep.circumstances.length ? "the baseline of the same circumstances" : cellName(sweep, sweep.baseline);
   const value = (name) => (cell) => shown(metric, statistic(sweep, metric.name, cell.number)[name], undefined, false);
   const against = (cell) => comparison(sweep, metric.name, cell.number);
   return asTable("Statistics as a table", `${titleOf(metric)}; differences to ${baseline}, paired by seed, p corrected for the number of cells`, [
@@ -89,7 +89,7 @@ function statisticsTable(sweep, metric) {
     { title: "least", cell: value("least"), number: true },
     { title: "most", cell: value("most"), number: true },
     { title: "seeds", cell: (cell) => figure(statistic(sweep, metric.name, cell.number).n), number: true },
-    { title: "difference (95 % interval)", cell: (cell) => (cell.number === sweep.baseline ? "baseline" : differenceWords(metric, against(cell))), number: true },
+    { title: "difference (95 % interval)", cell: (cell) => (isBaseline(sweep, cell.number) ? "baseline" : differenceWords(metric, against(cell))), number: true },
     { title: "p", cell: (cell) => (against(cell) ? pValue(against(cell).p) : "–"), number: true },
     { title: "verdict", cell: (cell) => verdictNode(against(cell)) },
   ], () => sweep.cells);

@@ -23,7 +23,7 @@ function warnings(sweep) {
 // --- the answer ------------------------------------------------------------------------------------------------------
 
 function answerSection(sweep) {
-  const cells = [...new Set([sweep.recommended, sweep.best, sweep.runner_up, sweep.baseline].filter((number) => number !== null))];
+  const cells = namedCells(sweep);
   const goals = sweep.goals.map((goal) => sweep.metricOf.get(goal.metric));
   const columns = [
     { title: "cell", cell: (number) => cellName(sweep, number), head: true, class: "name" },
@@ -36,14 +36,14 @@ function answerSection(sweep) {
     { title: "runs", cell: (number) => runsWords(cellOf(sweep, number)), number: true },
   ];
   return section(2, "The answer",
-    tableOf("Means over the seeds with their 95 % intervals; differences paired by seed", columns, cells, { row: (number) => ({ class: number === sweep.recommended ? "best" : null }) }),
+    tableOf("Means over the seeds with their 95 % intervals; differences paired by seed", columns, cells, { row: (number) => ({ class: isRecommended(sweep, number) ? "best" : null }) }),
     sweep.reasons.length ? el("ul", {}, sweep.reasons.map((reason) => el("li", {}, reason))) : null);
 }
 
 function roleWords(sweep, number) {
   const words = [...rolesOf(sweep, number)];
-  if (number === sweep.runner_up) words.push("runner-up");
-  if (number === sweep.best && number !== sweep.recommended) words.push("best in the first goal");
+  if ((sweep.circumstances.length ? sweep.circumstances : [sweep]).some((one) => one.runner_up === number)) words.push("runner-up");
+  if (!sweep.circumstances.length && number === sweep.best && !isRecommended(sweep, number)) words.push("best in the first goal");
   return words.join(", ");
 }
 
@@ -55,7 +55,7 @@ function valueWords(sweep, metric, number) {
 }
 
 function againstBaseline(sweep, metric, number) {
-  if (number === sweep.baseline) return "–";
+  if (isBaseline(sweep, number)) return "–";
   const one = comparison(sweep, metric.name, number);
   return one ? [verdictNode(one), el("div", { class: "aside" }, differenceWords(metric, one))] : "–";
 }

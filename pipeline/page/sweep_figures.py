@@ -78,6 +78,7 @@ def cells(answer: Answer, settings: Mapping[int, Mapping[str, Any]]) -> list[dic
     return [
         {
             "number": cell.number,
+            "baseline": _baseline(answer, cell.labels),
             "labels": list(cell.labels.values()),
             "settings": {path: str(value) for path, value in without_secrets(settings.get(cell.number, {})).items()},
             "done": cell.done,
@@ -91,6 +92,13 @@ def cells(answer: Answer, settings: Mapping[int, Mapping[str, Any]]) -> list[dic
         }
         for cell in answer.cells
     ]
+
+
+def _baseline(answer: Answer, labels: Mapping[str, str]) -> int:
+    """The cell that one with these labels is compared with: the baseline of its own circumstances."""
+    mine = (one for one in answer.circumstances if all(labels[axis] == at for axis, at in one.labels.items()))
+    found = next(mine, None)
+    return answer.baseline if found is None else found.baseline
 
 
 def effects(answer: Answer) -> list[dict[str, Any]]:

@@ -68,7 +68,10 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
 def _answered(answer: Answer) -> dict[str, Any]:
     """What the answer says in words, and which cells it names."""
     names = ("question", "decision", "recommended", "runner_up", "best", "baseline", "front", "reasons", "warnings")
-    named = {name: getattr(answer, name) for name in names}
+    named: dict[str, Any] = {name: getattr(answer, name) for name in names}
+    named["all_recommended"] = sorted(answer.all_recommended)
+    within = ("recommended", "runner_up", "baseline")
+    named["circumstances"] = [{name: getattr(one, name) for name in within} for one in answer.circumstances]
     goals = [{**attrs.asdict(goal), "title": goal.of.title} for goal in answer.goals]
     return {**named, "axes": list(answer.axes.items()), "goals": goals}
 

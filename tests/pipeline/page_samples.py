@@ -10,6 +10,7 @@ from typing import Any
 import small_sweep
 
 from groupsim.pipeline.analysis import Answer, answer_of
+from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.page import assumed, run_page
 from groupsim.pipeline.runs import Label, rows_of, simulate, to_arrow
 from groupsim.pipeline.sweep.directory import Contents, Directory
@@ -56,8 +57,12 @@ def page(text: str = CRASH) -> str:
 
 def sweep(folder: Path, seeds: int = 6, failing: tuple[int, int] | None = None) -> tuple[Directory, Answer]:
     """A small sweep, all of it run here, and its answer. `failing` is a run that ends with an error."""
-    experiment = small_sweep.load(folder, seeds)
-    directory = Directory.prepare(folder / "out", Contents(experiment, "code"))
+    return performed(small_sweep.load(folder, seeds), folder / "out", failing)
+
+
+def performed(experiment: Experiment, out: Path, failing: tuple[int, int] | None = None) -> tuple[Directory, Answer]:
+    """An experiment, all of it run here, and its answer."""
+    directory = Directory.prepare(out, Contents(experiment, "code"))
     for cell in experiment.cells:
         for seed in experiment.seeds:
             document = "no document" if (cell.number, seed) == failing else cell.document

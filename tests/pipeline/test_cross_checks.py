@@ -35,6 +35,8 @@ SEEDS = {
         1,
     ),
 }
+# These take tens of seconds even with few seeds: `make cross-checks` runs them.
+LONG = {"heavy-polls", "quick-restarts", "continual-starts", "never-rejoins", "fleet", "more-partitions", "bounces"}
 EXPERIMENTS = sorted({row.experiment for row in cross_checks.ROWS if row.judge})
 
 
@@ -45,7 +47,9 @@ def judge(row: Row, cells: Cells) -> str | None:
     return None if finding.holds else f"{row.place}, {row.claim}: expected {row.expected}; {finding.measured}"
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in EXPERIMENTS]
+)
 def test_a_claim_is_as_the_document_says(name: str) -> None:
     """Each expectation that rests on this experiment holds, or fails in the way that its row explains."""
     cells = cells_of(name, SEEDS.get(name, USUAL))

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import needs
 import page_samples
 import pytest
+import small_sweep
 
+from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.page import PageError, assembly, run_page, sweep_page, write_page
 from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
 from groupsim.pipeline.schemas import TABLES
+from groupsim.scenarios.document import parse_document
 
 
 def data_of(page: str) -> Any:
@@ -180,6 +184,18 @@ def test_a_sweeps_page_holds_its_numbers(tmp_path: Path) -> None:
     assert data["against_baseline"]["moved"]["1"][-1] == one.verdict
     assert {(one["cell"], one["why"]) for one in data["whole"][:3]} == {(cell, "median") for cell in (0, 1, 2)}
     assert f"{len(data['whole'])} of 18 runs are in this page whole" in data["room"]
+
+
+def test_under_given_axes_each_cell_is_set_beside_its_own_baseline(tmp_path: Path) -> None:
+    """An axis that is no choice has an answer for each value; the page marks all of them, and compares within."""
+    text = dedent(small_sweep.TEXT.format(seeds=6, assignors="range, sticky", run_for="20s"))
+    size = "size: {path: groups.g.members.c.count, values: [2, 3]}"
+    text = text.replace("vary:\n", f"given: [size]\nvary:\n  {size}\n")
+    directory, answer = page_samples.performed(experiment_of(parse_document(text), "given"), tmp_path / "out")
+    told = data_of(sweep_page(directory, answer))
+    assert [cell["baseline"] for cell in told["cells"]] == [0, 0, 2, 2]
+    assert [one["baseline"] for one in told["circumstances"]] == [0, 2]
+    assert set(told["all_recommended"]) == answer.all_recommended
 
 
 def test_failed_runs_come_with_their_command(tmp_path: Path) -> None:
