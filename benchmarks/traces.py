@@ -89,9 +89,15 @@ def measure(folder: Path) -> dict[str, float]:
         "events": events,
         "session_s": round(ready - begun, 1),
         "analysis_s": round(done - ready, 1),
+        "cpu_s": round(_cpu_s(resource.RUSAGE_SELF) + _cpu_s(resource.RUSAGE_CHILDREN), 1),  # of both together
         "driver_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "jvm_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
     }
+
+
+def _cpu_s(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
