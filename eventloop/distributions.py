@@ -49,6 +49,9 @@ def parse_distribution(text: str | int | Distribution) -> Distribution:
     if isinstance(text, Distribution):
         return text
     call = _CALL.fullmatch(text) if isinstance(text, str) else None
+    if call is None and isinstance(text, str) and "(" in text and ")" not in text:
+        # what YAML leaves of {length: uniform(1s, 20s)}
+        raise ValueError(f"{text!r}: the closing `)` is missing; inside {{…}} a comma ends a value, so quote the whole")
     if call is None:
         return constant(parse_duration(text))
     name = call[1]

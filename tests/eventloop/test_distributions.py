@@ -172,3 +172,9 @@ def test_many_draws_are_draws_one_by_one(spec: str) -> None:
     expected = [distribution.draw(singly) for _ in range(2_000)]
     assert distribution.draws(together, 1_200) + distribution.draws(together, 800) == expected
     assert singly.word() == together.word()
+
+
+def test_a_distribution_that_a_comma_has_cut_is_told_to_be_quoted() -> None:
+    """In `{length: uniform(1s, 20s)}` YAML ends the value at the comma; the remedy is quotes."""
+    with pytest.raises(ValueError, match="a comma ends a value, so quote the whole"):
+        parse_distribution("uniform(1s")
