@@ -149,7 +149,8 @@ class Trace:
     ) -> None:
         """As `emit`, for what is told of every record: what all such events have, by position, at half the cost.
 
-        `partition` is topic and number.
+        `partition` is topic and number. It says again what `emit` does instead of calling it: the call with its
+        eighteen arguments is what it saves.
         """
         if kind not in self._wanted:
             return

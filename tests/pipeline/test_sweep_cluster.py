@@ -91,6 +91,13 @@ def killed_in_the_middle(process: subprocess.Popen[str], out: Path, pids: Callab
     return victim
 
 
+def assert_ended_well(process: Any, out: Path, expected: dict[str, Any]) -> None:
+    """The sweep has ended with every run done, and its tables are the expected ones."""
+    code, found, said = ended(process)
+    assert (code, found.get("failed")) == (0, 0), said
+    assert small_sweep.tables(out) == expected
+
+
 def test_a_standalone_cluster_makes_the_tables_of_the_pool(
     cluster: tuple[str, list[int]], python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -117,9 +124,7 @@ def test_an_executor_killed_in_the_middle_changes_nothing(
         return [pid for pid, command in below if "CoarseGrainedExecutorBackend" in command]
 
     killed_in_the_middle(process, tmp_path / "out", executors)
-    code, found, said = ended(process)
-    assert (code, found.get("failed")) == (0, 0), said
-    assert small_sweep.tables(tmp_path / "out") == expected
+    assert_ended_well(process, tmp_path / "out", expected)
 
 
 def test_a_python_worker_killed_in_local_mode_changes_nothing(
@@ -133,9 +138,7 @@ def test_a_python_worker_killed_in_local_mode_changes_nothing(
         return [pid for daemon in daemons for pid, _ in spark_cluster.below(daemon)]
 
     killed_in_the_middle(process, tmp_path / "out", workers)
-    code, found, said = ended(process)
-    assert (code, found.get("failed")) == (0, 0), said
-    assert small_sweep.tables(tmp_path / "out") == expected
+    assert_ended_well(process, tmp_path / "out", expected)
 
 
 def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
