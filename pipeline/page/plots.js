@@ -98,25 +98,27 @@ function drawPlots({ again = false } = {}) {
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
+let chosenTheme = ""; // by the button; until then the machine's preference counts
+
 function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : prefersDark.matches;
+  return chosenTheme ? chosenTheme === "dark" : prefersDark.matches;
 }
 
-function nameThemeButton() {
+function showTheme() {
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
   document.getElementById("theme").textContent = isDark() ? "Light theme" : "Dark theme";
 }
 
 function watchAppearance() {
-  nameThemeButton();
+  showTheme();
   document.getElementById("theme").addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    nameThemeButton();
+    chosenTheme = isDark() ? "light" : "dark";
+    showTheme();
     drawPlots({ again: true });
   });
   document.getElementById("print").addEventListener("click", () => window.print());
   prefersDark.addEventListener("change", () => {
-    nameThemeButton();
+    showTheme();
     drawPlots({ again: true });
   });
   let waiting = 0;
