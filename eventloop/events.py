@@ -91,6 +91,25 @@ class Kind(StrEnum):
     POLL_EXPIRED = "poll.expired"  # max.poll.interval.ms ran out; payload: limit_us
     SESSION_EXPIRED = "session.expired"  # the client's own session timer: it only looks for the coordinator again
     PLUGIN_ERROR = "plugin.error"  # an assignor or callback of the user's raised or returned nonsense; reason
+    # the cluster's logs and who leads them (host: the broker, or the controller)
+    BROKER_FENCED = "broker.fenced"  # host: the controller; reason; payload: node
+    BROKER_UNFENCED = "broker.unfenced"  # host: the controller; payload: node, epoch
+    PARTITION_LEADER = "partition.leader"  # host: the controller; topic, partition; from, to: node ids as text ("-1":
+    #   none); reason: created, clean, unclean, preferred, moved, offline …; payload: epoch, isr
+    ISR_CHANGED = "isr.changed"  # host: the controller; topic, partition; payload: isr, before, epoch; reason
+    RECORDS_APPENDED = "records.appended"  # host: the leader; topic, partition; payload: base, count, epoch, and
+    #   producer (the client id) if one sent them
+    RECORDS_ACKNOWLEDGED = "records.acknowledged"  # host: the producer; topic, partition; payload: base, count
+    PRODUCE_FAILED = "produce.failed"  # host: the producer; topic, partition; error; payload: count
+    HIGH_WATERMARK = "high-watermark"  # only in full traces; host: the leader; topic, partition; payload: offset
+    LOG_TRUNCATED = "log.truncated"  # host: the replica; topic, partition; reason; payload: to, end (before)
+    LOG_ROLLED = "log.rolled"  # host; topic, partition; reason: size, time, index; payload: base
+    LOG_DELETED = "log.deleted"  # host; topic, partition; reason: time, size, start offset; payload: start, segments
+    LOG_COMPACTED = "log.compacted"  # host; topic, partition; payload: records, left, tombstones
+    LOG_RECOVERED = "log.recovered"  # host, after its restart; topic, partition; payload: end, lost (records); reason
+    LOG_ENDS = "log.ends"  # at the end of the run; payload: ends {topic-partition: [start, end, high watermark]}
+    TRANSACTION_STATE = "transaction.state"  # host: its coordinator; from, to; payload: transactional_id,
+    #   producer_id, epoch
     WARNING = "warning"  # anything else the client's own log would warn of; reason
 
 

@@ -9,49 +9,19 @@ Strings are never None unless the schema says nullable. Times are milliseconds w
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
+from groupsim.protocol.basics import NO_EPOCH as NO_EPOCH
+from groupsim.protocol.basics import NO_GENERATION as NO_GENERATION
+from groupsim.protocol.basics import NO_OFFSET as NO_OFFSET
+from groupsim.protocol.basics import Api as Api
+from groupsim.protocol.basics import TopicPartition as TopicPartition
+from groupsim.protocol.cluster_messages import ClusterRequest, ClusterResponse
+from groupsim.protocol.data_messages import DataRequest, DataResponse
 from groupsim.protocol.errors import ErrorCode
-
-NO_GENERATION = -1
-NO_OFFSET = -1
-NO_EPOCH = -1
-
-
-class Api(IntEnum):
-    """Kafka's api keys of the messages below."""
-
-    METADATA = 3
-    OFFSET_COMMIT = 8
-    OFFSET_FETCH = 9
-    FIND_COORDINATOR = 10
-    JOIN_GROUP = 11
-    HEARTBEAT = 12
-    LEAVE_GROUP = 13
-    SYNC_GROUP = 14
-    DESCRIBE_GROUPS = 15
-    LIST_GROUPS = 16
-    DELETE_GROUPS = 42
-    OFFSET_DELETE = 47
-
-    @property
-    def title(self) -> str:
-        """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
-        return "".join(part.capitalize() for part in self.name.split("_"))
-
-
-class TopicPartition(NamedTuple):
-    """One partition of one topic; sorts by topic, then number."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
-
+from groupsim.protocol.txn_messages import TxnRequest, TxnResponse
 
 # --- Metadata and FindCoordinator ------------------------------------------------------------------------------
 
@@ -73,6 +43,10 @@ class PartitionInfo:
     leader: int
     replicas: tuple[int, ...] = ()
     racks: tuple[str, ...] = ()
+    leader_epoch: int = NO_EPOCH
+    isr: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
+    error: ErrorCode = ErrorCode.NONE
 
 
 @frozen
@@ -96,11 +70,12 @@ class MetadataResponse:
 
 @frozen
 class FindCoordinatorRequest:
-    """Ask any broker which one coordinates the group `key`."""
+    """Ask any broker which one coordinates the group `key`, or (key type 1) the transactional id `key`."""
 
     API: ClassVar[Api] = Api.FIND_COORDINATOR
     key: str
     version: int = 6
+    key_type: int = 0
 
 
 @frozen
@@ -457,6 +432,9 @@ Request: TypeAlias = (
     | DescribeGroupsRequest
     | ListGroupsRequest
     | DeleteGroupsRequest
+    | DataRequest
+    | TxnRequest
+    | ClusterRequest
 )
 Response: TypeAlias = (
     MetadataResponse
@@ -471,4 +449,7 @@ Response: TypeAlias = (
     | DescribeGroupsResponse
     | ListGroupsResponse
     | DeleteGroupsResponse
+    | DataResponse
+    | TxnResponse
+    | ClusterResponse
 )

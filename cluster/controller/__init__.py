@@ -1,0 +1,1 @@
+"""The controller: who is alive, who leads, where replicas lie, and what brokers are told of it."""

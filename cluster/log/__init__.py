@@ -1,0 +1,1 @@
+"""A partition's log on one broker: segments, indexes, retention, compaction, recovery."""

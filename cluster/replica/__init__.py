@@ -1,0 +1,1 @@
+"""A broker's replicas: leaders, followers, in-sync sets, high watermarks, and the fetches between brokers."""

@@ -1,0 +1,1 @@
+"""Simulated producers: batches, acknowledgements, retries, partitioners, transactions."""

@@ -1,0 +1,59 @@
+"""What every message needs: Kafka's api keys, the name of a partition, and the numbers that mean "none".
+
+Source: `ApiKeys`, `TopicPartition`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+NO_GENERATION = -1
+NO_OFFSET = -1
+NO_EPOCH = -1
+
+
+class Api(IntEnum):
+    """Kafka's api keys of the messages here. METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
+    DELETE_GROUPS = 42
+    OFFSET_DELETE = 47
+    ALTER_PARTITION = 56
+    BROKER_REGISTRATION = 62
+    BROKER_HEARTBEAT = 63
+    METADATA_LOG = 1_000
+
+    @property
+    def title(self) -> str:
+        """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; sorts by topic, then number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

@@ -1,0 +1,220 @@
+"""Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the messages that move records, as values.
+
+Fields of the newest versions, by topic name where Kafka has come to topic ids. Frozen in spirit: a run makes tens of
+thousands, so they are plain classes that nobody changes. Sources: `ProduceRequest.json`, `FetchRequest.json` and their
+neighbours; KIP-101, KIP-279, KIP-320, KIP-392.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, NamedTuple, TypeAlias
+
+from attrs import define
+
+from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.errors import ErrorCode
+
+CONSUMER: Final = -1
+"""The replica id of a consumer's Fetch."""
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+EARLIEST_TIMESTAMP: Final = -2
+LATEST_TIMESTAMP: Final = -1
+NO_LEADER_EPOCH: Final = -1
+
+
+class LeaderIs(NamedTuple):
+    """Who leads the partition, as the broker that refused knows it (KIP-951)."""
+
+    leader: int
+    epoch: int
+
+
+# --- Produce -------------------------------------------------------------------------------------------------------
+
+
+@define(unsafe_hash=True)
+class ProduceRequest:
+    """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent)."""
+
+    API: ClassVar[Api] = Api.PRODUCE
+    acks: int
+    timeout_ms: int
+    batches: tuple[tuple[TopicPartition, Batch], ...]
+    transactional_id: str | None = None
+    version: int = 12
+
+
+@define(unsafe_hash=True)
+class Produced:
+    """What became of one batch: where it stands, or why not. `base_offset` -1 with an error."""
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    current_leader: LeaderIs | None = None
+    message: str | None = None
+
+
+@define(unsafe_hash=True)
+class ProduceResponse:
+    """One result per batch of the request, in its order."""
+
+    API: ClassVar[Api] = Api.PRODUCE
+    results: tuple[Produced, ...] = ()
+
+
+# --- Fetch ---------------------------------------------------------------------------------------------------------
+
+
+class FetchPartition(NamedTuple):
+    """One partition of a Fetch. `last_fetched_epoch` lets the leader see that the logs have parted (KIP-595)."""
+
+    partition: TopicPartition
+    fetch_offset: int
+    max_bytes: int = 1_048_576
+    current_leader_epoch: int = NO_LEADER_EPOCH
+    last_fetched_epoch: int = NO_LEADER_EPOCH
+    log_start_offset: int = -1
+
+
+@define(unsafe_hash=True)
+class FetchRequest:
+    """Records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
+
+    `replica_id` is the follower's node id, CONSUMER for consumers, who may name their rack (KIP-392).
+    """
+
+    API: ClassVar[Api] = Api.FETCH
+    max_wait_ms: int
+    min_bytes: int
+    partitions: tuple[FetchPartition, ...]
+    max_bytes: int = 52_428_800
+    isolation_level: int = READ_UNCOMMITTED
+    replica_id: int = CONSUMER
+    replica_epoch: int = -1
+    rack_id: str = ""
+    version: int = 17
+
+
+class EpochEnd(NamedTuple):
+    """The largest epoch not above the one asked for, and the offset at which it ends in this log."""
+
+    epoch: int
+    end_offset: int
+
+
+@define(unsafe_hash=True)
+class PartitionData:
+    """What a Fetch found in one partition.
+
+    `aborted` lists (producer id, first offset) of aborted transactions among the batches, for READ_COMMITTED.
+    `diverging` tells a follower where its log leaves the leader's.
+    """
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    batches: tuple[Batch, ...] = ()
+    aborted: tuple[tuple[int, int], ...] = ()
+    diverging: EpochEnd | None = None
+    current_leader: LeaderIs | None = None
+    preferred_read_replica: int = -1
+
+
+@define(unsafe_hash=True)
+class FetchResponse:
+    """One entry per partition asked for, in the order of the request."""
+
+    API: ClassVar[Api] = Api.FETCH
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionData, ...] = ()
+
+
+# --- ListOffsets ---------------------------------------------------------------------------------------------------
+
+
+class OffsetAsked(NamedTuple):
+    """One partition of a ListOffsets: the first offset not older than `timestamp` (ms), or an end of the log."""
+
+    partition: TopicPartition
+    timestamp: int = LATEST_TIMESTAMP
+    current_leader_epoch: int = NO_LEADER_EPOCH
+
+
+@define(unsafe_hash=True)
+class ListOffsetsRequest:
+    """Offsets by time, or the ends of the log."""
+
+    API: ClassVar[Api] = Api.LIST_OFFSETS
+    partitions: tuple[OffsetAsked, ...]
+    isolation_level: int = READ_UNCOMMITTED
+    replica_id: int = CONSUMER
+    version: int = 10
+
+
+@define(unsafe_hash=True)
+class OffsetListed:
+    """The offset found (-1: none), with its record's timestamp and leader epoch."""
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = NO_LEADER_EPOCH
+
+
+@define(unsafe_hash=True)
+class ListOffsetsResponse:
+    """One entry per partition asked for, in the order of the request."""
+
+    API: ClassVar[Api] = Api.LIST_OFFSETS
+    partitions: tuple[OffsetListed, ...] = ()
+
+
+# --- OffsetForLeaderEpoch ------------------------------------------------------------------------------------------
+
+
+class EpochAsked(NamedTuple):
+    """One partition of an OffsetForLeaderEpoch."""
+
+    partition: TopicPartition
+    leader_epoch: int
+    current_leader_epoch: int = NO_LEADER_EPOCH
+
+
+@define(unsafe_hash=True)
+class OffsetForLeaderEpochRequest:
+    """Where does this epoch end in your log? Asked by consumers after a change of leader (KIP-320)."""
+
+    API: ClassVar[Api] = Api.OFFSET_FOR_LEADER_EPOCH
+    partitions: tuple[EpochAsked, ...]
+    replica_id: int = CONSUMER
+    version: int = 4
+
+
+@define(unsafe_hash=True)
+class EpochEndOffset:
+    """The answer for one partition; -1 and -1 when the epoch is unknown."""
+
+    partition: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    leader_epoch: int = NO_LEADER_EPOCH
+    end_offset: int = -1
+
+
+@define(unsafe_hash=True)
+class OffsetForLeaderEpochResponse:
+    """One entry per partition asked for, in the order of the request."""
+
+    API: ClassVar[Api] = Api.OFFSET_FOR_LEADER_EPOCH
+    partitions: tuple[EpochEndOffset, ...] = ()
+
+
+DataRequest: TypeAlias = ProduceRequest | FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest
+DataResponse: TypeAlias = ProduceResponse | FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse
