@@ -38,33 +38,64 @@ def document(answer: Answer) -> dict[str, Any]:
 
 
 def _table(answer: Answer, console: Console) -> Table:
-    """One line per cell. On a narrow terminal words of labels are broken first, then values; nothing is cut off."""
+    """One line per cell. On a narrow terminal the axes share a column, and only then words are broken; nothing is cut
+    off."""
     cells, between = shown_cells(answer), "\n" if console.width < NARROW else " "
-    labels = [[Text(cell.labels.get(axis, "")) for cell in cells] for axis in answer.axes]
     values = [[_value(answer, cell, goal, between) for cell in cells] for goal in answer.goals]
     rest = [[Text(str(cell.done)) for cell in cells], [Text(_marks(answer, cell)) for cell in cells]]
-    headings = [*map(Text, answer.axes), *map(_heading, answer.goals), Text("seeds"), Text("")]
-    columns = [*labels, *values, *rest]
-    headed = [[heading, *column] for heading, column in zip(headings, columns, strict=True)]
+    named = [(axis, [cell.labels.get(axis, "") for cell in cells]) for axis in answer.axes]
+    for axes in (named, _joined(named)):
+        labels = [list(map(Text, column)) for _, column in axes]
+        headings = [*(Text(name) for name, _ in axes), *map(_heading, answer.goals), Text("seeds"), Text("")]
+        columns = [*labels, *values, *rest]
+        headed = [[heading, *column] for heading, column in zip(headings, columns, strict=True)]
+        if _needed(headed) <= console.width:
+            break
     widths = _widths(headed, len(labels), console.width)
     table = Table(box=None, header_style="dim", pad_edge=False)
     for place, heading in enumerate(headings):
         side: JustifyMethod = "right" if len(labels) <= place < len(columns) - 1 else "left"
-        table.add_column(heading, justify=side, overflow="fold", min_width=widths[place])
+        table.add_column(heading, justify=side, overflow="fold", width=widths[place])
     for cell, row in zip(cells, zip(*columns, strict=True), strict=True):
         style = "green" if cell.number in answer.all_recommended else "" if cell.keeps else "dim"
         table.add_row(*row, style=style)
     return table
 
 
+def _joined(axes: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """All axes in one column; what they say wraps between words."""
+    if len(axes) < 2:
+        return list(axes)
+    rows = zip(*(column for _, column in axes), strict=True)
+    return [(", ".join(name for name, _ in axes), [", ".join(row) for row in rows])]
+
+
+def _words(columns: Sequence[Sequence[Text]]) -> list[int]:
+    """The longest word of each column."""
+    return [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
+
+
+def _needed(columns: Sequence[Sequence[Text]]) -> int:
+    """The least width of a table that breaks no word."""
+    return sum(_words(columns)) + GAP * (len(columns) - 1)
+
+
 def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[int]:
-    """The least widths of columns: their longest words, as far as there is room for them."""
-    words = [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
+    """Widths of columns: their longest words, as far as there is room for them; what is left goes to longer lines.
+
+    Said outright, because rich cuts off what does not fit when it is told the least widths only.
+    """
+    words, room = _words(columns), width - GAP * (len(columns) - 1)
     for given_way in (0, labels, len(words)):
-        least = [1] * given_way + words[given_way:]
-        if sum(least) + GAP * (len(least) - 1) + 6 * given_way <= width:
-            return least
-    return [1] * len(words)
+        widths = [min(word, 6) for word in words[:given_way]] + words[given_way:]
+        if sum(widths) <= room:
+            break
+    for place in (*range(labels, len(columns)), *range(labels)):
+        column = columns[place]
+        line = max((len(line) for text in column for line in text.plain.split("\n")), default=1)
+        more = max(0, min(line - widths[place], room - sum(widths)))
+        widths[place] += more
+    return widths
 
 
 def shown_cells(answer: Answer) -> list[CellAnswer]:

@@ -75,8 +75,9 @@ class Metric:
 
     def digits(self, values: Iterable[float | int | None]) -> int:
         """Decimals to write these values with (they are in the column's units): three figures or so of the largest."""
-        largest = max((abs(value) / SCALE[self.unit] for value in values if value is not None), default=0.0)
-        if largest >= 100 or (self.unit in {Unit.COUNT, Unit.RECORDS} and largest == int(largest)):
+        shown = [abs(value) / SCALE[self.unit] for value in values if value is not None]
+        largest = max(shown, default=0.0)
+        if largest >= 100 or (self.unit in {Unit.COUNT, Unit.RECORDS} and all(one == int(one) for one in shown)):
             return 0
         return 1 if largest >= 1 else 2 if largest >= 0.1 or largest == 0 else 3
 

@@ -73,6 +73,22 @@ def test_more_than_fits_is_broken_and_not_cut_off() -> None:
     assert all(figure in narrow for figure in figures)
 
 
+def test_at_80_columns_the_axes_share_a_column_and_no_word_is_broken() -> None:
+    """Three axes with long labels: on a narrow terminal every word of labels and marks is there, whole."""
+    made = Made()
+    axes = ("assignor", "rollout", "callback")
+    grid = [
+        dict(zip(axes, row)) for row in (("cooperative-sticky", "Deployment", "1 s"), ("range", "Recreate", "none"))
+    ]
+    for cell in range(2):
+        for seed in range(30):
+            made.run(cell, seed, stopped_us=(350 + seed + cell) * S, false_evictions=seed % 9, moved=100 + seed * cell)
+    goals = (*GOALS, Goal("moved", "minimise"))
+    narrow = _shown(answer_of(experiment(grid, 30, goals), made.read)[0], 80)
+    words = set(narrow.split())
+    assert {"cooperative-sticky,", "Deployment,", "Recreate,", "baseline,", "breaks", "limit"} <= words
+
+
 def test_large_grid_shows_the_cells_that_matter() -> None:
     """Of thirty cells the recommended and the baseline are there, and the rest is said to be elsewhere."""
     text = _shown(_answer(30), 160)
