@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define, evolve, frozen
+from attrs import define, frozen
 
 NO_PRODUCER: Final = -1
 NO_SEQUENCE: Final = -1
@@ -94,4 +94,17 @@ class Batch:
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
         """The batch as the leader's log keeps it."""
-        return evolve(self, base_offset=base_offset, leader_epoch=leader_epoch)
+        return Batch(  # by position: a copy by name takes four times as long, and there is one per append
+            base_offset,
+            self.count,
+            self.size,
+            self.timestamp_ms,
+            self.max_timestamp_ms,
+            leader_epoch,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.attributes,
+            self.records,
+            self.raw,
+        )

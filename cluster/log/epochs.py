@@ -1,0 +1,111 @@
+"""Which leader wrote which part of the log: the epochs and the offsets at which they begin.
+
+A follower compares this table with its leader's to find where their logs part (KIP-101, KIP-279); a consumer asks it
+whether what it has read still stands (KIP-320). Both numbers rise from entry to entry. An entry that contradicts a new
+one is dropped: the new leader is right.
+
+Source: `LeaderEpochFileCache`, `LeaderEpochCheckpointFile`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from groupsim.protocol.data_messages import EpochEnd
+
+CHECKPOINT = "leader-epoch-checkpoint"
+UNKNOWN = EpochEnd(-1, -1)
+
+
+class EpochCache:
+    """The table of one log."""
+
+    __slots__ = ("_epochs", "_starts")
+
+    def __init__(self, entries: tuple[tuple[int, int], ...] = ()) -> None:
+        self._epochs = [epoch for epoch, _ in entries]
+        self._starts = [start for _, start in entries]
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """(epoch, start offset), rising."""
+        return tuple(zip(self._epochs, self._starts, strict=True))
+
+    @property
+    def latest(self) -> int:
+        """The last epoch, -1 when there is none."""
+        return self._epochs[-1] if self._epochs else -1
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """An epoch begins here, unless it has begun already; returns whether the table changed. Source: `assign`."""
+        epochs, starts = self._epochs, self._starts
+        if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
+            return False
+        while epochs and (epochs[-1] >= epoch or starts[-1] >= start_offset):
+            epochs.pop()
+            starts.pop()
+        epochs.append(epoch)
+        starts.append(start_offset)
+        return True
+
+    def end_of(self, epoch: int, log_end: int) -> EpochEnd:
+        """The largest known epoch not above this one and where it ends. Source: `endOffsetFor`.
+
+        An epoch before all known ones ends where the first known one begins; one above all known ones is unknown.
+        """
+        if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
+            return UNKNOWN
+        if epoch == self._epochs[-1]:
+            return EpochEnd(epoch, log_end)
+        above = bisect_right(self._epochs, epoch)
+        return EpochEnd(self._epochs[above - 1] if above else epoch, self._starts[above])
+
+    def at(self, offset: int) -> int:
+        """The epoch in which a record of this offset was written, -1 unknown. Source: `epochForOffset`."""
+        index = bisect_right(self._starts, offset)
+        return self._epochs[index - 1] if index else -1
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        """Forget epochs that begin at or beyond the log's new end; returns whether the table changed."""
+        before = len(self._starts)
+        while self._starts and self._starts[-1] >= end_offset:
+            self._starts.pop()
+            self._epochs.pop()
+        return len(self._starts) < before
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        """Forget what lies before the log's new start: the epoch in force there begins there."""
+        index = bisect_right(self._starts, start_offset) - 1
+        if index < 0 or (index == 0 and self._starts[0] == start_offset):
+            return False
+        del self._starts[:index], self._epochs[:index]
+        self._starts[0] = start_offset
+        return True
+
+    def clear(self) -> None:
+        """The log begins anew."""
+        self._epochs.clear()
+        self._starts.clear()
+
+    def text(self) -> str:
+        """As Kafka keeps it in `leader-epoch-checkpoint`: version, number of entries, one entry per line."""
+        lines = [f"{epoch} {start}" for epoch, start in self.entries]
+        return "\n".join(["0", str(len(lines)), *lines, ""])
+
+
+def parse(text: str) -> EpochCache:
+    """Read a checkpoint. Raises ValueError naming the line that is wrong."""
+    lines = text.split("\n")
+    if lines[0] != "0":
+        raise ValueError(f"{CHECKPOINT} line 1: expected version 0, found {lines[0]!r}")
+    entries = [_entry(number, line) for number, line in enumerate(lines[2:], 3) if line]
+    if len(lines) < 2 or lines[1] != str(len(entries)):
+        raise ValueError(f"{CHECKPOINT} line 2: expected {len(entries)}, the number of entries that follow")
+    return EpochCache(tuple(entries))
+
+
+def _entry(number: int, line: str) -> tuple[int, int]:
+    parts = line.split(" ")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts):
+        raise ValueError(f"{CHECKPOINT} line {number}: expected an epoch and an offset, found {line!r}")
+    return int(parts[0]), int(parts[1])

@@ -1,0 +1,178 @@
+"""A log in memory: the storage of simulations.
+
+A segment is three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
+lookup is a bisection. What has been flushed is a number, the offset up to which a crash of the machine loses nothing.
+`lose_unflushed` is that crash: the log ends where the first unflushed batch stood, as recovery cuts a log at its first
+hole. Checkpoints are written whole and synced, as Kafka's `CheckpointFile` does, so a crash does not touch them.
+
+Source: `LogSegment`; `LocalLog.flush` and `markFlushed` for the recovery point.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from attrs import define, field
+
+from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
+from groupsim.protocol.batch import Batch
+
+
+@define(eq=False)
+class MemorySegment(Segment):
+    """Batches of one segment, as lists."""
+
+    base_offset: int
+    created_ms: int
+    size: int = 0
+    max_timestamp_ms: int = -1
+    flushed: int = -1
+    """The offset after the last flushed batch; the base offset when none is."""
+    _batches: list[Batch] = field(factory=list)
+    _bases: list[int] = field(factory=list)
+    _positions: list[int] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.flushed = self.base_offset
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after its last batch; its base offset when it is empty."""
+        return self._batches[-1].next_offset if self._batches else self.base_offset
+
+    def append(self, batch: Batch) -> None:
+        """Append a batch that has its offsets."""
+        self._batches.append(batch)
+        self._bases.append(batch.base_offset)
+        self._positions.append(self.size)
+        self.size += batch.size
+        if batch.max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = batch.max_timestamp_ms
+
+    def batches(self, from_offset: int = 0) -> Iterator[Batch]:
+        """Its batches from the one on that holds `from_offset` or follows it."""
+        batches = self._batches
+        for index in range(self._index(from_offset), len(batches)):
+            yield batches[index]
+
+    def _index(self, offset: int) -> int:
+        """Of the batch that holds the offset or follows it."""
+        index = bisect_right(self._bases, offset) - 1
+        if index < 0:
+            return 0
+        return index if self._batches[index].next_offset > offset else index + 1
+
+    def position(self, offset: int) -> int:
+        """Bytes of the batches that begin before the offset."""
+        index = bisect_left(self._bases, offset)
+        return self._positions[index] if index < len(self._positions) else self.size
+
+    def find_time(self, timestamp_ms: int) -> Found | None:
+        """The first record not older than this; None when all are older."""
+        if self.max_timestamp_ms < timestamp_ms:
+            return None
+        for batch in self._batches:
+            if batch.max_timestamp_ms >= timestamp_ms:
+                found = first_not_older(batch, timestamp_ms)
+                if found is not None:
+                    return found
+        return None
+
+    def truncate(self, to_offset: int) -> None:
+        """Cut off every batch that reaches beyond `to_offset` (a batch is never split)."""
+        keep = self._index(to_offset)
+        if keep < len(self._batches):
+            self.size = self._positions[keep]
+            del self._batches[keep:], self._bases[keep:], self._positions[keep:]
+            self.max_timestamp_ms = max((batch.max_timestamp_ms for batch in self._batches), default=-1)
+            self.flushed = min(self.flushed, self.next_offset)
+
+    def flush(self) -> None:
+        """Make what is in it survive a crash of the machine."""
+        self.flushed = self.next_offset
+
+    def lose_unflushed(self) -> int:
+        """Forget what was not flushed; returns the records lost."""
+        lost = sum(records_in(batch) for batch in self.batches(self.flushed))
+        self.truncate(self.flushed)
+        return lost
+
+
+def first_not_older(batch: Batch, timestamp_ms: int) -> Found | None:
+    """The first record of a batch not older than this. A counted batch has two known times: its first and its last."""
+    if batch.records is None:
+        if batch.timestamp_ms >= timestamp_ms:
+            return Found(batch.base_offset, batch.timestamp_ms)
+        if batch.max_timestamp_ms >= timestamp_ms:
+            return Found(batch.last_offset, batch.max_timestamp_ms)
+        return None
+    for record in batch.records:
+        at = batch.timestamp_ms + record.timestamp_delta
+        if at >= timestamp_ms:
+            return Found(batch.base_offset + record.offset_delta, at)
+    return None
+
+
+def records_in(batch: Batch) -> int:
+    """How many records a batch holds: those left by compaction, or as many as it counts."""
+    return batch.count if batch.records is None else len(batch.records)
+
+
+class MemoryStore(SegmentStore):
+    """The segments and checkpoints of one partition, in memory; it outlives the log object and the broker's crash."""
+
+    def __init__(self) -> None:
+        self._segments: list[MemorySegment] = []
+        self._checkpoints: dict[str, str] = {}
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """By rising base offset; empty for a new partition."""
+        return self._segments
+
+    def create(self, base_offset: int, now_ms: int) -> Segment:
+        """Begin a segment, behind all others."""
+        segment = MemorySegment(base_offset, now_ms)
+        self._segments.append(segment)
+        return segment
+
+    def remove(self, segment: Segment) -> None:
+        """Delete a segment."""
+        self._segments = [one for one in self._segments if one is not segment]
+
+    def replace(self, old: Sequence[Segment], batches: Sequence[Batch]) -> Segment | None:
+        """Put one segment with these batches in the place of neighbours; None when none are left."""
+        at = next(index for index, segment in enumerate(self._segments) if segment is old[0])
+        new: list[MemorySegment] = []
+        if batches:
+            segment = MemorySegment(old[0].base_offset, old[-1].created_ms)
+            for batch in batches:
+                segment.append(batch)
+            segment.flush()
+            new = [segment]
+        self._segments[at : at + len(old)] = new
+        return new[0] if new else None
+
+    def read_checkpoint(self, name: str) -> str | None:
+        """A small text kept beside the log; None when there is none."""
+        return self._checkpoints.get(name)
+
+    def write_checkpoint(self, name: str, text: str) -> None:
+        """Keep a small text."""
+        self._checkpoints[name] = text
+
+    def lose_unflushed(self) -> int:
+        """The machine crashed: forget everything from the first unflushed batch on; returns the records lost."""
+        lost = 0
+        for number, segment in enumerate(self._segments):
+            if segment.flushed < segment.next_offset:
+                lost += segment.lose_unflushed()
+                behind = self._segments[number + 1 :]
+                lost += sum(records_in(batch) for later in behind for batch in later.batches())
+                del self._segments[number + 1 :]
+                break
+        return lost
+
+    def close(self) -> None:
+        """Nothing to let go of; the store can be opened again."""
