@@ -18,7 +18,13 @@ real clients write, so a real client's request and a simulated one's are the sam
 *Java's accidents are facts too.* Which broker coordinates a group, who becomes leader when the leader goes, and which
 protocol wins a tie follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` has them, once.
 
-    messages            requests and responses, Api, TopicPartition
+    basics              Api, TopicPartition, the numbers that mean "none"
+    messages            requests and responses of groups; Request and Response
+    data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
+    txn_messages        the messages of transactional producers
+    cluster_messages    brokers and controller; the cluster's metadata as a value
+    batch, batch_codec  a record batch as a value, and as bytes
+    offset_records      keys and values of `__consumer_offsets`, as bytes
     errors              Kafka's error codes; ProtocolError for bytes that are no message
     versions, releases  what a version carries, what a broker takes, what two sides agree on
     consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3

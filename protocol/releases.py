@@ -4,7 +4,12 @@ A release is written as what it changed against the one before it, so the table 
 broker talk in the newest version that both know; `client_version` finds it, which is how an incident of 2019 gets the
 requests of 2019.
 
-Sources: classic-protocol reference, section 5, from 3.9 on; older releases as their ApiVersions responses list them.
+Only what a client may ask is here. AlterPartition, BrokerRegistration, BrokerHeartbeat and our MetadataLog pass between
+brokers and controller, all of one release, on a listener that no client reaches; nobody negotiates them
+(`BETWEEN_BROKERS`). WriteTxnMarkers does too, but every broker lists it to everybody.
+
+Sources: classic-protocol reference, section 5, from 3.9 on; older releases, and the messages that move records or end
+transactions, as their ApiVersions responses list them.
 """
 
 from __future__ import annotations
@@ -38,64 +43,111 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 BASELINE = "4.4"
 
+BETWEEN_BROKERS = frozenset({Api.ALTER_PARTITION, Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT, Api.METADATA_LOG})
+"""What no broker tells a client that it takes; not in `RELEASES`."""
+
 # Release → what it changed against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
-# KAFKA-19444). Topic ids in offset requests (version 10) became stable in 4.2.
+# KAFKA-19444); it lists Produce from 0 on for old librdkafka's sake but takes it from 3 on (KAFKA-18659). Topic ids in
+# offset requests (version 10) became stable in 4.2.
 RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "0.9.0",
         {
             **_ranges(METADATA=0, OFFSET_COMMIT=2, OFFSET_FETCH=1, FIND_COORDINATOR=0, JOIN_GROUP=0, SYNC_GROUP=0),
             **_ranges(HEARTBEAT=0, LEAVE_GROUP=0, DESCRIBE_GROUPS=0, LIST_GROUPS=0),
+            **_ranges(PRODUCE=1, FETCH=1, LIST_OFFSETS=0),
         },
     ),
-    ("0.10.0", _ranges(METADATA=1)),
-    ("0.10.1", _ranges(METADATA=2, JOIN_GROUP=1)),
+    ("0.10.0", _ranges(METADATA=1, PRODUCE=2, FETCH=2)),
+    ("0.10.1", _ranges(METADATA=2, JOIN_GROUP=1, FETCH=3, LIST_OFFSETS=1)),
     ("0.10.2", _ranges(OFFSET_FETCH=2)),
     (
         "0.11.0",
         {
             **_ranges(METADATA=4, OFFSET_COMMIT=3, OFFSET_FETCH=3, FIND_COORDINATOR=1, JOIN_GROUP=2, SYNC_GROUP=1),
             **_ranges(HEARTBEAT=1, LEAVE_GROUP=1, DESCRIBE_GROUPS=1, LIST_GROUPS=1),
+            **_ranges(PRODUCE=3, FETCH=5, LIST_OFFSETS=2, OFFSET_FOR_LEADER_EPOCH=0),
+            **_ranges(INIT_PRODUCER_ID=0, ADD_PARTITIONS_TO_TXN=0, ADD_OFFSETS_TO_TXN=0, END_TXN=0),
+            **_ranges(WRITE_TXN_MARKERS=0, TXN_OFFSET_COMMIT=0),
         },
     ),
-    ("1.0", _ranges(METADATA=5)),
-    ("1.1", _ranges(DELETE_GROUPS=0)),
+    ("1.0", _ranges(METADATA=5, PRODUCE=5, FETCH=6)),
+    ("1.1", _ranges(DELETE_GROUPS=0, FETCH=7)),
     (
         "2.0",
         {
             **_ranges(METADATA=6, OFFSET_COMMIT=4, OFFSET_FETCH=4, FIND_COORDINATOR=2, JOIN_GROUP=3, SYNC_GROUP=2),
             **_ranges(HEARTBEAT=2, LEAVE_GROUP=2, DESCRIBE_GROUPS=2, LIST_GROUPS=2, DELETE_GROUPS=1),
+            **_ranges(PRODUCE=6, FETCH=8, LIST_OFFSETS=3, OFFSET_FOR_LEADER_EPOCH=1),
+            **_ranges(INIT_PRODUCER_ID=1, ADD_PARTITIONS_TO_TXN=1, ADD_OFFSETS_TO_TXN=1, END_TXN=1),
+            **_ranges(TXN_OFFSET_COMMIT=1),
         },
     ),
-    ("2.1", _ranges(METADATA=7, OFFSET_COMMIT=6, OFFSET_FETCH=5)),
-    ("2.2", _ranges(JOIN_GROUP=4)),
-    ("2.3", _ranges(METADATA=8, OFFSET_COMMIT=7, JOIN_GROUP=5, SYNC_GROUP=3, HEARTBEAT=3, DESCRIBE_GROUPS=3)),
+    (
+        "2.1",
+        {
+            **_ranges(METADATA=7, OFFSET_COMMIT=6, OFFSET_FETCH=5),
+            **_ranges(PRODUCE=7, FETCH=10, LIST_OFFSETS=4, OFFSET_FOR_LEADER_EPOCH=2, TXN_OFFSET_COMMIT=2),
+        },
+    ),
+    ("2.2", _ranges(JOIN_GROUP=4, LIST_OFFSETS=5)),
+    (
+        "2.3",
+        {
+            **_ranges(METADATA=8, OFFSET_COMMIT=7, JOIN_GROUP=5, SYNC_GROUP=3, HEARTBEAT=3, DESCRIBE_GROUPS=3),
+            **_ranges(FETCH=11, OFFSET_FOR_LEADER_EPOCH=3),
+        },
+    ),
     (
         "2.4",
         {
             **_ranges(METADATA=9, OFFSET_COMMIT=8, OFFSET_FETCH=6, FIND_COORDINATOR=3, JOIN_GROUP=6, SYNC_GROUP=4),
             **_ranges(HEARTBEAT=4, LEAVE_GROUP=4, DESCRIBE_GROUPS=5, LIST_GROUPS=3, DELETE_GROUPS=2, OFFSET_DELETE=0),
+            **_ranges(PRODUCE=8, INIT_PRODUCER_ID=2),
         },
     ),
-    ("2.5", _ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5)),
+    ("2.5", _ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5, INIT_PRODUCER_ID=3, TXN_OFFSET_COMMIT=3)),
     ("2.6", _ranges(LIST_GROUPS=4)),
-    ("2.8", _ranges(METADATA=11)),
-    ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4)),
-    ("3.1", _ranges(METADATA=12)),
+    (
+        "2.7",
+        _ranges(FETCH=12, INIT_PRODUCER_ID=4, ADD_PARTITIONS_TO_TXN=2, ADD_OFFSETS_TO_TXN=2, END_TXN=2),
+    ),
+    (
+        "2.8",
+        {
+            **_ranges(METADATA=11, PRODUCE=9, LIST_OFFSETS=6, OFFSET_FOR_LEADER_EPOCH=4),
+            **_ranges(ADD_PARTITIONS_TO_TXN=3, ADD_OFFSETS_TO_TXN=3, END_TXN=3, WRITE_TXN_MARKERS=1),
+        },
+    ),
+    ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4, LIST_OFFSETS=7)),
+    ("3.1", _ranges(METADATA=12, FETCH=13)),
     ("3.2", _ranges(JOIN_GROUP=9, LEAVE_GROUP=5)),
-    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9)),
-    ("3.8", _ranges(FIND_COORDINATOR=5, LIST_GROUPS=5)),
-    ("3.9", _ranges(FIND_COORDINATOR=6)),
+    ("3.5", _ranges(FETCH=15, LIST_OFFSETS=8)),
+    ("3.6", _ranges(ADD_PARTITIONS_TO_TXN=4)),
+    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16)),
+    (
+        "3.8",
+        {
+            **_ranges(FIND_COORDINATOR=5, LIST_GROUPS=5, PRODUCE=11, INIT_PRODUCER_ID=5),
+            **_ranges(ADD_PARTITIONS_TO_TXN=5, ADD_OFFSETS_TO_TXN=4, END_TXN=4, TXN_OFFSET_COMMIT=4),
+        },
+    ),
+    ("3.9", _ranges(FIND_COORDINATOR=6, FETCH=17, LIST_OFFSETS=9)),
     (
         "4.0.0",
         {
-            **_ranges(METADATA=13, DESCRIBE_GROUPS=6),
-            **_ranges(1, OFFSET_FETCH=9),
-            **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9),
+            **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5),
+            **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1),
+            **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9, OFFSET_FOR_LEADER_EPOCH=4),
+            **_ranges(4, FETCH=17),
         },
     ),
     ("4.0.1", _ranges(JOIN_GROUP=9)),
-    ("4.2", {**_ranges(1, OFFSET_FETCH=10), **_ranges(2, OFFSET_COMMIT=10)}),
+    ("4.1", {**_ranges(PRODUCE=13), **_ranges(4, FETCH=18)}),
+    (
+        "4.2",
+        {**_ranges(1, OFFSET_FETCH=10, LIST_OFFSETS=11, WRITE_TXN_MARKERS=2), **_ranges(2, OFFSET_COMMIT=10)},
+    ),
     ("4.4", _ranges(DELETE_GROUPS=3)),
 )
 

@@ -19,17 +19,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from attrs import evolve, fields, frozen, has, resolve_types
 
+from groupsim.protocol.data_messages import (
+    NO_LEADER_EPOCH,
+    READ_UNCOMMITTED,
+    EpochAsked,
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    OffsetAsked,
+    OffsetForLeaderEpochRequest,
+    OffsetListed,
+    PartitionData,
+    Produced,
+)
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.messages import (
+    NO_EPOCH,
+    NO_GENERATION,
     DescribedGroup,
     DescribedMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     FetchedOffset,
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -54,8 +72,15 @@ from groupsim.protocol.releases import BASELINE as BASELINE
 from groupsim.protocol.releases import VersionRange as VersionRange
 from groupsim.protocol.releases import broker_versions as broker_versions
 from groupsim.protocol.releases import client_version as client_version
+from groupsim.protocol.txn_messages import (
+    EndTxnResponse,
+    InitProducerIdRequest,
+    OffsetInTxn,
+    TxnOffsetCommitRequest,
+)
 
 _LATEST = 1 << 15  # above any version
+_DEBUGGING = -2  # the replica id of who reads as a consumer and gets no errors of leadership
 
 # --- Which fields a version carries ----------------------------------------------------------------------------
 
@@ -107,15 +132,76 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
     ListGroupsRequest: {"states": Carried(4, ()), "types": Carried(5, ())},
     ListedGroup: {"state": Carried(4, ""), "group_type": Carried(5, "")},
     TopicInfo: {"internal": Carried(1, False)},
-    PartitionInfo: {"racks": Carried(1, ())},
+    PartitionInfo: {
+        "racks": Carried(1, ()),
+        "offline": Carried(5, ()),
+        "leader_epoch": Carried(7, NO_EPOCH),
+    },
+    FindCoordinatorRequest: {"key_type": Carried(1, 0)},
+    # the messages that move records
+    Produced: {
+        "log_append_time_ms": Carried(2, -1),
+        "log_start_offset": Carried(5, -1),
+        "message": Carried(8, None),
+        "current_leader": Carried(10, None),
+    },
+    FetchRequest: {
+        "max_bytes": Carried(3, 2**31 - 1),
+        "isolation_level": Carried(4, READ_UNCOMMITTED),
+        "rack_id": Carried(11, ""),
+        "replica_epoch": Carried(15, -1),
+    },
+    FetchPartition: {
+        "log_start_offset": Carried(5, -1),
+        "current_leader_epoch": Carried(9, NO_LEADER_EPOCH),
+        "last_fetched_epoch": Carried(12, NO_LEADER_EPOCH),
+    },
+    FetchResponse: {"error": Carried(7, ErrorCode.NONE)},
+    PartitionData: {
+        "last_stable_offset": Carried(4, -1),
+        "aborted": Carried(4, ()),
+        "log_start_offset": Carried(5, -1),
+        "preferred_read_replica": Carried(11, -1),
+        "diverging": Carried(12, None),
+        "current_leader": Carried(12, None),
+    },
+    ListOffsetsRequest: {"isolation_level": Carried(2, READ_UNCOMMITTED)},
+    OffsetAsked: {"current_leader_epoch": Carried(4, NO_LEADER_EPOCH)},
+    OffsetListed: {"leader_epoch": Carried(4, NO_LEADER_EPOCH)},
+    OffsetForLeaderEpochRequest: {"replica_id": Carried(3, _DEBUGGING)},
+    EpochAsked: {"current_leader_epoch": Carried(2, NO_LEADER_EPOCH)},
+    EpochEndOffset: {"leader_epoch": Carried(1, NO_LEADER_EPOCH)},
+    # transactions
+    InitProducerIdRequest: {"producer_id": Carried(3, -1), "producer_epoch": Carried(3, -1)},
+    OffsetInTxn: {"leader_epoch": Carried(2, NO_EPOCH)},
+    TxnOffsetCommitRequest: {
+        "generation_id": Carried(3, NO_GENERATION),
+        "member_id": Carried(3, ""),
+        "group_instance_id": Carried(3, None),
+    },
+    EndTxnResponse: {"producer_id": Carried(5, -1), "producer_epoch": Carried(5, -1)},
 }
 
 
 def carried_fields(message: type, version: int) -> frozenset[str]:
     """The names of the fields of a message, or of a part of one, that `version` carries."""
     table = CARRIED.get(message, {})
-    names = (field.name for field in fields(message) if field.name != "version")
+    names = (name for name in _types(message) if name != "version")
     return frozenset(name for name in names if name not in table or table[name].by(version))
+
+
+def _is_part(kind: Any) -> bool:
+    """Whether a class is a message or a part of one: an attrs class, or a tuple with names."""
+    return isinstance(kind, type) and (has(kind) or hasattr(kind, "_fields"))
+
+
+@lru_cache(maxsize=256)
+def _types(message: type) -> Mapping[str, Any]:
+    """The fields of a message, or of a part of one, with their types."""
+    if has(message):
+        return {field.name: field.type for field in fields(resolve_types(message))}
+    hints = get_type_hints(message)
+    return {name: hints[name] for name in message._fields}  # type: ignore[attr-defined]
 
 
 # --- Normalising -----------------------------------------------------------------------------------------------
@@ -143,7 +229,7 @@ def normalise_response(response: Response, version: int) -> Response:
 
 def _normalise(message: T, version: int) -> T:
     """First the table, then the rule of this message, if it has one."""
-    if (type(message), version) in _UNTOUCHED:
+    if _untouched(cast(type, type(message)), version):
         return message
     carried = _carry(message, version)
     rule = _RULES.get(type(message))
@@ -163,12 +249,18 @@ def _carry(message: T, version: int) -> T:
             now = carried.absent
         if now is not value and now != value:
             changes[name] = now
-    return cast(T, evolve(cast(Any, message), **changes)) if changes else message
+    return cast(T, _changed(message, changes)) if changes else message
+
+
+def _changed(part: Any, changes: Mapping[str, Any]) -> Any:
+    """A copy with some fields set to something else."""
+    replace = getattr(part, "_replace", None)  # of a tuple with names
+    return evolve(part, **changes) if replace is None else replace(**changes)
 
 
 def _carry_all(value: Any, version: int) -> Any:
     """A tuple of parts, each as the version carries it; anything else as it is."""
-    if not isinstance(value, tuple) or not value or not has(type(value[0])):
+    if not isinstance(value, tuple) or not value or not _is_part(type(value[0])):
         return value
     return tuple([_carry(part, version) for part in value])
 
@@ -178,16 +270,22 @@ def _plan(message: type, version: int) -> tuple[str, ...]:
     """The fields that change in this version: the ones it lacks, and tuples of parts that lack something."""
     table = CARRIED.get(message, {})
     return tuple(
-        field.name
-        for field in fields(resolve_types(message))
-        if (field.name in table and not table[field.name].by(version)) or _parts_change(field.type, version)
+        name
+        for name, kind in _types(message).items()
+        if (name in table and not table[name].by(version)) or _parts_change(kind, version)
     )
 
 
 def _parts_change(kind: Any, version: int) -> bool:
     """Whether a field holds a tuple of parts to which this version does something."""
     part = next(iter(get_args(kind)), None)
-    return isinstance(part, type) and has(part) and bool(_plan(part, version))
+    return _is_part(part) and bool(_plan(cast(type, part), version))
+
+
+@lru_cache(maxsize=1024)
+def _untouched(message: type, version: int) -> bool:
+    """Whether a version cannot change a message at all: what is sent often costs one look-up."""
+    return message not in _RULES and not _plan(message, version)
 
 
 # Each takes the message as it was, as its version carries it, and the version.
@@ -254,11 +352,3 @@ _RULES: Mapping[type, Callable[[Any, Any, int], Any]] = {
     OffsetFetchResponse: _offset_fetch_response,
     DescribeGroupsResponse: _describe_response,
 }
-
-# Messages that a version cannot change at all, so that a heartbeat costs one look-up.
-_UNTOUCHED = frozenset(
-    (message, version)
-    for message in (*get_args(Request), *get_args(Response))
-    for version in range(16)
-    if message not in _RULES and not _plan(message, version)
-)

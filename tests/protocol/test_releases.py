@@ -7,7 +7,7 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages import Api
-from groupsim.protocol.releases import BASELINE, VersionRange, broker_versions, client_version
+from groupsim.protocol.releases import BASELINE, BETWEEN_BROKERS, VersionRange, broker_versions, client_version
 
 # classic-protocol reference, section 5.
 TABLE = """
@@ -22,6 +22,10 @@ LIST_GROUPS      0-5 0-5 0-5  0-5
 DELETE_GROUPS    0-2 0-2 0-2  0-3
 OFFSET_DELETE    0-0 0-0 0-0  0-0
 FIND_COORDINATOR 0-6 0-6 0-6  0-6
+PRODUCE          0-11 0-12 0-13 0-13
+FETCH            0-17 4-17 4-18 4-18
+LIST_OFFSETS     0-9 1-10 1-10 1-11
+TXN_OFFSET_COMMIT 0-4 0-5 0-5  0-5
 """
 RELEASES = ("3.9", "4.0", "4.1", "4.4")
 ROWS = [
@@ -43,8 +47,16 @@ def test_the_history_agrees_with_kafka_python(release: tuple[int, ...]) -> None:
     """Every release that kafka-python knows by its ApiVersions answers takes the same versions here."""
     name = ".".join(map(str, release))
     ours = broker_versions("4.0.0" if release == (4, 0) else name)
-    theirs = {Api(key): VersionRange(*span) for key, span in BROKER_API_VERSIONS[release].items() if key in set(Api)}
+    shared = {int(api) for api in set(Api) - BETWEEN_BROKERS}
+    theirs = {Api(key): VersionRange(*span) for key, span in BROKER_API_VERSIONS[release].items() if key in shared}
     assert ours == theirs
+
+
+def test_no_client_negotiates_what_passes_between_brokers() -> None:
+    """Registration, heartbeats, AlterPartition and the metadata log are in no release's table; all the rest is."""
+    assert set(Api) - set(broker_versions()) == BETWEEN_BROKERS
+    with pytest.raises(ProtocolError, match="AlterPartition"):
+        client_version(Api.ALTER_PARTITION, 3)
 
 
 def test_only_the_first_4_0_refused_the_oldest_joins() -> None:
@@ -55,8 +67,8 @@ def test_only_the_first_4_0_refused_the_oldest_joins() -> None:
 
 
 def test_a_release_between_two_rows_is_the_older_row() -> None:
-    """2.7 changed nothing here, so it takes what 2.6 took; a release to come takes what the newest one takes."""
-    assert broker_versions("2.7") == broker_versions("2.6")
+    """3.4 changed nothing here, so it takes what 3.3 took; a release to come takes what the newest one takes."""
+    assert broker_versions("3.4") == broker_versions("3.3")
     assert broker_versions("9.0") == broker_versions(BASELINE)
 
 
