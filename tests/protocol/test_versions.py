@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve, fields
-from test_data_versions import SCHEMA as SCHEMA_OF_DATA
 
 from groupsim.protocol import messages
 from groupsim.protocol.errors import ErrorCode, ProtocolError
@@ -288,7 +287,8 @@ def test_the_table_says_what_the_schema_says(name: str, version: int) -> None:
 def test_no_field_escapes_the_comparison() -> None:
     """Every class of the table is compared with all of its fields, save those that stand elsewhere in the schema."""
     elsewhere = {"OffsetFetchRequest": {"group_id", "partitions"}}
-    assert {table.__name__ for table in CARRIED} - set(SCHEMA) == set(SCHEMA_OF_DATA)
+    mine = {table.__name__ for table in CARRIED if table.__module__ == messages.__name__}
+    assert mine - set(SCHEMA) == {"PartitionInfo", "FindCoordinatorRequest"}  # in test_data_versions
     for name, (_, _, names) in SCHEMA.items():
         own = {field.name for field in fields(getattr(messages, name))} - {"version"}
         assert own - elsewhere.get(name, set()) == set(names), name
