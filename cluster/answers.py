@@ -5,6 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from groupsim.protocol.cluster_messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+    ClusterImage,
+    MetadataLogResponse,
+)
+from groupsim.protocol.data_messages import (
+    EpochEndOffset,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetListed,
+    PartitionData,
+    Produced,
+    ProduceRequest,
+    ProduceResponse,
+)
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     Api,
@@ -33,6 +55,19 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicInfo,
 )
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    InitProducerIdResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_FETCH_SAYS_IT_ONCE = 13  # from this version on an error of the whole names no partitions
 
 TITLES: dict[Api, str] = {api: api.title for api in Api}
 """The api column of the trace."""
@@ -41,7 +76,7 @@ TITLES: dict[Api, str] = {api: api.title for api in Api}
 def group_of(request: Request) -> str | None:
     """The group a request is about; None when it is about no single one."""
     if isinstance(request, FindCoordinatorRequest):
-        return request.key
+        return request.key if request.key_type == 0 else None
     return getattr(request, "group_id", None)
 
 
@@ -62,6 +97,8 @@ def generation_of(message: Request | Response) -> int | None:
 def error_of(response: Response) -> ErrorCode:
     """The error of a response; of those that answer item by item, the first there is."""
     error: ErrorCode = getattr(response, "error", ErrorCode.NONE)
+    if not error and isinstance(response, ListOffsetsResponse | OffsetForLeaderEpochResponse):
+        return next((part.error for part in response.partitions if part.error), error)
     return error
 
 
@@ -94,6 +131,44 @@ def _delete(request: DeleteGroupsRequest, error: ErrorCode) -> Response:
     return DeleteGroupsResponse(tuple((group, error) for group in request.groups))
 
 
+def _produce(request: ProduceRequest, error: ErrorCode) -> Response:
+    return ProduceResponse(tuple(Produced(partition, error) for partition, _ in request.batches))
+
+
+def _fetch(request: FetchRequest, error: ErrorCode) -> Response:
+    if request.version >= _FETCH_SAYS_IT_ONCE:
+        return FetchResponse(error)
+    return FetchResponse(error, tuple(PartitionData(asked.partition, error) for asked in request.partitions))
+
+
+def _list_offsets(request: ListOffsetsRequest, error: ErrorCode) -> Response:
+    return ListOffsetsResponse(tuple(OffsetListed(asked.partition, error) for asked in request.partitions))
+
+
+def _epoch_ends(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> Response:
+    ends = (EpochEndOffset(asked.partition, error) for asked in request.partitions)
+    return OffsetForLeaderEpochResponse(tuple(ends))
+
+
+def _partitions_in_txn(request: AddPartitionsToTxnRequest, error: ErrorCode) -> Response:
+    return AddPartitionsToTxnResponse(tuple((partition, error) for partition in request.partitions))
+
+
+def _txn_commit(request: TxnOffsetCommitRequest, error: ErrorCode) -> Response:
+    return TxnOffsetCommitResponse(tuple((item.partition, error) for item in request.offsets))
+
+
+def _markers(request: WriteTxnMarkersRequest, error: ErrorCode) -> Response:
+    markers = request.markers
+    return WriteTxnMarkersResponse(
+        tuple((marker.producer_id, tuple((partition, error) for partition in marker.partitions)) for marker in markers)
+    )
+
+
+def _alter(request: AlterPartitionRequest, error: ErrorCode) -> Response:
+    return AlterPartitionResponse(error)
+
+
 _ERRORS: dict[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.METADATA: _metadata,
     Api.FIND_COORDINATOR: lambda request, error: FindCoordinatorResponse(error),
@@ -107,4 +182,18 @@ _ERRORS: dict[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.DESCRIBE_GROUPS: _describe,
     Api.LIST_GROUPS: lambda request, error: ListGroupsResponse(error),
     Api.DELETE_GROUPS: _delete,
+    Api.PRODUCE: _produce,
+    Api.FETCH: _fetch,
+    Api.LIST_OFFSETS: _list_offsets,
+    Api.OFFSET_FOR_LEADER_EPOCH: _epoch_ends,
+    Api.INIT_PRODUCER_ID: lambda request, error: InitProducerIdResponse(error),
+    Api.ADD_PARTITIONS_TO_TXN: _partitions_in_txn,
+    Api.ADD_OFFSETS_TO_TXN: lambda request, error: AddOffsetsToTxnResponse(error),
+    Api.END_TXN: lambda request, error: EndTxnResponse(error),
+    Api.WRITE_TXN_MARKERS: _markers,
+    Api.TXN_OFFSET_COMMIT: _txn_commit,
+    Api.BROKER_REGISTRATION: lambda request, error: BrokerRegistrationResponse(error),
+    Api.BROKER_HEARTBEAT: lambda request, error: BrokerHeartbeatResponse(error),
+    Api.ALTER_PARTITION: _alter,
+    Api.METADATA_LOG: lambda request, error: MetadataLogResponse(ClusterImage(), error=error),
 }

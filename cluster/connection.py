@@ -25,17 +25,19 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.endpoint import MACHINERY, is_unanswered
 from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.protocol.data_messages import ProduceRequest, ProduceResponse
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker import Broker
+    from groupsim.cluster.endpoint import Endpoint
     from groupsim.cluster.network import Network
 
 Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
@@ -103,6 +105,7 @@ class Connection(_Quiet):
         "client_host",
         "client_id",
         "conditions",
+        "give_up",
         "host_name",
         "number",
         "purpose",
@@ -114,7 +117,7 @@ class Connection(_Quiet):
     def __init__(
         self,
         network: Network,
-        broker: Broker,
+        broker: Endpoint,
         client: Host,
         client_id: str,
         *,
@@ -151,6 +154,7 @@ class Connection(_Quiet):
         self._broken = False
         self.conditions: Sequence[Condition] = ()
         self.blame = 0
+        self.give_up: Callable[[], None] | None = None
         self.correlation = -1
         self.took_us = 0
         self._busy = False
@@ -192,6 +196,9 @@ class Connection(_Quiet):
             return correlation
         deadline = now + timeout_us
         flight = (correlation, request, on_done, deadline, self)
+        if request.__class__ is ProduceRequest and is_unanswered(request):
+            self._post(flight, now)
+            return correlation
         if self._oldest is None:
             self._oldest = flight
         elif self._more is None:
@@ -214,6 +221,14 @@ class Connection(_Quiet):
         self._floor_out = when = when + self._processing_us
         self.broker_host.call_at(when, _arrive, flight, order=_MESSAGE)
         return correlation
+
+    def _post(self, flight: Flight, now: int) -> None:
+        """Send what gets no answer: to the client it is done as soon as it is on the wire."""
+        if self.plain:
+            self._forward(flight, now)
+        else:
+            self._send_with_care(flight, now)
+        self.client.call_at(now, flight[2], ProduceResponse(), order=_MESSAGE)
 
     def _send_with_care(self, flight: Flight, now: int) -> None:
         if not self.up:
@@ -259,7 +274,14 @@ class Connection(_Quiet):
         self._oldest = self._more = self._held_out = None
         self._disarm()
         self._network.forget(self)
+        self._give_up()
         return flights
+
+    def _give_up(self) -> None:
+        """Nobody waits any longer for the request in hand: whoever parked it may forget it."""
+        give_up, self.give_up = self.give_up, None
+        if give_up is not None:
+            give_up()
 
     def _flights(self) -> list[Flight]:
         """What is in flight, oldest first."""
@@ -335,7 +357,10 @@ class Connection(_Quiet):
             raise RuntimeError(f"{self}: answered twice: {response}")
         trace = self._trace
         quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
-        if not quiet:
+        if not quiet and self.request.__class__ in MACHINERY and not trace.heartbeats:
+            self.give_up = None
+            self._reply(normalise_response(response, self.request.version))
+        elif not quiet:
             response = normalise_response(response, self.request.version)
             before = trace.cause
             self.broker.note_answer(self, response)
@@ -354,6 +379,14 @@ class Connection(_Quiet):
                 when = self._floor_in
             self._floor_in = when
             self.client.call_at(when, _all_is_well, self, order=_MESSAGE)
+
+    def no_answer(self) -> None:
+        """The request in hand gets no answer (Produce with acks=0): read the next. Raises as `answer` does."""
+        if not self._busy:
+            raise RuntimeError(f"{self}: no request in hand that could go unanswered")
+        self._busy = False
+        if self._queue and not self._broken:
+            self._next(self._queue.popleft())
 
     def _reply(self, response: Response) -> None:
         self._busy = False
@@ -402,6 +435,7 @@ class Connection(_Quiet):
         self._broken = True
         self.up = self.plain = False
         self._queue = self._held_out = self._held_in = None
+        self._give_up()
         delay = self._draw() if after_us is None else after_us
         self.client.call_at(self._loop.now_us + delay, self._lose, Disconnected(reason), order=_MESSAGE)
 

@@ -24,7 +24,7 @@ from groupsim.eventloop.quantiles import Constant
 from groupsim.protocol.releases import BASELINE
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker import Broker
+    from groupsim.cluster.endpoint import Endpoint
 
 
 class Roles(Protocol):
@@ -67,14 +67,16 @@ class Network:
         self.links = Links()
         self.taps = Taps(self)
         self.roles: Roles = NoRoles()
-        self._brokers: Mapping[int, Broker] = {}
+        self._brokers: Mapping[int, Endpoint] = {}
+        self._nodes: Mapping[int, Endpoint] = {}
         self._connections: dict[Connection, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
         self._ids: dict[str, Correlations] = {}
 
-    def attach(self, brokers: Mapping[int, Broker]) -> None:
-        """Say which brokers there are; before anybody connects."""
+    def attach(self, brokers: Mapping[int, Endpoint], others: Mapping[int, Endpoint] | None = None) -> None:
+        """Say which brokers there are, and who else can be reached (the controller); before anybody connects."""
         self._brokers = brokers
+        self._nodes = {**brokers, **(others or {})}
 
     # --- members.interfaces.Transport ------------------------------------------------------------------------
 
@@ -85,9 +87,9 @@ class Network:
 
     def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
         """See `members.interfaces.Transport.connect`. Raises `LookupError` for a node that does not exist."""
-        broker = self._brokers.get(node)
+        broker = self._nodes.get(node)
         if broker is None:
-            raise LookupError(f"{host} connects to broker {node}; there are {list(self._brokers)}")
+            raise LookupError(f"{host} connects to broker {node}; there are {list(self._nodes)}")
         number = self._opened[host, node, purpose] = self._opened.get((host, node, purpose), -1) + 1
         entity = f"{host}->{broker.host.name}/{purpose}"
         connection = Connection(

@@ -7,6 +7,22 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.answers import error_of, error_response, generation_of, group_of, member_of
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.cluster_messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    MetadataLogRequest,
+)
+from groupsim.protocol.data_messages import (
+    EpochAsked,
+    FetchPartition,
+    FetchRequest,
+    ListOffsetsRequest,
+    OffsetAsked,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
@@ -26,6 +42,16 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     TopicPartition,
 )
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    OffsetInTxn,
+    TxnMarker,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
+)
 
 TP = TopicPartition("t", 0)
 
@@ -42,6 +68,16 @@ TP = TopicPartition("t", 0)
         OffsetFetchRequest("g", (TP,)),
         OffsetDeleteRequest("g", (TP,)),
         ListGroupsRequest(),
+        FetchRequest(500, 1, (FetchPartition(TP, 0),)),
+        ListOffsetsRequest((OffsetAsked(TP),)),
+        OffsetForLeaderEpochRequest((EpochAsked(TP, 3),)),
+        InitProducerIdRequest("x"),
+        AddOffsetsToTxnRequest("x", 1, 0, "g"),
+        EndTxnRequest("x", 1, 0, committed=True),
+        BrokerRegistrationRequest(1, "broker-1", None, 0),
+        BrokerHeartbeatRequest(1, 5, 0),
+        AlterPartitionRequest(1, 5, ()),
+        MetadataLogRequest(1, 0),
     ],
     ids=lambda request: type(request).__name__,
 )
@@ -76,3 +112,25 @@ def test_columns_of_requests() -> None:
     assert member_of(LeaveGroupRequest("g", (LeavingMember("m"), LeavingMember("n")))) is None
     assert generation_of(HeartbeatRequest("g", 4, "m")) == 4
     assert generation_of(OffsetCommitRequest("g", ())) is None
+
+
+def test_records_and_transactions_repeat_the_error_for_each_partition() -> None:
+    """Produce, the old Fetch, and what a transaction names, answer partition by partition."""
+    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    batch = Batch(0, 1, 70, 0, 0)
+    assert [r.error for r in error_response(ProduceRequest(1, 1, ((TP, batch),) * 2), error).results] == [error] * 2
+    old = FetchRequest(500, 1, (FetchPartition(TP, 0),), version=12)
+    assert [p.error for p in error_response(old, error).partitions] == [error]
+    assert error_response(FetchRequest(500, 1, (FetchPartition(TP, 0),)), error).partitions == ()
+    adding = AddPartitionsToTxnRequest("x", 1, 0, (TP,))
+    assert error_response(adding, error).results == ((TP, error),)
+    committing = TxnOffsetCommitRequest("x", "g", 1, 0, (OffsetInTxn(TP, 4),))
+    assert error_response(committing, error).results == ((TP, error),)
+    marking = WriteTxnMarkersRequest((TxnMarker(7, 0, True, (TP,)),))
+    assert error_response(marking, error).markers == ((7, ((TP, error),)),)
+
+
+def test_a_transactional_id_is_no_group() -> None:
+    """FindCoordinator with key type 1 asks for a transaction's coordinator."""
+    assert group_of(FindCoordinatorRequest("x", key_type=1)) is None
+    assert group_of(FindCoordinatorRequest("g")) == "g"

@@ -1,0 +1,118 @@
+"""Who answers at the far end of a connection: a broker, or the controller; and what it says of requests in the trace.
+
+Messages that go round all the time (heartbeats of every sort, fetches, produce requests, the metadata log) are *quiet*:
+listed only in a full trace. What they bring about has kinds of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.answers import TITLES, error_of, generation_of, group_of, member_of
+from groupsim.coordinator.interfaces import Call
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.protocol.cluster_messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    MetadataLogRequest,
+)
+from groupsim.protocol.data_messages import FetchRequest, ProduceRequest
+from groupsim.protocol.messages import HeartbeatRequest, Request, Response
+
+if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
+
+MACHINERY: frozenset[type] = frozenset(
+    {
+        FetchRequest,
+        ProduceRequest,
+        BrokerHeartbeatRequest,
+        BrokerRegistrationRequest,
+        MetadataLogRequest,
+        AlterPartitionRequest,
+    }
+)
+"""Requests by which a cluster moves records and keeps itself together."""
+
+QUIET: frozenset[type] = MACHINERY | {HeartbeatRequest}
+"""Requests that only a full trace lists. A group's heartbeat is listed, too, when its answer is an error."""
+
+
+class Endpoint:
+    """A host that takes requests, one per connection at a time. `receive` is for its kind to say."""
+
+    def __init__(self, loop: EventLoop, name: str) -> None:
+        self.host: Host = loop.host(name)
+        self.heartbeat: Callable[[Call], None] = self._no_groups
+        self._loop = loop
+        self._trace = loop.trace
+
+    def receive(self, call: Connection) -> None:
+        """Take the request in hand of a connection."""
+        raise NotImplementedError
+
+    def _no_groups(self, call: Call) -> None:
+        raise RuntimeError(f"{self.host.name} got {call.request} and runs no coordinator")
+
+    def note_received(self, call: Connection) -> None:
+        """Say that a request has arrived; all that follows from it has this for its cause."""
+        call.took_us = self._loop.now_us
+        trace, request = self._trace, call.request
+        if not trace.wants(Kind.REQUEST_RECEIVED):
+            return
+        seq = trace.emit(
+            Kind.REQUEST_RECEIVED,
+            host=self.host.name,
+            group=group_of(request),
+            member=member_of(request),
+            generation=generation_of(request),
+            api=TITLES[request.API],
+            correlation=call.correlation,
+            payload={"from": call.host_name, "client_id": call.client_id},
+        )
+        trace.begin(seq)
+
+    def note_answer(self, call: Connection, response: Response) -> None:
+        """Say what is answered, and how long the request was in the broker's hands."""
+        trace, request = self._trace, call.request
+        if not trace.wants(Kind.RESPONSE_SENT):
+            return
+        error, generation = error_of(response), generation_of(response)
+        quiet = type(request) is HeartbeatRequest and not trace.heartbeats
+        waited = 0 if quiet else self._loop.now_us - call.took_us
+        seq = trace.emit(
+            Kind.RESPONSE_SENT,
+            host=self.host.name,
+            group=group_of(request),
+            member=member_of(request) or getattr(response, "member_id", None) or None,
+            generation=generation_of(request) if generation is None else generation,
+            api=TITLES[request.API],
+            correlation=call.correlation,
+            error=error.name if error else None,
+            payload={"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name},
+        )
+        trace.begin(seq)
+
+    def note_dropped(self, call: Connection, reason: str) -> None:
+        """Say that the answer to a request reaches nobody."""
+        request = call.request
+        if type(request) in MACHINERY and not self._trace.heartbeats:
+            return
+        self._trace.emit(
+            Kind.REQUEST_DROPPED,
+            host=self.host.name,
+            group=group_of(request),
+            member=member_of(request),
+            api=TITLES[request.API],
+            correlation=call.correlation,
+            reason=reason,
+            payload={"from": call.host_name},
+        )
+
+
+def is_unanswered(request: Request) -> bool:
+    """Whether no answer is ever sent to a request: Produce with acks=0."""
+    return type(request) is ProduceRequest and request.acks == 0
