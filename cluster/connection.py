@@ -358,7 +358,6 @@ class Connection(_Quiet):
         trace = self._trace
         quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
         if not quiet and self.request.__class__ in MACHINERY and not trace.heartbeats:
-            self.give_up = None
             self._reply(normalise_response(response, self.request.version))
         elif not quiet:
             response = normalise_response(response, self.request.version)
@@ -390,6 +389,7 @@ class Connection(_Quiet):
 
     def _reply(self, response: Response) -> None:
         self._busy = False
+        self.give_up = None
         if not self.up or self.client.incarnation != self._incarnation:
             self.drop("the connection is gone")
         elif self.plain or not self._network.taps.takes(self, response):
