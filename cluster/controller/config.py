@@ -1,0 +1,72 @@
+"""The controller's settings, under Kafka's names.
+
+The defaults are those of KRaft at 4.4. `zookeeper_era` gives the controller of a cluster that kept its metadata in
+ZooKeeper: a broker's session is then ZooKeeper's, placement is the older one, the leader epoch goes up when a replica
+leaves the in-sync set, and nobody knows of eligible leader replicas.
+
+Sources: `KRaftConfigs`, `ReplicationConfigs`, `ZkConfigs`, `MetadataVersion` (3.6: no epoch for a shrink),
+`EligibleLeaderReplicasVersion` (on for clusters made with 4.1 or later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from attrs import Factory, field, frozen, validators
+
+Placement = Literal["striped", "zookeeper", "round-robin"]
+
+
+@frozen
+class ControllerConfig:
+    """What a controller and the brokers' agents go by; `_ms` are Kafka's settings.
+
+    `placement`: "striped" is KRaft's, "zookeeper" the older one with a seeded start and shift, "round-robin" the older
+    one from broker 0, so that partition i has replica j on broker (i + j) mod n. `session_check_ms`: the controller
+    looks for dead sessions only so often (KRaft from 4.0: a quarter of the session timeout); 0 is at once. Sessions of
+    fenced brokers count against a new incarnation from 4.0 on. `stale_metadata_us`: by node, how much later than the
+    network's latency a broker hears of a change.
+    """
+
+    broker_heartbeat_interval_ms: int = field(default=2_000, validator=validators.gt(0))
+    broker_session_timeout_ms: int = field(default=9_000, validator=validators.gt(0))
+    session_check_ms: int = field(
+        default=Factory(lambda self: self.broker_session_timeout_ms // 4, takes_self=True), validator=validators.ge(0)
+    )
+    fenced_sessions_count: bool = True
+    placement: Placement = field(default="striped", validator=validators.in_(("striped", "zookeeper", "round-robin")))
+    min_insync_replicas: int = field(default=1, validator=validators.ge(1))
+    unclean_leader_election_enable: bool = False
+    unclean_leader_election_interval_ms: int = field(default=300_000, validator=validators.ge(0))
+    eligible_leader_replicas: bool = True
+    epoch_for_shrink: bool = False
+    auto_leader_rebalance_enable: bool = False
+    leader_imbalance_check_interval_seconds: int = field(default=300, validator=validators.gt(0))
+    leader_imbalance_per_broker_percentage: int | None = None
+    stale_metadata_us: Mapping[int, int] = field(factory=dict)
+
+    @property
+    def session_us(self) -> int:
+        """How long a silent broker's session lasts."""
+        return self.broker_session_timeout_ms * 1_000
+
+
+def zookeeper_era(release: tuple[int, int] = (3, 9)) -> ControllerConfig:
+    """The controller of a cluster with ZooKeeper, of this release: sessions of 18 s from 2.5 on, of 6 s before.
+
+    A ZooKeeper client pings three times in a session; the controller learns of a lost session at once; a broker's share
+    of leaders elsewhere must pass 10 % before the balance is restored, which KRaft no longer asks.
+    """
+    session = 18_000 if release >= (2, 5) else 6_000
+    return ControllerConfig(
+        broker_heartbeat_interval_ms=session // 3,
+        broker_session_timeout_ms=session,
+        session_check_ms=0,
+        fenced_sessions_count=False,
+        placement="zookeeper",
+        unclean_leader_election_interval_ms=0,
+        eligible_leader_replicas=False,
+        epoch_for_shrink=True,
+        leader_imbalance_per_broker_percentage=10,
+    )

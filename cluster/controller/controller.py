@@ -1,0 +1,243 @@
+"""The controller: one host that decides who is alive and who leads, and tells every broker.
+
+KRaft's quorum is not modelled: this controller never crashes, forgets nothing and is never replaced, and what it
+decides is committed at once. Everything else is Kafka's: what a broker says and hears passes through the network, so a
+broker that is cut off goes on believing the image it has, is fenced here when its session is over, and learns of it
+when the link heals.
+
+The parts, each without input or output except for the trace:
+
+* `image.Draft` holds the image in force and collects what one doing changes; `commit` makes the next version of it;
+* `brokers.Brokers`: registrations, heartbeats, fencing, controlled shutdown, over `sessions.Sessions`;
+* `partitions.Partitions`: which partitions are concerned, over `elections.decide`, which knows the rules;
+* `admin.Admin`: topics, placement, reassignment;
+* `delivery.Delivery`: the brokers' open questions.
+
+This module is the shell: it takes requests, keeps the three timers, commits, and publishes. One doing (a request, a
+lost session, a call of an administrator) makes at most one version. Timers, all lazy, so that a quiet cluster costs
+nothing but its heartbeats:
+
+* *sessions*: set for the first look after the session that ends first; a look that finds it renewed sets it anew;
+* *balance* (`auto.leader.rebalance.enable`): set, on the grid of its interval, while somebody leads in another's place;
+* *unclean*: set, on the grid of its interval, when a topic is newly allowed unclean elections.
+
+Sources: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager` (4.4; the trunk of October 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from groupsim.cluster.causes import caused_by
+from groupsim.cluster.controller.admin import Admin
+from groupsim.cluster.controller.brokers import Brokers
+from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.controller.delivery import Call, Delivery
+from groupsim.cluster.controller.elections import Election, Reassignment
+from groupsim.cluster.controller.image import Draft
+from groupsim.cluster.controller.partitions import Partitions
+from groupsim.cluster.controller.telling import Teller
+from groupsim.eventloop.interface import EventLoop, Handle, Host
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ClusterImage,
+    ClusterResponse,
+    MetadataLogRequest,
+)
+from groupsim.protocol.errors import ErrorCode
+
+CONTROLLER_NODE = 3_000
+CONTROLLER_HOST = "controller"
+
+
+class Controller:
+    """The controller. `on_image` are called with every new image, after the brokers' questions were answered."""
+
+    def __init__(self, loop: EventLoop, config: ControllerConfig | None = None) -> None:
+        self.node = CONTROLLER_NODE
+        self.host: Host = loop.host(CONTROLLER_HOST)
+        self.config = config = ControllerConfig() if config is None else config
+        self.on_image: list[Callable[[ClusterImage], None]] = []
+        self._loop = loop
+        self._draft = Draft()
+        self._teller = teller = Teller(loop.trace, CONTROLLER_HOST)
+        self._partitions = Partitions(self._draft, config, teller)
+        self._brokers = Brokers(self._draft, config, self._partitions, teller)
+        self._admin = Admin(self._draft, config, self._partitions, teller, loop.stream)
+        self.delivery = Delivery(self.host, lambda: loop.now_us, config.stale_metadata_us)
+        self._session_check: tuple[int, Handle] | None = None
+        self._balance_due = self._unclean_due = False
+        self._handlers: dict[type, Callable[[Any], ClusterResponse]] = {
+            BrokerHeartbeatRequest: lambda request: self._brokers.heartbeat(request, loop.now_us),
+            BrokerRegistrationRequest: lambda request: self._brokers.register(request, loop.now_us),
+            AlterPartitionRequest: self._alter,
+        }
+
+    @property
+    def image(self) -> ClusterImage:
+        """The image in force."""
+        return self._draft.image
+
+    @property
+    def reassignments(self) -> Mapping[TopicPartition, Reassignment]:
+        """The reassignments that wait for replicas to catch up."""
+        return self._partitions.reassignments
+
+    # --- requests --------------------------------------------------------------------------------------------
+
+    def receive(self, call: Call) -> None:
+        """Take a request of a broker. Raises `TypeError` for one that is not meant for a controller."""
+        request = call.request
+        if isinstance(request, MetadataLogRequest):
+            self.delivery.ask(call)
+            return
+        handler = self._handlers.get(type(request))
+        if handler is None:
+            raise TypeError(f"{CONTROLLER_HOST} got {request!r}, which no broker sends to a controller")
+        with self._doing():
+            response = handler(request)
+        call.answer(response)
+        self._watch_sessions()
+
+    def _alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        error = self._brokers.epoch_error(request.node, request.epoch)
+        return AlterPartitionResponse(error) if error else self._partitions.alter(request)
+
+    @contextmanager
+    def _doing(self) -> Iterator[None]:
+        """One doing of the controller: what it changed is in force, and told, at the end."""
+        with caused_by(self._loop.trace):
+            self._teller.begin()
+            try:
+                yield
+            except BaseException:
+                self._draft.discard()
+                raise
+            if self._draft.commit():
+                image = self._draft.image
+                self.delivery.publish(image)
+                for listener in self.on_image:
+                    listener(image)
+                self._watch_balance()
+
+    # --- timers ----------------------------------------------------------------------------------------------
+
+    def _watch_sessions(self) -> None:
+        if self._session_check is None:
+            due = self._brokers.sessions.next_check_us()
+            if due is not None:
+                self._session_check = due, self.host.call_at(due, self._check_sessions)
+
+    def _check_sessions(self, _: object) -> None:
+        self._session_check = None
+        for node in self._brokers.sessions.expired(self._loop.now_us):
+            with self._doing():
+                self._brokers.fence(node, "session expired")
+        self._watch_sessions()
+
+    def _watch_balance(self) -> None:
+        config = self.config
+        if config.auto_leader_rebalance_enable and not self._balance_due and self._partitions.imbalanced():
+            self._balance_due = True
+            self._on_grid(config.leader_imbalance_check_interval_seconds * 1_000_000, self._balance)
+
+    def _balance(self, _: object) -> None:
+        self._balance_due = False
+        with self._doing():
+            self._partitions.balance(self._partitions.imbalanced())
+
+    def _watch_unclean(self) -> None:
+        every_us = self.config.unclean_leader_election_interval_ms * 1_000
+        if not every_us:
+            self._elect_unclean(None)
+        elif not self._unclean_due:
+            self._unclean_due = True
+            self._on_grid(every_us, self._elect_unclean)
+
+    def _elect_unclean(self, _: object) -> None:
+        self._unclean_due = False
+        with self._doing():
+            self._partitions.elect_unclean()
+
+    def _on_grid(self, every_us: int, callback: Callable[[object], None]) -> None:
+        self.host.call_at((self._loop.now_us // every_us + 1) * every_us, callback)
+
+    # --- administration --------------------------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        *,
+        replication: int = 1,
+        assignment: Sequence[Sequence[int]] | None = None,
+        config: Mapping[str, str] | None = None,
+        internal: bool = False,
+    ) -> None:
+        """Make a topic, placed as the configuration says or by hand (`assignment`: per partition its replicas).
+
+        Raises `Refused`: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
+        INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+        """
+        with self._doing():
+            self._admin.create(name, partitions, replication, assignment, config or {}, internal)
+
+    def add_partitions(self, name: str, total: int, *, assignment: Sequence[Sequence[int]] | None = None) -> None:
+        """Give a topic more partitions, `total` in all. Raises `Refused`, as `create_topic`."""
+        with self._doing():
+            self._admin.grow(name, total, assignment)
+
+    def delete_topic(self, name: str) -> None:
+        """Remove a topic. Raises `Refused` (UNKNOWN_TOPIC_OR_PARTITION)."""
+        with self._doing():
+            self._admin.delete(name)
+
+    def update_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set settings of a topic, None for the default. Raises `Refused`: INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION.
+
+        A topic that may elect uncleanly from now on does so when the controller next looks
+        (`unclean_leader_election_interval_ms`).
+        """
+        with self._doing():
+            self._admin.configure(name, changes)
+        if self._partitions.allows_unclean(self.image.topics[name]):
+            self._watch_unclean()
+
+    def elect_leaders(
+        self, kind: Election, partitions: Sequence[TopicPartition] | None = None
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Elect the preferred leaders, or uncleanly where there is none; of all partitions unless some are named.
+
+        Returns the outcome by partition; of all partitions, those that needed no election are left out.
+        """
+        if kind is Election.ONLINE:
+            raise ValueError("elect_leaders: choose Election.PREFERRED or Election.UNCLEAN")
+        wanted = [partition for partition, _ in self._draft.partitions()] if partitions is None else partitions
+        with self._doing():
+            outcome = {partition: self._partitions.elect(kind, partition) for partition in wanted}
+        if partitions is not None:
+            return outcome
+        return {partition: error for partition, error in outcome.items() if error != ErrorCode.ELECTION_NOT_NEEDED}
+
+    def move_leader(self, partition: TopicPartition, node: int) -> None:
+        """Let a broker lead a partition.
+
+        A replica in sync becomes the first of the list and leads at once, as after `kafka-reassign-partitions` with the
+        list so ordered and a preferred election. A broker that holds no replica takes the present leader's place in the
+        list and leads when it has caught up and the old leader has left. Nothing happens when it leads already. Raises
+        `Refused`: UNKNOWN_TOPIC_OR_PARTITION, PREFERRED_LEADER_NOT_AVAILABLE (a replica that is not in sync or not up),
+        INVALID_REPLICA_ASSIGNMENT (no such broker).
+        """
+        with self._doing():
+            self._admin.move(partition, node)
+
+    def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
+        """Give a partition other replicas; done when all of them are in sync. Raises `Refused` as `move_leader`."""
+        with self._doing():
+            self._admin.reassign(partition, replicas)

@@ -1,0 +1,149 @@
+"""The cluster's image under change: a draft over the image in force, and what differs between two images.
+
+An image is never changed. A draft collects what one doing of the controller changes, however many partitions that are,
+and makes one new image of it, which shares everything else with the one before. So what differs between two images is
+found by asking which parts are the same object, and nobody keeps a history of changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve, frozen
+
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
+
+EMPTY = ClusterImage()
+
+
+class Draft:
+    """Changes to an image, seen by whoever reads through the draft, in force when `commit` is called."""
+
+    def __init__(self, image: ClusterImage = EMPTY) -> None:
+        self.image = image
+        self._brokers: dict[int, BrokerState]
+        self._topics: dict[str, TopicState | None]
+        self._partitions: dict[str, dict[int, PartitionState]]
+        self.discard()
+
+    @property
+    def next_version(self) -> int:
+        """The version that the next commit makes."""
+        return self.image.version + 1
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def broker(self, node: int) -> BrokerState | None:
+        """A broker's registration as changed so far."""
+        return self._brokers.get(node) or self.image.brokers.get(node)
+
+    def brokers(self) -> list[BrokerState]:
+        """All brokers as changed so far, by node."""
+        return [broker for node in sorted({*self.image.brokers, *self._brokers}) if (broker := self.broker(node))]
+
+    def is_active(self, node: int) -> bool:
+        """Whether a broker is registered, not fenced and not on its way out: only such a one may lead."""
+        broker = self.broker(node)
+        return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
+
+    def topic(self, name: str) -> TopicState | None:
+        """A topic's settings as changed so far; its partitions may have been changed since (see `partition`)."""
+        return self._topics[name] if name in self._topics else self.image.topics.get(name)
+
+    def partition(self, partition: TopicPartition) -> PartitionState | None:
+        """A partition as changed so far."""
+        changed = self._partitions.get(partition.topic, {}).get(partition.partition)
+        if changed is not None:
+            return changed
+        topic = self.topic(partition.topic)
+        if topic is None or not 0 <= partition.partition < len(topic.partitions):
+            return None
+        return topic.partitions[partition.partition]
+
+    def partitions(self) -> Iterator[tuple[TopicPartition, PartitionState]]:
+        """All partitions of the image in force, topics in the order they were made."""
+        for name, topic in self.image.topics.items():
+            for number, state in enumerate(topic.partitions):
+                yield TopicPartition(name, number), state
+
+    # --- changing --------------------------------------------------------------------------------------------
+
+    def set_broker(self, broker: BrokerState) -> None:
+        """Register a broker, or change its registration."""
+        self._brokers[broker.node] = broker
+
+    def set_partition(self, partition: TopicPartition, state: PartitionState) -> None:
+        """Change a partition that is there."""
+        self._partitions.setdefault(partition.topic, {})[partition.partition] = state
+
+    def set_topic(self, topic: TopicState) -> None:
+        """Make a topic, or change its settings or the number of its partitions."""
+        self._topics[topic.name] = topic
+
+    def drop_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._topics[name] = None
+        self._partitions.pop(name, None)
+
+    def commit(self) -> bool:
+        """Put what was changed in force, as one new version; False when nothing was."""
+        if not (self._brokers or self._topics or self._partitions):
+            return False
+        image = self.image
+        brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
+        topics = self._topics_now() if self._topics or self._partitions else image.topics
+        self.image = ClusterImage(image.version + 1, brokers, topics)
+        self.discard()
+        return True
+
+    def discard(self) -> None:
+        """Forget what was changed since the last commit."""
+        self._brokers, self._topics, self._partitions = {}, {}, {}
+
+    def _topics_now(self) -> dict[str, TopicState]:
+        merged: dict[str, TopicState | None] = {**self.image.topics, **self._topics}
+        topics = {name: topic for name, topic in merged.items() if topic is not None}
+        for name, changed in self._partitions.items():
+            topic = topics[name]
+            states = tuple(changed.get(number, state) for number, state in enumerate(topic.partitions))
+            topics[name] = evolve(topic, partitions=states)
+        return topics
+
+
+@frozen
+class Difference:
+    """What differs between two images; partitions and topics that are gone are named too."""
+
+    partitions: tuple[TopicPartition, ...]
+    topics: tuple[str, ...]
+    brokers: tuple[int, ...]
+
+
+def difference(before: ClusterImage, after: ClusterImage) -> Difference:
+    """What is not the same in `after`: new, changed or gone, in the order of names and numbers."""
+    topics = tuple(
+        name
+        for name in sorted({*before.topics, *after.topics})
+        if before.topics.get(name) is not after.topics.get(name)
+    )
+    brokers = tuple(
+        node
+        for node in sorted({*before.brokers, *after.brokers})
+        if before.brokers.get(node) is not after.brokers.get(node)
+    )
+    partitions = tuple(
+        TopicPartition(name, number)
+        for name in topics
+        for number in _changed(before.topics.get(name), after.topics.get(name))
+    )
+    return Difference(partitions, topics, brokers)
+
+
+def _changed(before: TopicState | None, after: TopicState | None) -> Iterator[int]:
+    old = before.partitions if before is not None else ()
+    new = after.partitions if after is not None else ()
+    other = before is not None and after is not None and before.topic_id != after.topic_id
+    for number in range(max(len(old), len(new))):
+        if other or number >= len(old) or number >= len(new) or old[number] is not new[number]:
+            yield number

@@ -1,0 +1,216 @@
+"""What the controller does with partitions: when brokers go and come, and when leaders ask.
+
+Every change goes through `elections.decide`; here is which partitions are looked at, and what is wanted of them.
+
+AlterPartition comes from a leader that wants another in-sync set. It is refused when the leader speaks from another
+time: a leader epoch of the past (FENCED_LEADER_EPOCH) or a partition epoch of the past (INVALID_UPDATE_VERSION), one
+of the future (NOT_CONTROLLER), a broker that does not lead (INVALID_REQUEST), or a set with a broker that is fenced,
+on its way out or unknown (INELIGIBLE_REPLICA). Broker epochs of the replicas named (version 3) are not modelled.
+
+Sources: `ReplicationControlManager` (generateLeaderAndIsrUpdates, alterPartition, electLeaders).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.controller.elections import Decision, Election, Reassignment, Rules, Wanted, decide
+from groupsim.cluster.controller.image import Draft
+from groupsim.cluster.controller.telling import Teller
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import (
+    NO_LEADER,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    IsrChange,
+    PartitionState,
+    TopicState,
+)
+from groupsim.protocol.errors import ErrorCode
+
+MIN_ISR = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
+
+Result = tuple[TopicPartition, ErrorCode, PartitionState | None]
+
+
+class Partitions:
+    """The partitions of a draft, and the reassignments under way."""
+
+    def __init__(self, draft: Draft, config: ControllerConfig, teller: Teller) -> None:
+        self._draft = draft
+        self._config = config
+        self._teller = teller
+        self.reassignments: dict[TopicPartition, Reassignment] = {}
+
+    # --- settings --------------------------------------------------------------------------------------------
+
+    def allows_unclean(self, topic: TopicState) -> bool:
+        """Whether a replica out of sync may be elected."""
+        text = topic.config.get(UNCLEAN)
+        return self._config.unclean_leader_election_enable if text is None else text.strip().lower() == "true"
+
+    def _rules(self, topic: TopicState, state: PartitionState, may_lead: Callable[[int], bool] | None) -> Rules:
+        min_isr = int(topic.config.get(MIN_ISR, self._config.min_insync_replicas))
+        return Rules(
+            may_lead or self._draft.is_active,
+            min(min_isr, len(topic.partitions[0].replicas) if topic.partitions else len(state.replicas)),
+            self._config.eligible_leader_replicas,
+            self._config.epoch_for_shrink,
+        )
+
+    # --- one change ------------------------------------------------------------------------------------------
+
+    def change(
+        self,
+        partition: TopicPartition,
+        wanted: Wanted,
+        reason: str,
+        may_lead: Callable[[int], bool] | None = None,
+    ) -> Decision | None:
+        """Change one partition that is there; None when nothing changed."""
+        topic, state = self._draft.topic(partition.topic), self._draft.partition(partition)
+        assert topic is not None
+        assert state is not None
+        rules = self._rules(topic, state, may_lead)
+        decision = decide(state, wanted, rules, self.reassignments.get(partition))
+        if decision is None:
+            return None
+        self._draft.set_partition(partition, decision.state)
+        if decision.reassignment is None:
+            self.reassignments.pop(partition, None)
+        else:
+            self.reassignments[partition] = decision.reassignment
+        self._teller.changed(partition, state, decision.state, decision.reason, reason)
+        return decision
+
+    def _election(self, partition: TopicPartition) -> Election:
+        topic = self._draft.topic(partition.topic)
+        return Election.UNCLEAN if topic is not None and self.allows_unclean(topic) else Election.ONLINE
+
+    # --- brokers go and come ---------------------------------------------------------------------------------
+
+    def leads_any(self, node: int) -> bool:
+        """Whether a broker leads a partition."""
+        return any(state.leader == node for _, state in self._draft.partitions())
+
+    def without(self, node: int, reason: str) -> None:
+        """A broker leaves every in-sync set and leads nothing any more."""
+
+        def may_lead(other: int) -> bool:
+            return other != node and self._draft.is_active(other)
+
+        for partition, state in list(self._draft.partitions()):
+            if node in state.isr:
+                isr = tuple(other for other in state.isr if other != node)
+                self.change(partition, Wanted(isr, self._election(partition)), reason, may_lead)
+
+    def after_unclean_stop(self, node: int, reason: str) -> None:
+        """As `without`, and the broker is eligible nowhere: it may have lost what it had not flushed."""
+
+        def may_lead(other: int) -> bool:
+            return other != node and self._draft.is_active(other)
+
+        for partition, state in list(self._draft.partitions()):
+            if node in state.isr or node in state.elr:
+                isr = tuple(other for other in state.isr if other != node)
+                self.change(partition, Wanted(isr, self._election(partition), unclean_stop=node), reason, may_lead)
+
+    def with_broker(self, node: int, reason: str) -> None:
+        """A broker may lead again: look for leaders of partitions that have none."""
+
+        def may_lead(other: int) -> bool:
+            return other == node or self._draft.is_active(other)
+
+        for partition, state in list(self._draft.partitions()):
+            if state.leader == NO_LEADER:
+                self.change(partition, Wanted(election=self._election(partition)), reason, may_lead)
+
+    # --- AlterPartition --------------------------------------------------------------------------------------
+
+    def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """Do what a leader asks, partition by partition; the broker epoch was checked before."""
+        return AlterPartitionResponse(results=tuple(self._alter(request.node, change) for change in request.changes))
+
+    def _alter(self, node: int, change: IsrChange) -> Result:
+        partition = change.partition
+        if self._draft.topic(partition.topic) is None:
+            return partition, ErrorCode.UNKNOWN_TOPIC_ID, None
+        state = self._draft.partition(partition)
+        if state is None:
+            return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        error = self._objection(node, state, change)
+        if error:
+            return partition, error, state
+        wanted = Wanted(change.isr, self._election(partition), recovering=change.recovering)
+        reason = "shrunk" if len(change.isr) < len(state.isr) else "expanded"
+        decision = self.change(partition, wanted, reason)
+        if decision is None:
+            return partition, ErrorCode.NONE, state
+        moved = decision.state.leader_epoch != state.leader_epoch and decision.state.leader != node
+        return partition, ErrorCode.NEW_LEADER_ELECTED if moved else ErrorCode.NONE, decision.state
+
+    def _objection(self, node: int, state: PartitionState, change: IsrChange) -> ErrorCode:
+        """Why a change is refused; NONE when it is not. The order of the questions is Kafka's."""
+        if change.leader_epoch > state.leader_epoch or change.partition_epoch > state.partition_epoch:
+            return ErrorCode.NOT_CONTROLLER
+        if change.leader_epoch < state.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if node != state.leader:
+            return ErrorCode.INVALID_REQUEST
+        if change.partition_epoch < state.partition_epoch:
+            return ErrorCode.INVALID_UPDATE_VERSION
+        known = all(other in state.replicas for other in change.isr)
+        if not change.isr or not known or len(set(change.isr)) != len(change.isr) or state.leader not in change.isr:
+            return ErrorCode.INVALID_REQUEST
+        if change.recovering and (len(change.isr) > 1 or not state.recovering):
+            return ErrorCode.INVALID_REQUEST
+        if not all(self._draft.is_active(other) for other in change.isr):
+            return ErrorCode.INELIGIBLE_REPLICA
+        return ErrorCode.NONE
+
+    # --- elections that somebody asks for --------------------------------------------------------------------
+
+    def elect(self, kind: Election, partition: TopicPartition) -> ErrorCode:
+        """A preferred or unclean election of one partition; NONE when a leader was elected."""
+        state = self._draft.partition(partition)
+        if state is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        preferred = kind is Election.PREFERRED
+        if state.leader == state.replicas[0] if preferred else state.leader != NO_LEADER:
+            return ErrorCode.ELECTION_NOT_NEEDED
+        if self.change(partition, Wanted(election=kind), kind.value) is not None:
+            return ErrorCode.NONE
+        return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+    def elect_unclean(self) -> None:
+        """Elect whoever is up for partitions without a leader whose topic allows it."""
+        for partition, state in list(self._draft.partitions()):
+            if state.leader == NO_LEADER and self._election(partition) is Election.UNCLEAN:
+                self.elect(Election.UNCLEAN, partition)
+
+    # --- balance ---------------------------------------------------------------------------------------------
+
+    def imbalanced(self) -> list[TopicPartition]:
+        """Partitions led by another than the first of their replicas (of brokers above the percentage, if it counts).
+
+        KRaft does not ask for the percentage; the ZooKeeper era counted, per broker, the partitions it is the first
+        replica of and how many of those it does not lead.
+        """
+        away: dict[int, list[TopicPartition]] = {}
+        own: dict[int, int] = {}
+        for partition, state in self._draft.partitions():
+            first = state.replicas[0]
+            own[first] = own.get(first, 0) + 1
+            if state.leader != first:
+                away.setdefault(first, []).append(partition)
+        percentage = self._config.leader_imbalance_per_broker_percentage
+        if percentage is not None:
+            away = {node: found for node, found in away.items() if len(found) * 100 > percentage * own[node]}
+        return [partition for found in away.values() for partition in found]
+
+    def balance(self, partitions: Iterable[TopicPartition]) -> None:
+        """Elect the first replica wherever it may lead."""
+        for partition in partitions:
+            self.change(partition, Wanted(election=Election.PREFERRED), "preferred")
