@@ -1,25 +1,252 @@
-"""The settings of a topic's log, by Kafka's names."""
+"""The settings of a topic's log: one table with Kafka's names, defaults, ranges and the broker's synonyms.
+
+A topic's own setting beats the broker's default, which beats Kafka's. Here is every setting that a partition reads,
+also those that others act on (`min.insync.replicas`, `unclean.leader.election.enable`: the leader and the controller),
+so that there is one place where names are known. Settings of Kafka that change nothing here are in `WITHOUT_EFFECT`.
+
+Source: `LogConfig`, `TopicConfig`, `ServerTopicConfigSynonyms`, `ServerLogConfigs`, `CleanerConfig`; KIP-1030 for the
+smallest `segment.bytes` (`internal.segment.bytes` gets below it, as in Kafka's own tests).
+"""
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Final
+
+from attrs import evolve, frozen
+
+NEVER: Final = 2**63 - 1
+_INT: Final = 2**31 - 1
 
 
 @frozen
 class LogConfig:
-    """What a log goes by; -1 in a retention means without limit. Defaults of the baseline (`LogConfig`)."""
+    """What a log goes by. Retentions of -1 are without limit; NEVER as a time or a number of messages means never."""
 
     segment_bytes: int = 1_073_741_824
     segment_ms: int = 604_800_000
+    segment_index_bytes: int = 10_485_760
+    index_interval_bytes: int = 4_096
     retention_ms: int = 604_800_000
     retention_bytes: int = -1
-    delete: bool = True
-    compact: bool = False
+    cleanup_policy: tuple[str, ...] = ("delete",)
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = 9_223_372_036_854_775_807
+    max_compaction_lag_ms: int = NEVER
     delete_retention_ms: int = 86_400_000
     max_message_bytes: int = 1_048_588
-    log_append_time: bool = False
-    flush_messages: int = 9_223_372_036_854_775_807
-    flush_ms: int = 9_223_372_036_854_775_807
+    message_timestamp_type: str = "CreateTime"
+    message_timestamp_before_max_ms: int = NEVER
+    message_timestamp_after_max_ms: int = 3_600_000
+    min_insync_replicas: int = 1
+    unclean_leader_election_enable: bool = False
+    flush_messages: int = NEVER
+    flush_ms: int = NEVER
+    log_retention_check_interval_ms: int = 300_000
+    log_cleaner_backoff_ms: int = 15_000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
+
+    @property
+    def compact(self) -> bool:
+        """Whether `cleanup.policy` has compact."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def delete(self) -> bool:
+        """Whether `cleanup.policy` has delete."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def log_append_time(self) -> bool:
+        """Whether records get the time of their append."""
+        return self.message_timestamp_type == "LogAppendTime"
+
+    @property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is rolled. Source: `LogConfig.maxSegmentMs`."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms
+
+
+@frozen
+class Setting:
+    """One row of the table: the field it fills, how its text is read, and the broker's name for its default."""
+
+    field: str
+    read: Callable[[Any], Any]
+    synonym: str | None = None
+
+
+class UnknownSetting(ValueError):
+    """A name that no log knows."""
+
+
+# --- reading values --------------------------------------------------------------------------------------------------
+
+
+def _number(low: int, high: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        try:
+            number = int(str(value).strip()) if not isinstance(value, bool) else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise ValueError(f"expected a whole number, found {value!r}")
+        if not low <= number <= high:
+            raise ValueError(f"expected a number {_range(low, high)}, found {number}")
+        return number
+
+    return read
+
+
+def _range(low: int, high: int) -> str:
+    return f"of at least {low}" if high == NEVER else f"from {low} to {high}"
+
+
+def _ratio(value: Any) -> float:
+    try:
+        ratio = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"expected a number from 0 to 1, found {value!r}") from None
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"expected a number from 0 to 1, found {value!r}")
+    return ratio
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"expected true or false, found {value!r}")
+    return text == "true"
+
+
+def _policy(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    policies = tuple(str(part).strip() for part in parts)
+    if not all(policy in ("delete", "compact") for policy in policies):
+        raise ValueError(f"expected delete, compact or delete,compact, found {value!r}")
+    return policies
+
+
+def _timestamp_type(value: Any) -> str:
+    if value not in ("CreateTime", "LogAppendTime"):
+        raise ValueError(f"expected CreateTime or LogAppendTime, found {value!r}")
+    return str(value)
+
+
+def _scaled(factor: int, read: Callable[[Any], int]) -> Callable[[Any], int]:
+    return lambda value: value if value == -1 else read(_number(-1, NEVER)(value) * factor)
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+_LONG_FROM_0 = _number(0, NEVER)
+_LONG_FROM_1 = _number(1, NEVER)
+_LONG_OR_NONE = _number(-1, NEVER)
+
+TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
+    {
+        "segment.bytes": Setting("segment_bytes", _number(1_048_576, _INT), "log.segment.bytes"),
+        "internal.segment.bytes": Setting("segment_bytes", _number(14, _INT)),
+        "segment.ms": Setting("segment_ms", _LONG_FROM_1, "log.roll.ms"),
+        "segment.index.bytes": Setting("segment_index_bytes", _number(4, _INT), "log.index.size.max.bytes"),
+        "index.interval.bytes": Setting("index_interval_bytes", _number(0, _INT), "log.index.interval.bytes"),
+        "retention.ms": Setting("retention_ms", _LONG_OR_NONE, "log.retention.ms"),
+        "retention.bytes": Setting("retention_bytes", _number(-NEVER, NEVER), "log.retention.bytes"),
+        "cleanup.policy": Setting("cleanup_policy", _policy, "log.cleanup.policy"),
+        "min.cleanable.dirty.ratio": Setting("min_cleanable_dirty_ratio", _ratio, "log.cleaner.min.cleanable.ratio"),
+        "min.compaction.lag.ms": Setting("min_compaction_lag_ms", _LONG_FROM_0, "log.cleaner.min.compaction.lag.ms"),
+        "max.compaction.lag.ms": Setting("max_compaction_lag_ms", _LONG_FROM_1, "log.cleaner.max.compaction.lag.ms"),
+        "delete.retention.ms": Setting("delete_retention_ms", _LONG_FROM_0, "log.cleaner.delete.retention.ms"),
+        "max.message.bytes": Setting("max_message_bytes", _number(0, _INT), "message.max.bytes"),
+        "message.timestamp.type": Setting("message_timestamp_type", _timestamp_type, "log.message.timestamp.type"),
+        "message.timestamp.before.max.ms": Setting(
+            "message_timestamp_before_max_ms", _LONG_FROM_0, "log.message.timestamp.before.max.ms"
+        ),
+        "message.timestamp.after.max.ms": Setting(
+            "message_timestamp_after_max_ms", _LONG_FROM_0, "log.message.timestamp.after.max.ms"
+        ),
+        "min.insync.replicas": Setting("min_insync_replicas", _number(1, _INT), "min.insync.replicas"),
+        "unclean.leader.election.enable": Setting(
+            "unclean_leader_election_enable", _flag, "unclean.leader.election.enable"
+        ),
+        "flush.messages": Setting("flush_messages", _LONG_FROM_1, "log.flush.interval.messages"),
+        "flush.ms": Setting("flush_ms", _LONG_FROM_0, "log.flush.interval.ms"),
+    }
+)
+
+BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
+    {
+        "log.roll.hours": Setting("segment_ms", _scaled(3_600_000, _LONG_FROM_1)),
+        "log.retention.hours": Setting("retention_ms", _scaled(3_600_000, _LONG_OR_NONE)),
+        "log.retention.minutes": Setting("retention_ms", _scaled(60_000, _LONG_OR_NONE)),
+        **{row.synonym: row for row in TOPIC_SETTINGS.values() if row.synonym},
+        "log.retention.check.interval.ms": Setting("log_retention_check_interval_ms", _LONG_FROM_1),
+        "log.cleaner.backoff.ms": Setting("log_cleaner_backoff_ms", _LONG_FROM_1),
+        "producer.id.expiration.ms": Setting("producer_id_expiration_ms", _number(1, _INT)),
+        "producer.id.expiration.check.interval.ms": Setting(
+            "producer_id_expiration_check_interval_ms", _number(1, _INT)
+        ),
+    }
+)
+"""The broker's defaults for topics, the weaker of two names first (`log.retention.ms` beats hours), and its own."""
+
+WITHOUT_EFFECT: Final = frozenset(
+    {
+        "compression.type",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.zstd.level",
+        "file.delete.delay.ms",
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "message.downconversion.enable",
+        "preallocate",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "segment.jitter.ms",
+    }
+)
+"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas."""
+
+
+def topic_config(settings: Mapping[str, Any], defaults: LogConfig | None = None) -> LogConfig:
+    """The configuration of a topic with these settings. Raises ValueError: which setting, why, what would do."""
+    return _filled(settings, defaults or LogConfig(), TOPIC_SETTINGS, "topic setting")
+
+
+def broker_defaults(settings: Mapping[str, Any]) -> LogConfig:
+    """The defaults that a broker's settings give its topics; names that are no log's are left to others.
+
+    Raises ValueError for a value that its setting does not take.
+    """
+    own = {name: settings[name] for name in BROKER_SETTINGS if name in settings}
+    return _filled(own, LogConfig(), BROKER_SETTINGS, "broker setting")
+
+
+def _filled(settings: Mapping[str, Any], config: LogConfig, table: Mapping[str, Setting], what: str) -> LogConfig:
+    changes: dict[str, Any] = {}
+    for name, value in settings.items():
+        row = table.get(name)
+        if row is None:
+            if name in WITHOUT_EFFECT:
+                continue
+            raise UnknownSetting(_unknown(name, table, what))
+        try:
+            changes[row.field] = row.read(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return evolve(config, **changes) if changes else config
+
+
+def _unknown(name: str, table: Mapping[str, Setting], what: str) -> str:
+    for topic_name, row in TOPIC_SETTINGS.items():
+        if row.synonym == name and table is TOPIC_SETTINGS:
+            return f"{name} is a broker's setting; a topic's is called {topic_name}"
+    near = get_close_matches(name, [*table, *WITHOUT_EFFECT], 1)
+    return f"unknown {what} {name}" + (f"; did you mean {near[0]}?" if near else f"; known are {', '.join(table)}")

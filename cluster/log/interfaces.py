@@ -46,6 +46,10 @@ class Segment(Protocol):
         """Its batches from the one on that holds `from_offset` or follows it."""
         ...
 
+    def position(self, offset: int) -> int:
+        """Bytes of its batches that begin before the offset; an estimate by the index will do (`fetch.min.bytes`)."""
+        ...
+
     def find_time(self, timestamp_ms: int) -> Found | None:
         """The first record not older than this; None when all are older."""
         ...

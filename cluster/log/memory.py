@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
+from groupsim.cluster.log.reading import first_not_older, records_in
 from groupsim.protocol.batch import Batch
 
 
@@ -97,26 +98,6 @@ class MemorySegment(Segment):
         lost = sum(records_in(batch) for batch in self.batches(self.flushed))
         self.truncate(self.flushed)
         return lost
-
-
-def first_not_older(batch: Batch, timestamp_ms: int) -> Found | None:
-    """The first record of a batch not older than this. A counted batch has two known times: its first and its last."""
-    if batch.records is None:
-        if batch.timestamp_ms >= timestamp_ms:
-            return Found(batch.base_offset, batch.timestamp_ms)
-        if batch.max_timestamp_ms >= timestamp_ms:
-            return Found(batch.last_offset, batch.max_timestamp_ms)
-        return None
-    for record in batch.records:
-        at = batch.timestamp_ms + record.timestamp_delta
-        if at >= timestamp_ms:
-            return Found(batch.base_offset + record.offset_delta, at)
-    return None
-
-
-def records_in(batch: Batch) -> int:
-    """How many records a batch holds: those left by compaction, or as many as it counts."""
-    return batch.count if batch.records is None else len(batch.records)
 
 
 class MemoryStore(SegmentStore):

@@ -1,0 +1,322 @@
+"""Compaction: of every key the last value stays, and offsets never change.
+
+A log has a *clean* part, which an earlier round went through, and a *dirty* part behind it. A round is due when the
+dirty part has more than `min.cleanable.dirty.ratio` of the bytes that could be cleaned, or when its oldest record is
+older than `max.compaction.lag.ms`. Never cleaned are the active segment, what lies above the last stable offset, and
+segments younger than `min.compaction.lag.ms`; the round ends at the first such segment.
+
+A round reads twice. First the dirty part: the last offset of each key. Then everything before its end, to copy what
+stays: a record without a later one of its key. Neighbouring segments are put together as far as `segment.bytes` goes.
+What else stays:
+
+- A tombstone (a record without a value), so that readers hear of it: the first round that copies its batch writes the
+  *delete horizon* into the batch, `delete.retention.ms` from now (KIP-534); a round after that time drops it.
+- A marker as long as a record of its transaction is left; then it gets a horizon too. Records of aborted transactions
+  go at once, and do not supersede anything.
+- The batch with a producer's last sequence number, and the last batch of the round, even when they are empty: the
+  first so that duplicates are still known, the second so that the log's end is.
+
+A record without a key goes (a compacted topic refuses it, so it was there before). A counted batch has no keys to
+compare, a compressed one is not opened: their records count as distinct keys, and stay, unless aborted.
+
+Source: `LogCleaner.Cleaner`, `LogCleanerManager.cleanableOffsets`, `CleanedTransactionMetadata`,
+`MemoryRecords.filterTo`, `DefaultRecordBatch.writeEmptyHeader`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from attrs import Factory, define, evolve, frozen
+
+from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.log.interfaces import Segment
+from groupsim.cluster.log.markers import marker_of
+from groupsim.cluster.log.producer_state import Aborted, ProducerEntry
+from groupsim.cluster.log.retention import largest_timestamp_ms
+from groupsim.cluster.log.sizes import batch_bytes
+from groupsim.protocol.batch import (
+    DELETE_HORIZON,
+    HEADER_BYTES,
+    LOG_APPEND_TIME,
+    NO_PRODUCER,
+    NO_TIMESTAMP,
+    Batch,
+    LogRecord,
+)
+
+MAX_OFFSET_RANGE = 2**31 - 1
+
+
+# --- when ------------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Dirty:
+    """The part of a log that a round would go through: from `first_dirty` to below `first_uncleanable`."""
+
+    first_dirty: int
+    first_uncleanable: int
+    clean_bytes: int
+    dirty_bytes: int
+    overdue: bool
+
+    def is_due(self, config: LogConfig) -> bool:
+        """Whether a round is worth it. Source: `LogCleanerManager.grabFilthiestCompactedLog`."""
+        if self.dirty_bytes == 0:
+            return False
+        ratio = self.dirty_bytes / (self.clean_bytes + self.dirty_bytes)
+        return self.overdue or ratio > config.min_cleanable_dirty_ratio
+
+
+def dirty_part(
+    segments: Sequence[Segment], first_dirty: int, stable_offset: int, config: LogConfig, now_ms: int
+) -> Dirty:
+    """What could be cleaned now. Source: `LogCleanerManager.cleanableOffsets`, `calculateCleanableBytes`."""
+    closed = segments[:-1]
+    end = segments[-1].base_offset
+    for index, segment in enumerate(closed):
+        after = segments[index + 1].base_offset
+        young = largest_timestamp_ms(segment) > now_ms - config.min_compaction_lag_ms
+        if after > stable_offset or (config.min_compaction_lag_ms > 0 and after > first_dirty and young):
+            end = segment.base_offset
+            break
+    dirty = [segment for segment in _holding(closed, first_dirty) if segment.base_offset < end]
+    return Dirty(
+        first_dirty,
+        end,
+        sum(segment.size for segment in segments if segment.base_offset < min(first_dirty, end)),
+        sum(segment.size for segment in dirty),
+        _oldest_ms(_holding(closed, first_dirty)) < now_ms - config.max_compaction_lag_ms,
+    )
+
+
+def next_round_ms(segments: Sequence[Segment], first_dirty: int, config: LogConfig, now_ms: int) -> int | None:
+    """The earliest time at which a round can be due if nothing is appended; None for never.
+
+    A last stable offset that holds it up counts as reached: it is asked for again until it is.
+    """
+    end = segments[-1].base_offset
+    if dirty_part(segments, first_dirty, end, config, now_ms).is_due(config):
+        return now_ms
+    times = []
+    waiting = [segment for segment in _holding(segments[:-1], first_dirty) if segment.size]
+    if waiting:
+        times.append(_oldest_ms(waiting) + config.max_compaction_lag_ms + 1)
+        times += [largest_timestamp_ms(segment) + config.min_compaction_lag_ms for segment in waiting]
+    return min((time for time in times if time > now_ms), default=None)
+
+
+def _holding(segments: Sequence[Segment], offset: int) -> list[Segment]:
+    """The segments from the one on that holds the offset."""
+    first = 0
+    for index, segment in enumerate(segments):
+        if segment.base_offset <= offset:
+            first = index
+    return list(segments[first:])
+
+
+def _oldest_ms(segments: Iterable[Segment]) -> int:
+    """The smallest timestamp of the segments' first batches (`LogSegment.getFirstBatchTimestamp`)."""
+    firsts = (next(segment.batches(), None) for segment in segments)
+    times = (batch.max_timestamp_ms for batch in firsts if batch is not None and batch.max_timestamp_ms > 0)
+    return min(times, default=2**63 - 1)
+
+
+# --- what ------------------------------------------------------------------------------------------------------------
+
+
+@define
+class Round:
+    """What a round did: segments with what takes their place, and the accounts."""
+
+    replacements: list[tuple[list[Segment], list[Batch]]] = Factory(list)
+    aborted_left: set[Aborted] = Factory(set)
+    records: int = 0
+    left: int = 0
+    tombstones: int = 0
+
+
+def clean(
+    segments: Sequence[Segment],
+    dirty: Dirty,
+    producers: Mapping[int, ProducerEntry],
+    aborted: Sequence[Aborted],
+    config: LogConfig,
+    now_ms: int,
+) -> Round:
+    """Work out one round; the segments are not touched. Source: `Cleaner.doClean`."""
+    below = [segment for segment in segments if segment.base_offset < dirty.first_uncleanable]
+    keys = _last_offsets(_holding(below, dirty.first_dirty), dirty.first_dirty, aborted)
+    done = Round()
+    cleaner = _Cleaner(keys, dirty.first_uncleanable, producers, _Transactions(aborted), config, now_ms, done)
+    for group in _groups(below, dirty.first_uncleanable, config.segment_bytes):
+        before = [batch for segment in group for batch in segment.batches()]
+        kept = [new for batch in before if (new := cleaner.kept(batch)) is not None]
+        if (
+            len(group) > 1
+            or len(kept) < len(before)
+            or any(new is not old for new, old in zip(kept, before, strict=True))
+        ):
+            done.replacements.append((group, kept))
+    done.aborted_left = cleaner.transactions.observed
+    return done
+
+
+def _last_offsets(segments: Sequence[Segment], first_dirty: int, aborted: Sequence[Aborted]) -> dict[bytes, int]:
+    """The last offset of each key in the dirty part. Source: `Cleaner.buildOffsetMap`."""
+    transactions = _Transactions(aborted)
+    keys: dict[bytes, int] = {}
+    for segment in segments:
+        for batch in segment.batches(first_dirty):
+            if transactions.discards(batch) or batch.is_control or batch.raw is not None:
+                continue
+            for record in batch.records or ():
+                if record.key is not None:
+                    keys[record.key] = batch.base_offset + record.offset_delta
+    return keys
+
+
+def _groups(segments: Sequence[Segment], end: int, max_bytes: int) -> Iterator[list[Segment]]:
+    """Neighbours that fit into one segment, by bytes and by relative offset. Source: `groupSegmentsBySize`."""
+    group: list[Segment] = []
+    size = 0
+    for index, segment in enumerate(segments):
+        last = (segments[index + 1].base_offset if index + 1 < len(segments) else end) - 1
+        if group and (size + segment.size > max_bytes or last - group[0].base_offset > MAX_OFFSET_RANGE):
+            yield group
+            group, size = [], 0
+        group.append(segment)
+        size += segment.size
+    if group:
+        yield group
+
+
+class _Transactions:
+    """Which batches belong to aborted transactions, told in the log's order. Source: `CleanedTransactionMetadata`."""
+
+    def __init__(self, aborted: Sequence[Aborted]) -> None:
+        self._ahead = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
+        self._aborting: dict[int, Aborted] = {}
+        self._committing: dict[int, bool] = {}
+        self._seen: set[Aborted] = set()
+        self.observed: set[Aborted] = set()
+        """Aborted transactions of which a batch is still there, so that readers have to be told of them."""
+
+    def discards(self, batch: Batch) -> bool:
+        """Whether the content of a batch can go: an aborted one, or a marker without a batch of its transaction."""
+        while self._ahead and self._ahead[-1].first_offset <= batch.last_offset:
+            one = self._ahead.pop()
+            self._aborting[one.producer_id] = one
+        if batch.is_control:
+            return self._discards_marker(batch)
+        if not batch.is_transactional:
+            return False
+        aborting = self._aborting.get(batch.producer_id)
+        if aborting is None:
+            self._committing[batch.producer_id] = True
+            return False
+        self._seen.add(aborting)
+        return True
+
+    def _discards_marker(self, batch: Batch) -> bool:
+        marker = marker_of(batch)
+        if marker is None:
+            return not batch.records
+        if marker.committed:
+            return not self._committing.pop(batch.producer_id, False)
+        aborting = self._aborting.pop(batch.producer_id, None)
+        if aborting is None or aborting not in self._seen:
+            return True
+        self.observed.add(aborting)
+        return False
+
+
+@define
+class _Cleaner:
+    """The second reading: batch by batch, what stays of it. Source: `Cleaner.cleanInto`, `MemoryRecords.filterTo`."""
+
+    keys: Mapping[bytes, int]
+    end: int
+    producers: Mapping[int, ProducerEntry]
+    transactions: _Transactions
+    config: LogConfig
+    now_ms: int
+    done: Round
+
+    def kept(self, batch: Batch) -> Batch | None:
+        """The batch itself when nothing changes, a smaller one, or None."""
+        can_go = self.transactions.discards(batch)
+        discard = can_go and (not batch.is_control or self._is_past_horizon(batch))
+        records = batch.records
+        self.done.records += batch.count if records is None else len(records)
+        if not discard and (records is None or batch.raw is not None):
+            self.done.left += batch.count if records is None else len(records)
+            return batch
+        left = () if discard or records is None else tuple(self._kept_records(batch, records))
+        if left:
+            return self._copied(batch, left, can_go and batch.is_control)
+        if self._is_kept_empty(batch):
+            return batch if not records and batch.size == HEADER_BYTES else _emptied(batch)
+        return None
+
+    def _kept_records(self, batch: Batch, records: tuple[LogRecord, ...]) -> Iterator[LogRecord]:
+        if batch.is_control:
+            yield from records
+            return
+        past = self._is_past_horizon(batch)
+        for record in records:
+            if record.key is None or (record.value is None and past):
+                continue
+            if batch.base_offset + record.offset_delta >= self.keys.get(record.key, -1):
+                yield record
+
+    def _copied(self, batch: Batch, left: tuple[LogRecord, ...], marker_of_nothing: bool) -> Batch:
+        tombstones = 0 if batch.is_control else sum(record.value is None for record in left)
+        self.done.left += len(left)
+        self.done.tombstones += tombstones
+        needs_horizon = (tombstones > 0 or marker_of_nothing) and not batch.attributes & DELETE_HORIZON
+        if len(left) == len(batch.records or ()) and not needs_horizon:
+            return batch
+        horizon = self.now_ms + self.config.delete_retention_ms if needs_horizon else None
+        return _rewritten(batch, left, horizon)
+
+    def _is_past_horizon(self, batch: Batch) -> bool:
+        return bool(batch.attributes & DELETE_HORIZON) and batch.timestamp_ms <= self.now_ms
+
+    def _is_kept_empty(self, batch: Batch) -> bool:
+        if batch.next_offset == self.end:
+            return True
+        entry = self.producers.get(batch.producer_id) if batch.producer_id != NO_PRODUCER else None
+        if entry is None:
+            return False
+        if entry.batches:
+            return batch.last_offset == entry.batches[-1].last_offset
+        return batch.is_control and batch.producer_epoch == entry.epoch
+
+
+def _rewritten(batch: Batch, left: tuple[LogRecord, ...], horizon: int | None) -> Batch:
+    """A batch with fewer records or a delete horizon, which takes the place of the base timestamp."""
+    base = batch.timestamp_ms
+    if horizon is not None:
+        base = horizon
+    elif not batch.attributes & DELETE_HORIZON:
+        base = batch.timestamp_ms + left[0].timestamp_delta
+    moved = batch.timestamp_ms - base
+    if moved:
+        left = tuple(evolve(record, timestamp_delta=record.timestamp_delta + moved) for record in left)
+    newest = max(base + record.timestamp_delta for record in left)
+    return evolve(
+        batch,
+        size=batch_bytes(left),
+        timestamp_ms=base,
+        max_timestamp_ms=batch.max_timestamp_ms if batch.attributes & LOG_APPEND_TIME else newest,
+        attributes=batch.attributes | (DELETE_HORIZON if horizon is not None else 0),
+        records=left,
+    )
+
+
+def _emptied(batch: Batch) -> Batch:
+    """The header alone: offsets, producer and sequence numbers stay."""
+    attributes = batch.attributes & ~DELETE_HORIZON & ~0x07
+    return evolve(batch, size=HEADER_BYTES, timestamp_ms=NO_TIMESTAMP, attributes=attributes, records=(), raw=None)

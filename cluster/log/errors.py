@@ -1,0 +1,24 @@
+"""What a log refuses."""
+
+from __future__ import annotations
+
+from groupsim.protocol.errors import ErrorCode
+
+
+class LogRefused(Exception):
+    """An append that the log does not take; nothing of it was appended. `error` is the answer to whoever asked."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(f"{error.name}: {message}")
+        self.error = error
+        self.message = message
+
+
+class OffsetOutOfRange(Exception):
+    """An offset below the start of the log or beyond its end (for DeleteRecords: beyond its high watermark)."""
+
+    def __init__(self, offset: int, start_offset: int, end_offset: int) -> None:
+        super().__init__(f"offset {offset} is out of range: the log holds offsets from {start_offset} to {end_offset}")
+        self.offset = offset
+        self.start_offset = start_offset
+        self.end_offset = end_offset

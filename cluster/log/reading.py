@@ -1,0 +1,96 @@
+"""Reading a row of segments: by offset, by time, by bytes. Nothing here knows of leaders, epochs or watermarks.
+
+Source: `LocalLog.read`, `LogSegment.read`, `UnifiedLog.fetchOffsetByTimestamp`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from groupsim.cluster.log.interfaces import Found, Segment
+from groupsim.protocol.batch import LOG_APPEND_TIME, Batch
+
+
+def some(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool) -> tuple[Batch, ...]:
+    """Batches from the one on that holds the offset or follows it, that begin before `limit`, out of one segment."""
+    for index in range(holding(segments, offset), len(segments)):
+        found: list[Batch] = []
+        left = max_bytes
+        for batch in segments[index].batches(offset):
+            left -= batch.size
+            if batch.base_offset >= limit or (left < 0 and (found or not at_least_one)):
+                return tuple(found)
+            found.append(batch)
+        if found:
+            return tuple(found)
+    return ()
+
+
+def across(segments: Sequence[Segment], from_offset: int, up_to: int) -> Iterator[Batch]:
+    """All batches from the one on that holds `from_offset`, that begin before `up_to`."""
+    for segment in segments[holding(segments, from_offset) :]:
+        for batch in segment.batches(from_offset):
+            if batch.base_offset >= up_to:
+                return
+            yield batch
+
+
+def bytes_between(segments: Sequence[Segment], offset: int, up_to: int) -> int:
+    """Bytes of the batches from the one on that holds `offset`, that begin before `up_to`."""
+    if offset >= up_to:
+        return 0
+    first, last = holding(segments, offset), holding(segments, up_to)
+    holder = next(segments[first].batches(offset), None)
+    total = -segments[first].position(offset if holder is None else holder.base_offset)
+    total += sum(segment.size for segment in segments[first:last])
+    return max(total + segments[last].position(up_to), 0)
+
+
+def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int) -> Found | None:
+    """The first record at or behind the start of the log that is not older than this."""
+    for segment in segments:
+        if segment.max_timestamp_ms < timestamp_ms or segment.next_offset <= start_offset:
+            continue
+        found = segment.find_time(timestamp_ms)
+        if found is not None and found.offset < start_offset:
+            later = (first_not_older(batch, timestamp_ms, start_offset) for batch in segment.batches(start_offset))
+            found = next((one for one in later if one is not None), None)
+        if found is not None:
+            return found
+    return None
+
+
+def holding(segments: Sequence[Segment], offset: int) -> int:
+    """The index of the segment to which the offset belongs."""
+    last = len(segments) - 1
+    if offset >= segments[last].base_offset:
+        return last
+    return max(bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1, 0)
+
+
+def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Found | None:
+    """The first record of a batch not older than this, at or behind an offset.
+
+    A counted batch has two known times, its first and its last record's; with LogAppendTime all have the batch's.
+    """
+    if batch.attributes & LOG_APPEND_TIME:
+        found = Found(max(batch.base_offset, from_offset), batch.max_timestamp_ms)
+        return found if found.timestamp_ms >= timestamp_ms and found.offset <= batch.last_offset else None
+    for found in _times(batch):
+        if found.timestamp_ms >= timestamp_ms and found.offset >= from_offset:
+            return found
+    return None
+
+
+def _times(batch: Batch) -> Iterator[Found]:
+    if batch.records is None:
+        yield Found(batch.base_offset, batch.timestamp_ms)
+        yield Found(batch.last_offset, batch.max_timestamp_ms)
+    for record in batch.records or ():
+        yield Found(batch.base_offset + record.offset_delta, batch.timestamp_ms + record.timestamp_delta)
+
+
+def records_in(batch: Batch) -> int:
+    """How many records a batch holds: those left by compaction, or as many as it counts."""
+    return batch.count if batch.records is None else len(batch.records)
