@@ -11,7 +11,7 @@ from typing import ClassVar
 from attrs import define
 
 from groupsim.coordinator.admin import describe, listed
-from groupsim.coordinator.commit import commit_error, keep_session
+from groupsim.coordinator.commit import commit_error, keep_session, txn_commit_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.heartbeat import heartbeat, quick_heartbeat, session_expired
 from groupsim.coordinator.join import join
@@ -35,6 +35,7 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
+from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 
 @define(eq=False)
@@ -76,6 +77,10 @@ class ClassicGroup(GroupData):
     def commit_error(self, turn: Turn, request: OffsetCommitRequest) -> ErrorCode | None:
         """Why the sender may not commit offsets now; None when it may."""
         return commit_error(turn, self, request)
+
+    def txn_commit_error(self, turn: Turn, request: TxnOffsetCommitRequest) -> ErrorCode | None:
+        """Why the sender may not commit offsets in its transaction now; None when it may."""
+        return txn_commit_error(turn, self, request)
 
     def keep_session(self, turn: Turn, member_id: str) -> None:
         """A commit was accepted: it keeps the member's session where Kafka lets it."""

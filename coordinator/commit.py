@@ -1,6 +1,7 @@
 """Who may commit offsets to a classic group, and what that does to the session.
 
-Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset`; classic-protocol reference, 1.7.
+Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset`; classic-protocol reference, 1.7 and
+1.8.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import OffsetCommitRequest
+from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 
 def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> ErrorCode | None:
@@ -22,14 +24,37 @@ def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> 
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if request.generation_id < 0 and group.state is State.EMPTY:
         return None
-    if request.generation_id < 0 and request.member_id == "" and request.group_instance_id is None:
+    if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
-    unknown = member_error(turn, group, request.member_id, request.group_instance_id, "offset-commit")
+    return _fenced(turn, group, request, "offset-commit") or (
+        ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.AWAITING_SYNC else None
+    )
+
+
+def txn_commit_error(turn: Turn, group: GroupData, request: TxnOffsetCommitRequest) -> ErrorCode | None:
+    """The same for a commit in a transaction. Its state does not matter, and an anonymous one is let through: requests
+    before version 3 cannot say who sends them.
+    """
+    if group.state is State.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    outside = request.generation_id < 0 and group.state is State.EMPTY
+    if outside or _is_anonymous(request):
+        return None
+    return _fenced(turn, group, request, "txn-offset-commit")
+
+
+def _is_anonymous(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> bool:
+    return request.generation_id < 0 and request.member_id == "" and request.group_instance_id is None
+
+
+def _fenced(
+    turn: Turn, group: GroupData, request: OffsetCommitRequest | TxnOffsetCommitRequest, operation: str
+) -> ErrorCode | None:
+    """Why one that claims membership is not believed: no member, another process's, or of another generation."""
+    unknown = member_error(turn, group, request.member_id, request.group_instance_id, operation)
     if unknown is not None:
         return unknown
-    if request.generation_id != group.generation:
-        return ErrorCode.ILLEGAL_GENERATION
-    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.AWAITING_SYNC else None
+    return None if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
 def keep_session(turn: Turn, group: GroupData, member_id: str) -> None:

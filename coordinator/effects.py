@@ -80,7 +80,7 @@ class Note:
     """Something for the trace; the fields are the trace's columns (`eventloop.events`)."""
 
     kind: Kind
-    group_id: str
+    group_id: str | None
     member_id: str | None = None
     generation: int | None = None
     from_: str | None = None

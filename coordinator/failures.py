@@ -37,6 +37,12 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupsim.protocol.txn_messages import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 
 _APPEND_ERRORS: Mapping[ErrorCode, ErrorCode] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -96,6 +102,16 @@ def _delete_failure(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGro
     return DeleteGroupsResponse(tuple((group_id, error) for group_id in request.groups))
 
 
+def _txn_commit_failure(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(tuple((entry.partition, error) for entry in request.offsets))
+
+
+def _markers_failure(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        tuple((marker.producer_id, tuple((tp, error) for tp in marker.partitions)) for marker in request.markers)
+    )
+
+
 _FAILURES: Mapping[type[Any], Callable[[Any, ErrorCode], Response]] = {
     JoinGroupRequest: lambda request, error: JoinGroupResponse(error),
     SyncGroupRequest: lambda request, error: SyncGroupResponse(error),
@@ -107,4 +123,6 @@ _FAILURES: Mapping[type[Any], Callable[[Any, ErrorCode], Response]] = {
     DescribeGroupsRequest: _describe_failure,
     ListGroupsRequest: lambda request, error: ListGroupsResponse(error),
     DeleteGroupsRequest: _delete_failure,
+    TxnOffsetCommitRequest: _txn_commit_failure,
+    WriteTxnMarkersRequest: _markers_failure,
 }

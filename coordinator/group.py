@@ -13,6 +13,7 @@ from attrs import Factory, define
 
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.member import Member
+from groupsim.coordinator.records import whole_ms
 from groupsim.coordinator.states import IllegalState, Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import JoinProtocol
@@ -22,7 +23,8 @@ CONSUMER_PROTOCOL = "consumer"
 
 @define(eq=False)
 class GroupData:
-    """A classic group. `state_us` is when its state last changed, None when an old record did not say.
+    """A classic group. `state_us` is when its state last changed, to the millisecond; None when an old record
+    did not say.
 
     `lookup` holds the same members as `members`, in no order that matters, for the ways that must be cheap.
     `supported` counts members per protocol name; a name once offered stays, with 0. `subscribed` are the topics of the
@@ -53,7 +55,7 @@ class GroupData:
         """Change the state along the table; nothing else changes it. Raises IllegalState for a way that is none."""
         following = next_state(self.state, reason.cause)
         self.previous_state, self.state = self.state, following
-        self.state_us = now_us
+        self.state_us = whole_ms(now_us)
 
     @property
     def can_rebalance(self) -> bool:

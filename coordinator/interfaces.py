@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from groupsim.coordinator.records import Record
+from groupsim.coordinator.records import Loaded, Record
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response
 
@@ -30,18 +30,29 @@ class Call(Protocol):
         ...
 
 
+class LoadFailed(Exception):
+    """A partition cannot be read, or holds a record that is none; the message says which and where."""
+
+
+class OutOfSync(Exception):
+    """The log has moved behind the coordinator's back: what it would append does not follow what it has read."""
+
+
 class Log(Protocol):
     """The broker's replicas of `__consumer_offsets`."""
 
     def append(self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]) -> None:
         """Append records; `done(None)` when the high watermark has passed them, `done(error)` when it failed.
 
-        `done` is never called from within `append`, and calls for one partition come in the order of the appends.
+        Either all of them are `OffsetRecord`s of one producer (a transactional batch), or the only one is a
+        `TransactionEnd` (a control batch), or none has to do with a transaction. `done` is never called from within
+        `append`, and calls for one partition come in the order of the appends. Raises OutOfSync; then nothing is
+        appended, `done` is not called, and the coordinator reads the partition anew.
         """
         ...
 
-    def read(self, partition: int) -> Sequence[Record]:
-        """All records of the partition, oldest first, for loading."""
+    def read(self, partition: int) -> Sequence[Loaded]:
+        """All records of the partition, uncommitted ones too, oldest first, for loading. Raises LoadFailed."""
         ...
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from groupsim.coordinator.alarms import Alarms
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
-from groupsim.coordinator.interfaces import Call, Log
-from groupsim.coordinator.records import GroupRecord, Record
+from groupsim.coordinator.interfaces import Call, Log, OutOfSync
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.timers import Timer, TimerKind, session_timer
 from groupsim.coordinator.validation import Arrival
@@ -22,8 +23,6 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatRequest, Request
-
-OFFSETS_TOPIC = "__consumer_offsets"
 
 _OUR_KINDS = (
     Kind.GROUP_STATE,
@@ -56,11 +55,14 @@ class Leadership:
         epoch: int,
         *,
         lazy_timers: bool = True,
+        out_of_sync: Callable[[Leadership, str], None] | None = None,
     ) -> None:
         self.partition = partition
         self.epoch = epoch
         self.active = False
         self.load_handle: Handle | None = None
+        self.load_us = 0
+        self._out_of_sync = out_of_sync or _nobody_reloads
         self._loop = loop
         self._host = host
         self._log = log
@@ -76,9 +78,17 @@ class Leadership:
     # --- inputs --------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the partition and take its groups over."""
+        """Read the partition and take its groups over. Raises LoadFailed, with nothing taken over."""
+        records = self._log.read(self.partition)
         self.active = True
-        self._carry_out(self.shard.load(self._log.read(self.partition), self._loop.now_us))
+        self._carry_out(self.shard.load(records, self._loop.now_us))
+
+    def say(self, reason: str) -> None:
+        """Something about the partition as a whole, for the trace."""
+        if self._trace.wants(Kind.WARNING):
+            self._trace.emit(
+                Kind.WARNING, host=self._host.name, topic=OFFSETS_TOPIC, partition=self.partition, reason=reason
+            )
 
     def unload(self) -> None:
         """Give the groups up."""
@@ -192,8 +202,12 @@ class Leadership:
             where, host = (OFFSETS_TOPIC, self.partition), self._host.name
             for record in effect.records:
                 payload = {"append": effect.append_id, **summary(record)}
-                self._trace.emit_of_partition(Kind.RECORD_APPENDED, host, record.group_id, None, None, where, payload)
-        self._log.append(self.partition, effect.records, partial(self._appended, effect))
+                group = None if isinstance(record, TransactionEnd) else record.group_id
+                self._trace.emit_of_partition(Kind.RECORD_APPENDED, host, group, None, None, where, payload)
+        try:
+            self._log.append(self.partition, effect.records, partial(self._appended, effect))
+        except OutOfSync as error:
+            self._out_of_sync(self, str(error))
 
     def _note(self, effect: Note) -> None:
         self._trace.emit(
@@ -211,14 +225,22 @@ class Leadership:
         )
 
 
+def _nobody_reloads(led: Leadership, why: str) -> None:
+    raise OutOfSync(why)
+
+
 def summary(record: Record) -> dict[str, Any]:
     """A record in a few words: type, key, and what of its value one wants to see (None: a tombstone)."""
     if isinstance(record, GroupRecord):
         value = record.value
         brief = None if value is None else {"generation": value.generation, "members": len(value.members)}
         return {"type": "group", "key": record.group_id, "value": brief}
+    if isinstance(record, TransactionEnd):
+        end = "committed" if record.committed else "aborted"
+        return {"type": "transaction-end", "key": record.producer.producer_id, "value": end}
     offset = None if record.value is None else record.value.offset
-    return {"type": "offset", "key": f"{record.group_id}/{record.partition}", "value": offset}
+    brief_offset = {"type": "offset", "key": f"{record.group_id}/{record.partition}", "value": offset}
+    return brief_offset if record.producer is None else {**brief_offset, "producer_id": record.producer.producer_id}
 
 
 _CARRIERS: Mapping[type[Any], Callable[[Leadership, Any], None]] = {

@@ -7,7 +7,7 @@ whole. Source: `KafkaApis`, `GroupCoordinatorService.deleteGroups`; classic-prot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, evolve, field
 
@@ -23,14 +23,29 @@ from groupsim.protocol.messages import (
     Response,
     TopicPartition,
 )
+from groupsim.protocol.txn_messages import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_NOT_READY = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 @define(eq=False)
 class WithUnknownTopics:
-    """An OffsetCommit or OffsetDelete of which some partitions were refused beforehand; `request` holds the others."""
+    """An OffsetCommit, TxnOffsetCommit or OffsetDelete of which some partitions were refused beforehand.
+
+    `request` holds the others.
+    """
 
     call: Call
-    request: OffsetCommitRequest | OffsetDeleteRequest
+    request: OffsetCommitRequest | OffsetDeleteRequest | TxnOffsetCommitRequest
     asked: tuple[TopicPartition, ...]
     refused: Mapping[TopicPartition, ErrorCode]
 
@@ -48,12 +63,19 @@ class WithUnknownTopics:
 
     def answer(self, response: Response) -> None:
         """The coordinator's part: put the refused partitions back where the request had them."""
-        assert isinstance(response, OffsetCommitResponse | OffsetDeleteResponse)
         if isinstance(response, OffsetDeleteResponse) and response.error:
             self.call.answer(response)
-            return
-        results = {**dict(response.partitions), **self.refused}
-        self.call.answer(evolve(response, partitions=tuple((tp, results[tp]) for tp in self.asked)))
+        elif isinstance(response, TxnOffsetCommitResponse):
+            self.call.answer(TxnOffsetCommitResponse(self._in_place(response.results)))
+        else:
+            assert isinstance(response, OffsetCommitResponse | OffsetDeleteResponse)
+            self.call.answer(evolve(response, partitions=self._in_place(response.partitions)))
+
+    def _in_place(
+        self, known: Sequence[tuple[TopicPartition, ErrorCode]]
+    ) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
+        results = {**dict(known), **self.refused}
+        return tuple((tp, results[tp]) for tp in self.asked)
 
 
 @define(eq=False)
@@ -95,3 +117,23 @@ class GroupsPart:
     def answer(self, response: Response) -> None:
         assert isinstance(response, DeleteGroupsResponse)
         self.whole.add(response)
+
+
+@define(eq=False)
+class MarkerCall:
+    """The part of a WriteTxnMarkers that goes to one partition of `__consumer_offsets`; `done` gets its error."""
+
+    request: WriteTxnMarkersRequest
+    done: Callable[[ErrorCode], None]
+    client_id: str = ""
+    client_host: str = ""
+    correlation: int = 0
+
+    def answer(self, response: Response) -> None:
+        """The coordinator's part, of one marker and one partition."""
+        assert isinstance(response, WriteTxnMarkersResponse)
+        self.end(response.markers[0][1][0][1])
+
+    def end(self, error: ErrorCode) -> None:
+        """Tell how it ended, in the words of a log rather than of a coordinator."""
+        self.done(ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error)

@@ -1,76 +1,82 @@
-"""Committed offsets of one partition's groups: what is on the log, and what is on its way there.
+"""Offsets of one partition's groups: what is on the log, and what is on its way there.
 
 Two views: `latest` sees what was appended, committed or not (a stable OffsetFetch reads it, and answers once it is
-committed); `committed` sees only what has passed the high watermark. A failed append takes its offsets back.
+committed); `committed` sees only what has passed the high watermark. A failed append is taken back: the latest view is
+made again of the committed one and what else is on its way.
 
 Source: `OffsetMetadataManager` on its timeline data structures; classic-protocol reference, 1.9 and 3.2.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
+from typing import TypeAlias
 
-from groupsim.coordinator.records import OffsetRecord, OffsetValue
+from groupsim.coordinator.offset_view import OffsetView
+from groupsim.coordinator.records import OffsetRecord, OffsetValue, TransactionEnd
 from groupsim.protocol.messages import TopicPartition
 
-_Table = dict[TopicPartition, OffsetValue]
-_NOTHING: Mapping[TopicPartition, OffsetValue] = {}
+Staged: TypeAlias = OffsetRecord | TransactionEnd
 
 
 class OffsetStore:
     """Offsets by group and partition, in the two views."""
 
-    __slots__ = ("_committed", "_latest", "_staged")
+    __slots__ = ("_order", "_staged", "committed_view", "view")
 
     def __init__(self) -> None:
-        self._latest: dict[str, _Table] = {}
-        self._committed: dict[str, _Table] = {}
-        self._staged: dict[tuple[str, TopicPartition], list[tuple[int, OffsetValue | None]]] = {}
+        self.view = OffsetView()
+        self.committed_view = OffsetView()
+        self._staged: deque[tuple[int, int, Staged]] = deque()  # append, order, record
+        self._order = 0
 
     def latest(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
         """The group's offsets with what is not yet committed."""
-        return self._latest.get(group_id, _NOTHING)
+        return self.view.of(group_id)
 
     def committed(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
         """The group's offsets as of the last committed append."""
-        return self._committed.get(group_id, _NOTHING)
+        return self.committed_view.of(group_id)
 
     def in_flight(self, group_id: str, partition: TopicPartition) -> bool:
         """Whether an offset of this key is appended and not yet committed."""
-        return (group_id, partition) in self._staged
+        return any(
+            isinstance(record, OffsetRecord) and record.partition == partition and record.group_id == group_id
+            for _, _, record in self._staged
+        )
 
     def groups(self) -> list[str]:
         """Every group with an offset in the latest view, sorted."""
-        return sorted(group_id for group_id, table in self._latest.items() if table)
+        return self.view.groups()
 
-    def load(self, record: OffsetRecord) -> None:
+    def load(self, record: Staged) -> None:
         """A record read from the log."""
-        _put(self._latest, record)
-        _put(self._committed, record)
+        self.view.apply(self._next_order(), record)
 
-    def stage(self, append_id: int, record: OffsetRecord) -> None:
+    def loaded(self) -> None:
+        """The whole log has been read: it counts as committed."""
+        self.committed_view = self.view.copy()
+
+    def stage(self, append_id: int, record: Staged) -> None:
         """A record is appended."""
-        _put(self._latest, record)
-        self._staged.setdefault((record.group_id, record.partition), []).append((append_id, record.value))
+        order = self._next_order()
+        self.view.apply(order, record)
+        self._staged.append((append_id, order, record))
 
-    def settle(self, append_id: int, record: OffsetRecord, *, committed: bool) -> None:
-        """The append of this staged record is committed, or failed."""
-        key = (record.group_id, record.partition)
-        left = [entry for entry in self._staged[key] if entry[0] != append_id]
-        if left:
-            self._staged[key] = left
-        else:
-            del self._staged[key]
-        if committed:
-            _put(self._committed, record)
-        else:
-            value = left[-1][1] if left else self.committed(record.group_id).get(record.partition)
-            _put(self._latest, OffsetRecord(record.group_id, record.partition, value))
+    def settle(self, append_id: int, *, committed: bool) -> None:
+        """The oldest append under way is committed, or failed; it may have had no offsets."""
+        staged, touched = self._staged, False
+        while staged and staged[0][0] == append_id:
+            _, order, record = staged.popleft()
+            touched = True
+            if committed:
+                self.committed_view.apply(order, record)
+        if touched and not committed:
+            self.view = self.committed_view.copy()
+            for _, order, record in staged:
+                self.view.apply(order, record)
 
-
-def _put(view: dict[str, _Table], record: OffsetRecord) -> None:
-    table = view.setdefault(record.group_id, {})
-    if record.value is None:
-        table.pop(record.partition, None)
-    else:
-        table[record.partition] = record.value
+    def _next_order(self) -> int:
+        self._order += 1
+        return self._order

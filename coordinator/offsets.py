@@ -5,12 +5,13 @@ Source: `OffsetMetadataManager`; classic-protocol reference, 1.7, 1.9 and 1.11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from groupsim.coordinator import retention
-from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.failures import failure
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import OffsetRecord, OffsetValue
+from groupsim.coordinator.records import OffsetRecord, OffsetValue, whole_ms
 from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -39,14 +40,12 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     if error is not None:
         turn.reply(arrival.call, failure(request, error))
         return
-    created = group is None
     if group is None:
-        group = ClassicGroup(request.group_id, state_us=turn.now_us)
-        partition.groups.add(group)
+        partition.add_simple_group(request.group_id)
         retention.arm(partition)
     elif not group.is_empty:
         group.keep_session(turn, request.member_id)
-    _store(partition, arrival, request, created=created)
+    _store(partition, arrival, request, created=group is None)
 
 
 def _unknown_group(request: OffsetCommitRequest) -> ErrorCode | None:
@@ -60,9 +59,10 @@ def _unknown_group(request: OffsetCommitRequest) -> ErrorCode | None:
 def _store(partition: Partition, arrival: Arrival, request: OffsetCommitRequest, *, created: bool) -> None:
     turn = partition.turn
     limit = turn.config.offset_metadata_max_bytes
-    results = tuple((entry.partition, _metadata_error(entry, limit)) for entry in request.offsets)
+    results = tuple((entry.partition, metadata_error(entry.metadata, limit)) for entry in request.offsets)
+    now_us = whole_ms(turn.now_us)
     records = tuple(
-        OffsetRecord(request.group_id, entry.partition, _value(entry, request, turn.now_us))
+        OffsetRecord(request.group_id, entry.partition, _value(entry, request, now_us))
         for entry, (_, error) in zip(request.offsets, results, strict=True)
         if error is ErrorCode.NONE
     )
@@ -73,9 +73,8 @@ def _store(partition: Partition, arrival: Arrival, request: OffsetCommitRequest,
     turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
 
 
-def _metadata_error(entry: OffsetToCommit, limit: int) -> ErrorCode:
-    """Too long is counted as Java does, in UTF-16 units."""
-    text = entry.metadata
+def metadata_error(text: str, limit: int) -> ErrorCode:
+    """Whether an offset's metadata is too long, which is counted as Java does, in UTF-16 units."""
     too_long = 2 * len(text) > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else ErrorCode.NONE
 
@@ -101,10 +100,10 @@ def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -
     group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
     known = group is not None and not group.is_dead
     table = (store.latest if appended else store.committed)(request.group_id) if known else {}
-    hold_back = request.require_stable and turn.differences.unstable_plain_commits
+    unstable = _unstable(partition, request)
     offsets = tuple(
         FetchedOffset(tp, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        if hold_back and store.in_flight(request.group_id, tp)
+        if unstable is not None and unstable(tp)
         else _fetched(tp, table.get(tp))
         for tp in (sorted(table) if request.partitions is None else request.partitions)
     )
@@ -113,6 +112,17 @@ def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -
         turn.reply_when_written(arrival.call, request, response)
     else:
         turn.reply(arrival.call, response)
+
+
+def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[TopicPartition], bool] | None:
+    """Which partitions a stable fetch is not told of, because a transaction, or replication, has yet to end."""
+    if not request.require_stable:
+        return None
+    store, group_id = partition.offsets, request.group_id
+    held = store.view.held(group_id)
+    if partition.turn.differences.unstable_plain_commits:
+        return lambda tp: tp in held or store.in_flight(group_id, tp)
+    return held.__contains__ if held else None
 
 
 def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOffset:
@@ -136,8 +146,11 @@ def delete_offsets(partition: Partition, arrival: Arrival, request: OffsetDelete
         return
     results = tuple((tp, _delete_error(group, tp)) for tp in request.partitions)
     stored = partition.offsets.latest(request.group_id)
+    pending = partition.offsets.view.held(request.group_id)
     records = tuple(
-        OffsetRecord(request.group_id, tp, None) for tp, error in results if error is ErrorCode.NONE and tp in stored
+        OffsetRecord(request.group_id, tp, None)
+        for tp, error in results
+        if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
     if records:
         partition.append(records)
@@ -150,11 +163,12 @@ def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:
 
 
 def topic_deleted(partition: Partition, topic: str) -> None:
-    """A topic is gone: so are the offsets committed to it, whatever the state of their groups."""
+    """A topic is gone: so are the offsets of it, pending ones too, whatever the state of their groups."""
+    store = partition.offsets
     records = tuple(
         OffsetRecord(group_id, tp, None)
-        for group_id in partition.offsets.groups()
-        for tp in sorted(partition.offsets.latest(group_id))
+        for group_id in store.groups()
+        for tp in sorted({**store.latest(group_id), **store.view.held(group_id)})
         if tp.topic == topic
     )
     if records:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from attrs import define
 
+from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.purgatory import Then
-from groupsim.coordinator.records import GroupRecord, OffsetRecord, Record
+from groupsim.coordinator.records import GroupRecord, OffsetRecord, Record, whole_ms
 from groupsim.coordinator.registry import Registry
 from groupsim.coordinator.turn import Turn
 from groupsim.protocol.errors import ErrorCode
@@ -28,21 +29,28 @@ class Partition:
         self.turn.append(records, then)
         append_id = self.turn.purgatory.last_id
         for record in records:
-            if isinstance(record, OffsetRecord):
+            if not isinstance(record, GroupRecord):
                 self.offsets.stage(append_id, record)
             elif record.value is None:
                 self._delete(record.group_id, append_id)
 
-    def settle(self, append_id: int, records: tuple[Record, ...], error: ErrorCode | None) -> list[Group]:
+    def settle(self, append_id: int, error: ErrorCode | None) -> list[Group]:
         """An append has ended: keep its effect, or take it back. Returns the groups that vanish."""
-        for record in records:
-            if isinstance(record, OffsetRecord):
-                self.offsets.settle(append_id, record, committed=error is None)
+        self.offsets.settle(append_id, committed=error is None)
         return self.groups.settle(append_id, committed=error is None)
 
+    def add_simple_group(self, group_id: str) -> Group:
+        """A group of which only offsets are known: classic, empty, without a protocol type."""
+        group = ClassicGroup(group_id, state_us=whole_ms(self.turn.now_us))
+        self.groups.add(group)
+        return group
+
     def tombstones(self, group: Group) -> tuple[Record, ...]:
-        """The records that delete a group with all its offsets."""
-        offsets = [OffsetRecord(group.group_id, tp, None) for tp in sorted(self.offsets.latest(group.group_id))]
+        """The records that delete a group with all its offsets, those that are only pending included."""
+        group_id = group.group_id
+        stored, pending = self.offsets.latest(group_id), self.offsets.view.held(group_id)
+        keys = [*sorted(stored), *sorted(tp for tp in pending if tp not in stored)]
+        offsets = [OffsetRecord(group_id, tp, None) for tp in keys]
         return (*offsets, GroupRecord(group.group_id, None))
 
     def _delete(self, group_id: str, append_id: int) -> None:

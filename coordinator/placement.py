@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupsim.protocol.javahash import java_abs_mod
 
+OFFSETS_TOPIC = "__consumer_offsets"
 DEFAULT_PARTITIONS = 50
 
 

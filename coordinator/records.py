@@ -1,7 +1,11 @@
 """The records a coordinator keeps in `__consumer_offsets`, as values.
 
-Keys and values are Kafka's (`GroupMetadataKey/Value`, `OffsetCommitKey/Value`; classic-protocol reference, 3.4).
-A value of None is a tombstone.
+Keys and values are Kafka's (`GroupMetadataKey/Value`, `OffsetCommitKey/Value`; classic-protocol reference, 3.4);
+`serde` turns them into bytes. A value of None is a tombstone. Times are whole milliseconds, as in the bytes, so that
+what is read back is what was written (`whole_ms`).
+
+An offset committed in a transaction is a record that carries its producer; it counts once the end of that transaction,
+a control record, is in the log and says committed.
 """
 
 from __future__ import annotations
@@ -11,6 +15,11 @@ from typing import TypeAlias
 from attrs import frozen
 
 from groupsim.protocol.messages import TopicPartition
+
+
+def whole_ms(time_us: int) -> int:
+    """An instant as a record can hold it: rounded down to the millisecond, as Kafka's clock shows it."""
+    return time_us - time_us % 1_000
 
 
 @frozen
@@ -29,13 +38,13 @@ class StoredMember:
 
 @frozen
 class GroupValue:
-    """The value of a group record."""
+    """The value of a group record; `state_timestamp_us` is None in records of versions 0 and 1, which have none."""
 
     protocol_type: str
     generation: int
     protocol: str | None
     leader: str | None
-    state_timestamp_us: int
+    state_timestamp_us: int | None
     members: tuple[StoredMember, ...] = ()
 
 
@@ -59,12 +68,46 @@ class OffsetValue:
 
 
 @frozen
+class Producer:
+    """A transactional producer, as its batches name it."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+@frozen
 class OffsetRecord:
-    """One committed offset, or (value None) its tombstone."""
+    """One committed offset, or (value None) its tombstone; with a producer it is part of its open transaction.
+
+    All records of one append have the same producer, or none; tombstones have none.
+    """
 
     group_id: str
     partition: TopicPartition
     value: OffsetValue | None
+    producer: Producer | None = None
 
 
-Record: TypeAlias = GroupRecord | OffsetRecord
+@frozen
+class TransactionEnd:
+    """The control record that ends a producer's transaction in this partition; alone in its append."""
+
+    producer: Producer
+    committed: bool
+    coordinator_epoch: int = 0
+
+
+@frozen
+class ForeignRecord:
+    """A record of a type the coordinator does not know, or of a kind of group not modelled; a load skips it."""
+
+    type: int
+    name: str
+    group_id: str | None
+
+
+Record: TypeAlias = GroupRecord | OffsetRecord | TransactionEnd
+"""What a coordinator writes."""
+
+Loaded: TypeAlias = Record | ForeignRecord
+"""What it may find when it reads a partition."""

@@ -8,7 +8,8 @@ What "older" counts from depends on the group:
     in a rebalance, or not readable  nothing expires
     never joined (simple)            since the commit
 
-A commit of versions 2 to 4 may carry its own time. A group that is empty and has no offset left is deleted, so one
+A commit of versions 2 to 4 may carry its own time. An offset stays as long as an open transaction has another one for
+the same partition. A group that is empty, with no offset left and no transaction open, is deleted, so one
 that never had any vanishes at the next look, and its generation begins at 0 when it comes back.
 
 Source: `OffsetExpirationConditionImpl`, `ClassicGroup.offsetExpirationCondition`,
@@ -87,7 +88,8 @@ def look(partition: Partition) -> None:
     for group in partition.groups:
         gone = _expired(partition, group)
         records += [OffsetRecord(group.group_id, tp, None) for tp in gone]
-        if group.is_empty and len(gone) == len(partition.offsets.latest(group.group_id)):
+        unfinished = partition.offsets.view.held(group.group_id)
+        if group.is_empty and not unfinished and len(gone) == len(partition.offsets.latest(group.group_id)):
             payload = {"offsets": len(gone)}
             partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason="nothing is left of it", payload=payload)
             records.append(partition.tombstones(group)[-1])
@@ -103,7 +105,12 @@ def _expired(partition: Partition, group: Group) -> list[TopicPartition]:
     if rule is None or not offsets:
         return []
     retention_us = 60_000_000 * turn.config.offsets_retention_minutes
-    due = [tp for tp in sorted(offsets) if rule.expired(tp, offsets[tp], turn.now_us, retention_us)]
+    unfinished = partition.offsets.view.held(group.group_id)
+    due = [
+        tp
+        for tp in sorted(offsets)
+        if tp not in unfinished and rule.expired(tp, offsets[tp], turn.now_us, retention_us)
+    ]
     for tp in due:
         turn.mention(
             Kind.OFFSET_EXPIRED,

@@ -13,7 +13,7 @@ Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import evolve
 
@@ -21,13 +21,13 @@ from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.failures import failure
 from groupsim.coordinator.heartbeat import ALIVE
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.interfaces import Call, Log, Metadata
+from groupsim.coordinator.interfaces import Call, LoadFailed, Log, Metadata
 from groupsim.coordinator.leadership import Leadership
-from groupsim.coordinator.merging import GroupsGathered, GroupsPart, WithUnknownTopics
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.merging import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
+from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.coordinator.validation import Arrival
-from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
@@ -51,6 +51,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
+from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 _PROTOCOL_REQUIRED_VERSION = 5
 
@@ -92,6 +93,7 @@ class GroupCoordinator:
             DescribeGroupsRequest: self._describe,
             ListGroupsRequest: self._list,
             DeleteGroupsRequest: self._delete_groups,
+            TxnOffsetCommitRequest: self._commit_in_transaction,
         }
 
     def handle(self, call: Call) -> None:
@@ -120,14 +122,7 @@ class GroupCoordinator:
         if epoch <= self._epochs.get(partition, -1):
             return
         self._give_up(partition, epoch)
-        led = Leadership(
-            self._loop, self._host, self._log, self.config, partition, epoch, lazy_timers=self._lazy_timers
-        )
-        self._led[partition] = led
-        if load_us > 0:
-            led.load_handle = self._host.call_at(self._loop.now_us + load_us, self._loaded, led)
-        else:
-            self._loaded(led)
+        self._begin(partition, epoch, load_us)
 
     def resign(self, partition: int, epoch: int) -> None:
         """Another broker leads the partition from `epoch` on: give it up. An epoch that is not newer is ignored."""
@@ -151,16 +146,52 @@ class GroupCoordinator:
         """The partitions this broker leads, loaded or not."""
         return tuple(self._led)
 
+    def _begin(self, partition: int, epoch: int, load_us: int) -> None:
+        led = Leadership(
+            self._loop,
+            self._host,
+            self._log,
+            self.config,
+            partition,
+            epoch,
+            lazy_timers=self._lazy_timers,
+            out_of_sync=self._out_of_sync,
+        )
+        led.load_us = load_us
+        self._led[partition] = led
+        if load_us > 0:
+            led.load_handle = self._host.call_at(self._loop.now_us + load_us, self._loaded, led)
+        else:
+            self._loaded(led)
+
     def _loaded(self, led: Leadership) -> None:
         led.load_handle = None
-        led.load()
+        try:
+            led.load()
+        except LoadFailed as error:
+            led.say(f"the load failed, and the partition has no coordinator until the next election: {error}")
+            self._forget(led.partition)
+
+    def _out_of_sync(self, led: Leadership, why: str) -> None:
+        """The log has moved behind a coordinator's back: it is given up and loaded anew, once this turn is over."""
+        led.say(f"out of sync with the log, will be reloaded: {why}")
+        self._host.call_at(self._loop.now_us, self._reload, led, order=Order.APPEND)
+
+    def _reload(self, led: Leadership) -> None:
+        if self._led.get(led.partition) is led:
+            self._give_up(led.partition, led.epoch)
+            self._begin(led.partition, led.epoch, led.load_us)
 
     def _give_up(self, partition: int, epoch: int) -> None:
         self._epochs[partition] = epoch
-        self._by_group.clear()
-        led = self._led.pop(partition, None)
+        led = self._forget(partition)
         if led is not None:
             led.unload()
+
+    def _forget(self, partition: int) -> Leadership | None:
+        """Nobody leads the partition here any more: NOT_COORDINATOR."""
+        self._by_group.clear()
+        return self._led.pop(partition, None)
 
     # --- routing -------------------------------------------------------------------------------------------------
 
@@ -251,6 +282,32 @@ class GroupCoordinator:
         asked = tuple(entry.partition for entry in request.offsets)
         known = tuple(entry for entry in request.offsets if entry.partition not in refused)
         self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+
+    def _commit_in_transaction(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, TxnOffsetCommitRequest)
+        refused = self._refused([entry.partition for entry in request.offsets])
+        if not refused:
+            self._of_group(call)
+            return
+        asked = tuple(entry.partition for entry in request.offsets)
+        known = tuple(entry for entry in request.offsets if entry.partition not in refused)
+        self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+
+    def end_transaction(self, partition: int, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None:
+        """A transaction ends in this partition of `__consumer_offsets`: its control record is written here.
+
+        `done` gets NONE when it is committed. The transaction coordinator knows nothing of group coordinators, so
+        that one is not ready is told as NOT_LEADER_OR_FOLLOWER (`KafkaApis.handleWriteTxnMarkersRequest`).
+        """
+        here = evolve(marker, partitions=(TopicPartition(OFFSETS_TOPIC, partition),))
+        call = MarkerCall(WriteTxnMarkersRequest((here,)), done)
+        led = self._led.get(partition)
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self._stopped else self._unavailable(led)
+        if error is None and led is not None:
+            led.handle(Arrival(call), call.request)
+        else:
+            call.end(error or ErrorCode.NOT_COORDINATOR)
 
     def _fetch(self, call: Call) -> None:
         request = call.request

@@ -7,6 +7,7 @@
     load         the records of the partition: from then on the shard is active
     unload       the broker has given the partition up
     topic_deleted
+    transaction_ended   a producer's transaction ends here, committed or aborted
 
 Every input comes with `now_us`, which never goes back, and every one but `heartbeat` returns the effects to be carried
 out, in order (`effects`). The shard does no input or output, knows no clock and draws nothing at random; ranks of
@@ -20,20 +21,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from groupsim.coordinator import admin, offsets, retention
+from groupsim.coordinator import admin, offsets, retention, transactions
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import CallToken, Effect
 from groupsim.coordinator.failures import append_error, failure, leave_failure
-from groupsim.coordinator.loading import restore
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.purgatory import ANSWERED, Purgatory
-from groupsim.coordinator.records import GroupRecord, OffsetRecord, Record
+from groupsim.coordinator.records import Loaded, Record, whole_ms
 from groupsim.coordinator.registry import Registry
-from groupsim.coordinator.snapshot import GroupSnapshot, Parked, held
+from groupsim.coordinator.replay import replay
+from groupsim.coordinator.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.states import IllegalState
 from groupsim.coordinator.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.turn import Turn
@@ -57,7 +59,9 @@ from groupsim.protocol.messages import (
     Request,
     SyncGroupRequest,
     SyncGroupResponse,
+    TopicPartition,
 )
+from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 
 class Shard:
@@ -87,6 +91,24 @@ class Shard:
             self.turn.reply(arrival.call, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
         return self.turn.take()
 
+    def transaction_ended(
+        self,
+        call: CallToken,
+        producer_id: int,
+        producer_epoch: int,
+        now_us: int,
+        *,
+        committed: bool,
+        coordinator_epoch: int = 0,
+    ) -> list[Effect]:
+        """A producer's transaction ends: its control record is appended, its pending offsets count or are gone.
+
+        Answered with a WriteTxnMarkersResponse when the record is committed.
+        """
+        here = (TopicPartition(OFFSETS_TOPIC, self.partition.number),)
+        marker = TxnMarker(producer_id, producer_epoch, committed, here, coordinator_epoch)
+        return self.handle(Arrival(call), WriteTxnMarkersRequest((marker,)), now_us)
+
     def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
         """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""
         turn = self.turn
@@ -107,7 +129,10 @@ class Shard:
     def snapshot(self, group_id: str) -> GroupSnapshot | None:
         """The group as a value; None when there is none of that id."""
         group = self.groups.get(group_id)
-        return None if group is None else group.snapshot(self.turn)
+        if group is None:
+            return None
+        pending = self.partition.offsets.view.pending(group_id)
+        return evolve(group.snapshot(self.turn), pending_offsets=tuple(PendingOffset(*one) for one in pending))
 
     def held(self) -> tuple[Parked, ...]:
         """Answers of this partition that wait for an append."""
@@ -126,7 +151,7 @@ class Shard:
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """The first request makes the group, and its first record, even when the join itself is refused."""
         turn = self.turn
-        group = ClassicGroup(request.group_id, state_us=turn.now_us)
+        group = ClassicGroup(request.group_id, state_us=whole_ms(turn.now_us))
         self.groups.add(group)
         group.join(turn, arrival, request)
         self.partition.append((new_group_record(group, turn.now_us),), GroupCreated(group, arrival.call))
@@ -163,6 +188,12 @@ class Shard:
     def _delete_offsets(self, arrival: Arrival, request: OffsetDeleteRequest) -> None:
         offsets.delete_offsets(self.partition, arrival, request)
 
+    def _commit_in_transaction(self, arrival: Arrival, request: TxnOffsetCommitRequest) -> None:
+        transactions.commit(self.partition, arrival, request)
+
+    def _end_transactions(self, arrival: Arrival, request: WriteTxnMarkersRequest) -> None:
+        transactions.end(self.partition, arrival, request)
+
     def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
         admin.delete_groups(self.partition, arrival, request)
 
@@ -194,7 +225,7 @@ class Shard:
         """The oldest append under way is committed (error None) or failed; its effect is kept or taken back."""
         turn = self.turn
         turn.now_us = now_us
-        vanished = self.partition.settle(append_id, records, error)
+        vanished = self.partition.settle(append_id, error)
         turn.purgatory.finish(turn, append_id, error)
         for group in vanished:
             group.vanished(turn)
@@ -204,24 +235,11 @@ class Shard:
 
     # --- life ----------------------------------------------------------------------------------------------------
 
-    def load(self, records: Iterable[Record], now_us: int) -> list[Effect]:
+    def load(self, records: Iterable[Loaded], now_us: int) -> list[Effect]:
         """Take the partition over: `records` are all of it, oldest first."""
         turn = self.turn
         turn.now_us = self.partition.loaded_us = now_us
-        latest: dict[str, GroupRecord] = {}
-        for record in records:
-            if isinstance(record, OffsetRecord):
-                self.partition.offsets.load(record)
-            else:
-                latest[record.group_id] = record
-        for group_id, last in latest.items():
-            if last.value is not None:
-                group = ClassicGroup(group_id)
-                restore(group, last.value)
-                self.groups.add(group)
-        for group_id in self.partition.offsets.groups():
-            if self.groups.get(group_id) is None:
-                self.groups.add(ClassicGroup(group_id, state_us=now_us))
+        replay(self.partition, records)
         for loaded in self.groups:
             loaded.loaded(turn)
         retention.arm(self.partition)
@@ -273,4 +291,6 @@ _HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
     OffsetFetchRequest: Shard._fetch,
     OffsetDeleteRequest: Shard._delete_offsets,
     DeleteGroupsRequest: Shard._delete_groups,
+    TxnOffsetCommitRequest: Shard._commit_in_transaction,
+    WriteTxnMarkersRequest: Shard._end_transactions,
 }

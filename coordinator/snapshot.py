@@ -11,9 +11,11 @@ from attrs import frozen
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import JOIN_CONDITION, STATIC_CONDITION, SYNC_CONDITION
+from groupsim.coordinator.records import OffsetValue
 from groupsim.coordinator.states import State
 from groupsim.coordinator.turn import Turn
 from groupsim.protocol.javahash import java_set_order
+from groupsim.protocol.messages import TopicPartition
 
 
 @frozen
@@ -52,6 +54,15 @@ class TimerSnapshot:
 
 
 @frozen
+class PendingOffset:
+    """An offset that an open transaction of this producer will commit, or not."""
+
+    producer_id: int
+    partition: TopicPartition
+    value: OffsetValue
+
+
+@frozen
 class GroupSnapshot:
     """A group at one instant; `state` is the name Kafka's tools print. `held` are answers of the whole partition."""
 
@@ -72,6 +83,7 @@ class GroupSnapshot:
     parked: tuple[Parked, ...]
     held: tuple[Parked, ...]
     timers: tuple[TimerSnapshot, ...]
+    pending_offsets: tuple[PendingOffset, ...] = ()
 
     def member(self, member_id: str) -> MemberSnapshot:
         """The member of that id; KeyError when there is none."""

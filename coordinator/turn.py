@@ -154,14 +154,14 @@ class Turn:
     def mention(
         self,
         kind: Kind,
-        group_id: str,
+        group_id: str | None,
         *,
         reason: str | None = None,
         topic: str | None = None,
         partition: int | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """The same for a group of any kind, known by its id alone."""
+        """The same for a group of any kind, known by its id alone, or (None) for the partition as a whole."""
         if self.noting:
             note = Note(kind, group_id, reason=reason, topic=topic, partition=partition, payload=payload)
             self.effects.append(note)

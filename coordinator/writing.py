@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
-from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember
+from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember, whole_ms
 
 
 def group_record(group: GroupData, assignments: Mapping[str, bytes], now_us: int) -> GroupRecord:
@@ -33,7 +33,7 @@ def current_assignments(group: GroupData) -> dict[str, bytes]:
 
 
 def _stamp(group: GroupData, now_us: int) -> int:
-    return now_us if group.state_us is None else group.state_us
+    return whole_ms(now_us) if group.state_us is None else group.state_us
 
 
 def _stored(member: Member, protocol: str | None, assignments: Mapping[str, bytes]) -> StoredMember:

@@ -303,7 +303,7 @@ def _member(reader: FieldReader, version: int) -> MemberMetadata:
     client_id, client_host = reader.string("clientId"), reader.string("clientHost")
     rebalance_ms = reader.int32("rebalanceTimeout") if version >= 1 else -1
     session_ms = reader.int32("sessionTimeout")
-    subscription, assignment = reader.bytes("subscription"), reader.bytes("assignment")
+    subscription, assignment = reader.data_bytes("subscription"), reader.data_bytes("assignment")
     reader.tags()
     return MemberMetadata(
         member_id, instance_id, client_id, client_host, rebalance_ms, session_ms, subscription, assignment

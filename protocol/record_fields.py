@@ -107,7 +107,7 @@ class FieldReader:
         size = self.varint(field) - 1 if self.flexible else self.int16(field)
         return None if size < 0 else _text(self.take(size, field))
 
-    def bytes(self, field: str) -> bytes:
+    def data_bytes(self, field: str) -> bytes:
         """Bytes that are not null."""
         at = self.at
         size = self._length(field)

@@ -50,8 +50,8 @@ def test_rounds_open_from_empty_stable_and_completing_only() -> None:
 
 
 def test_a_transition_remembers_where_it_came_from_and_when() -> None:
-    """The previous state and the time of the change are kept; a fresh group came from Dead."""
+    """The previous state and the time of the change, in whole ms, are kept; a fresh group came from Dead."""
     group = ClassicGroup("g")
     assert group.previous_state is State.DEAD
-    group.transition(Reason(Cause.ADD_MEMBER, "why"), 17)
-    assert (group.previous_state, group.state, group.state_us) == (State.EMPTY, State.PREPARING_REBALANCE, 17)
+    group.transition(Reason(Cause.ADD_MEMBER, "why"), 17_999)
+    assert (group.previous_state, group.state, group.state_us) == (State.EMPTY, State.PREPARING_REBALANCE, 17_000)

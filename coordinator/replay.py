@@ -1,0 +1,45 @@
+"""A partition told again from its log.
+
+Of a group the last record counts. Offsets are applied one by one, transactions included: one that is still open at the
+end of the log stays pending. A group of which only offsets are left, committed or pending, is a simple one.
+
+Records of other kinds of group, and types nobody knows, are skipped, and said to be.
+
+Source: `CoordinatorLoaderImpl`, `GroupCoordinatorShard.replay`; classic-protocol reference, 3.3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from groupsim.coordinator.classic import ClassicGroup
+from groupsim.coordinator.loading import restore
+from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded
+from groupsim.eventloop.events import Kind
+
+
+def replay(partition: Partition, records: Iterable[Loaded]) -> None:
+    """Fill an empty partition with what its records tell, oldest first."""
+    offsets, skipped = partition.offsets, Counter[str]()
+    latest: dict[str, GroupRecord] = {}
+    for record in records:
+        if isinstance(record, GroupRecord):
+            latest[record.group_id] = record
+        elif isinstance(record, ForeignRecord):
+            skipped[f"{record.name} (type {record.type})"] += 1
+        else:
+            offsets.load(record)
+    offsets.loaded()
+    for group_id, last in latest.items():
+        if last.value is not None:
+            group = ClassicGroup(group_id)
+            restore(group, last.value)
+            partition.groups.add(group)
+    for group_id in offsets.groups():
+        if partition.groups.get(group_id) is None:
+            partition.add_simple_group(group_id)
+    for name, count in skipped.items():
+        why = f"{count} record(s) of {name} skipped in __consumer_offsets-{partition.number}: not modelled"
+        partition.turn.mention(Kind.WARNING, None, reason=why)
