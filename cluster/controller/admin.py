@@ -132,6 +132,8 @@ class Admin:
         if config != topic.config:
             self._draft.set_topic(evolve(topic, config=config))
             self._teller.topic(name, len(topic.partitions), len(topic.partitions))
+        if config.get(MIN_ISR) != topic.config.get(MIN_ISR):
+            self._partitions.count_eligible_anew(name)
 
     def _known(self, name: str) -> TopicState:
         topic = self._draft.topic(name)
@@ -233,7 +235,7 @@ def check_settings(config: Mapping[str, str]) -> None:
 
 
 def topic_id(luck: Stream) -> str:
-    """A random id as Kafka prints it: a version 4 UUID in 22 characters of URL-safe base64 that do not begin with `-`."""
+    """A random id as Kafka prints it: a version 4 UUID, 22 characters of URL-safe base64, the first of them no `-`."""
     while True:
         raw = bytearray(luck.word().to_bytes(8, "big") + luck.word().to_bytes(8, "big"))
         raw[6] = raw[6] & 0x0F | 0x40

@@ -1,9 +1,10 @@
 """The changes of in-sync sets that a broker's leaders want: batched, one request in flight, repeated until answered.
 
 One change per partition at a time: while one waits, another for the same partition is refused at once
-(OPERATION_NOT_ATTEMPTED). What is submitted while a request is in flight goes with the next one. A lost connection or an error of the whole request (STALE_BROKER_EPOCH) leads to the same
-changes being sent again 50 ms later, with the epoch the broker has then; the controller's own rules see to it that a
-change that was carried out, but whose answer got lost, is refused the second time (INVALID_UPDATE_VERSION).
+(OPERATION_NOT_ATTEMPTED). What is submitted while a request is in flight goes with the next one. A lost connection, or
+an error of the whole request (STALE_BROKER_EPOCH), leads to the same changes being sent again 50 ms later, with the
+epoch the broker has then. A change that was carried out, but whose answer got lost, is refused the second time by the
+controller's own rules (INVALID_UPDATE_VERSION).
 
 Source: `DefaultAlterPartitionManager`.
 """

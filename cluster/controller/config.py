@@ -24,7 +24,7 @@ class ControllerConfig:
 
     `placement`: "striped" is KRaft's, "zookeeper" the older one with a seeded start and shift, "round-robin" the older
     one from broker 0, so that partition i has replica j on broker (i + j) mod n. `session_check_ms`: the controller
-    looks for dead sessions only so often (KRaft from 4.0: a quarter of the session timeout); 0 is at once. Sessions of
+    looks for dead sessions only so often (KRaft: an eighth of the session timeout); 0 is at once. Sessions of
     fenced brokers count against a new incarnation from 4.0 on. `stale_metadata_us`: by node, how much later than the
     network's latency a broker hears of a change.
     """
@@ -32,7 +32,7 @@ class ControllerConfig:
     broker_heartbeat_interval_ms: int = field(default=2_000, validator=validators.gt(0))
     broker_session_timeout_ms: int = field(default=9_000, validator=validators.gt(0))
     session_check_ms: int = field(
-        default=Factory(lambda self: self.broker_session_timeout_ms // 4, takes_self=True), validator=validators.ge(0)
+        default=Factory(lambda self: self.broker_session_timeout_ms // 8, takes_self=True), validator=validators.ge(0)
     )
     fenced_sessions_count: bool = True
     placement: Placement = field(default="striped", validator=validators.in_(("striped", "zookeeper", "round-robin")))

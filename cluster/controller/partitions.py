@@ -127,6 +127,12 @@ class Partitions:
             if state.leader == NO_LEADER:
                 self.change(partition, Wanted(election=self._election(partition)), reason, may_lead)
 
+    def count_eligible_anew(self, topic: str) -> None:
+        """`min.insync.replicas` of a topic changed: who is eligible depends on it."""
+        for partition, state in list(self._draft.partitions()):
+            if partition.topic == topic and state.elr:
+                self.change(partition, Wanted(election=self._election(partition)), MIN_ISR)
+
     # --- AlterPartition --------------------------------------------------------------------------------------
 
     def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:

@@ -2,7 +2,7 @@
 
 A session belongs to one incarnation: it begins with that one's first heartbeat, every heartbeat renews it, and it ends
 when none came for longer than `broker.session.timeout.ms`. The controller looks for ended ones from time to time only
-(`session_check_ms`), so a dead broker is fenced between one and one and a quarter timeouts after its last sign.
+(`session_check_ms`), so a dead broker is fenced between one and one and an eighth timeouts after its last sign.
 
 There is no event per heartbeat: the next look is due for the session that ends first, and a look that finds everybody
 alive says when to look again.
