@@ -275,12 +275,9 @@ class Committer:
 
     def _finished(self) -> Offsets:
         """What the handler has finished since the last commit, of partitions still owned."""
-        owned = self._member.ownership.owned
-        return {
-            partition: at
-            for partition, at in self.processed.items()
-            if partition in owned and self._committed.get(partition) != at
-        }
+        owned, after = self._member.ownership.owned, self._member.fetcher.after
+        finished = {partition: after(partition, at) for partition, at in self.processed.items() if partition in owned}
+        return {partition: at for partition, at in finished.items() if self._committed.get(partition) != at}
 
     # -- one attempt --------------------------------------------------------------------------------------------
 
@@ -311,7 +308,8 @@ class Committer:
             result = CommitResult("CoordinatorNotAvailableException", retriable=True)
             self._failed(offsets, auto, result, on_result)
         else:
-            entries = tuple(OffsetToCommit(partition, offset) for partition, offset in offsets.items())
+            epoch = member.fetcher.leader_epoch
+            entries = tuple(OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items())
             member.coordinator.send(
                 commit_request(member, entries), partial(self._answered, member.generation, offsets, auto, on_result)
             )

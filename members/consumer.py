@@ -10,14 +10,15 @@ on the same host with nothing remembered. What happens in between is the work of
     ownership            partitions and the listener's callbacks
     heartbeat            keeps the membership alive, by events alone
     poll_clock           max.poll.interval.ms
-    committing, fetching offsets and records
+    committing, fetching offsets and positions
+    light, pull          records, from a stand-in for the data or from the partitions' leaders
     metadata             which topics and partitions there are
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
@@ -33,6 +34,7 @@ from groupsim.members.fetching import Fetcher
 from groupsim.members.heartbeat import Heartbeat
 from groupsim.members.joining import Joining
 from groupsim.members.leaving import close_process
+from groupsim.members.light import LightFetcher
 from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, Member
 from groupsim.members.metadata import MetadataView
@@ -40,13 +42,15 @@ from groupsim.members.ownership import Ownership, common_protocol
 from groupsim.members.poll_clock import PollClock
 from groupsim.members.poll_loop import PollLoop
 from groupsim.members.profiles import JAVA_3, ClientProfile
+from groupsim.members.pull.fetcher import PullFetcher
+from groupsim.members.pull.leaders import Leaders
 from groupsim.members.rounds import Rounds
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
-    from groupsim.members.interfaces import Data, Transport
+    from groupsim.members.interfaces import Data, OnRecord, Transport
     from groupsim.protocol.messages import TopicPartition
 
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
@@ -57,8 +61,20 @@ def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
     return tuple(registry.resolve(name) for name in settings.assignors)
 
 
+class GroupMetadata(NamedTuple):
+    """A consumer's membership as a producer has to prove it; generation -1 and member id "" where there is none."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None
+
+
 class Consumer:
-    """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host."""
+    """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host.
+
+    With `data` records come from there (the light way); with None they are pulled from brokers through the transport.
+    """
 
     def __init__(
         self,
@@ -66,7 +82,7 @@ class Consumer:
         host_name: str,
         settings: ConsumerSettings,
         transport: Transport,
-        data: Data,
+        data: Data | None,
         behaviour: Behaviour | None = None,
         profile: ClientProfile = JAVA_3,
         *,
@@ -91,6 +107,8 @@ class Consumer:
         self._close_cause = 0
         self._poll_loop: PollLoop | None = None
         self._quiet_before = 0
+        #: Shown the content of every record that poll returns, from the next start on; only for a consumer that pulls.
+        self.on_record: OnRecord | None = None
         #: What ended the process, when it was an error.
         self.failed: ClientFailure | None = None
         assignors_now = self._assignors(settings)
@@ -127,6 +145,20 @@ class Consumer:
     def positions(self) -> Mapping[TopicPartition, int]:
         """The next offset poll returns, per owned partition whose position is known."""
         return dict(self._member.fetcher.positions) if self._member else {}
+
+    @property
+    def group_metadata(self) -> GroupMetadata:
+        """What a transactional producer sends along with this consumer's offsets (`groupMetadata()`, KIP-447)."""
+        instance = self.settings.group_instance_id
+        return GroupMetadata(self.settings.group_id, self.generation, self.member_id, instance)
+
+    @property
+    def offsets_and_epochs(self) -> Mapping[TopicPartition, tuple[int, int]]:
+        """The positions, each with the leader epoch to be committed with it (-1: none is known)."""
+        if self._member is None:
+            return {}
+        epoch = self._member.fetcher.leader_epoch
+        return {partition: (at, epoch(partition)) for partition, at in self._member.fetcher.positions.items()}
 
     @property
     def heartbeats(self) -> int:
@@ -172,8 +204,8 @@ class Consumer:
             self.profile,
             self._behaviour,
             self._transport,
-            self._data,
             self._plugin_errors,
+            self.on_record,
         )
         member.subscription = SubscriptionState()
         member.subscription.change(self._subscription)
@@ -181,13 +213,16 @@ class Consumer:
         member.coordinator = CoordinatorClient(member)
         member.heartbeat = Heartbeat(member)
         member.poll_clock = PollClock(member)
-        member.metadata = MetadataView(member)
-        member.fetcher = Fetcher(member)
+        member.metadata = MetadataView(member, None if self._data is not None else Leaders())
+        member.fetcher = self._fetcher_of(member)
         member.ownership = Ownership(member, self._assignors(self.settings))
         member.commits = Committer(member)
         member.joining = Joining(member)
         member.rounds = Rounds(member)
         return member
+
+    def _fetcher_of(self, member: Member) -> Fetcher:
+        return PullFetcher(member) if self._data is None else LightFetcher(member, self._data)
 
     async def _live(self, member: Member) -> None:
         """The whole life of one process."""

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from attrs import define, frozen
 
+from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.messages import Request, Response, TopicPartition
 
 
@@ -47,6 +48,25 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close from this side; what is in flight ends silently (its `on_done` is not called)."""
+        ...
+
+
+class Renewing(Connection, Protocol):
+    """A connection on which a Fetch may be parked without a timer, and stand for the long polls it would take.
+
+    Such a Fetch has a negative `max_wait_ms`: minus the time after which each of the long polls it stands for would
+    have been answered, empty, and sent again. What nobody can tell from the real thing is left out, and no more:
+
+    * `renew` has it answered, with what there is, at the next multiple of that time since it was parked;
+    * its timeout counts from the last long poll that could have gone out: while the connection moves and the broker's
+      host is up and not paused it never expires; when either stands still, `timeout_us` after the last multiple of the
+      waiting time before that.
+
+    A connection without `renew` is never sent such a Fetch.
+    """
+
+    def renew(self) -> None:
+        """Have the parked Fetch come back at the end of its present long poll; nothing happens when none is parked."""
         ...
 
 
@@ -88,6 +108,10 @@ class FetchFailed:
     """A fetch that came to nothing: the leader could not be reached."""
 
     reason: str
+
+
+OnRecord: TypeAlias = Callable[[TopicPartition, int, Batch, LogRecord], Any]
+"""Shown every record with a content that poll returns: partition, offset, the batch it stands in, the record itself."""
 
 
 class Data(Protocol):

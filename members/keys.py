@@ -1,8 +1,10 @@
 """Every configuration key of Kafka's consumer, and whether it does anything here.
 
-A pasted `consumer.properties` must be readable as it is: keys that steer the group protocol have an effect, all others
-are accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are not even looked at. Source: Kafka's
-`ConsumerConfig`, `SaslConfigs` and `SslConfigs` (4.x); defaults are the Java consumer's, milliseconds for `*.ms`.
+A pasted `consumer.properties` must be readable as it is: keys that steer the group protocol have an effect, those of
+fetches have one where consumers pull from brokers' logs (on the light cluster there is nothing for them to act on), all
+others are accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are not even looked at. Source:
+Kafka's `ConsumerConfig`, `SaslConfigs` and `SslConfigs` (4.x); defaults are the Java consumer's, milliseconds for
+`*.ms`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from enum import StrEnum
 from attrs import frozen
 
 NO_EFFECT = "accepted, no effect here"
+PULL_ONLY = "accepted; has an effect only where consumers pull from brokers' logs"
 SECRET_PREFIXES = ("sasl.", "ssl.")
 SECRET_NOTE = "accepted, no effect here; the value is not kept"
 
@@ -30,7 +33,10 @@ class KeyType(StrEnum):
 
 @frozen
 class ConsumerKey:
-    """One key: its type, default, whether it has an effect here (else `note` says so), and what values it allows."""
+    """One key: its type, default, whether it has an effect here (else `note` says so), and what values it allows.
+
+    `pull` keys have an effect for a consumer that pulls, and none on the light cluster.
+    """
 
     name: str
     type: KeyType
@@ -39,6 +45,7 @@ class ConsumerKey:
     note: str = NO_EFFECT
     minimum: int | None = None
     choices: tuple[str, ...] = ()
+    pull: bool = False
 
 
 _MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING, KeyType.LIST
@@ -48,6 +55,12 @@ def _acts(
     name: str, kind: KeyType, default: object, minimum: int | None = None, choices: tuple[str, ...] = ()
 ) -> ConsumerKey:
     return ConsumerKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
+
+
+def _pulls(
+    name: str, kind: KeyType, default: object, minimum: int = 0, choices: tuple[str, ...] = (), note: str = PULL_ONLY
+) -> ConsumerKey:
+    return ConsumerKey(name, kind, default, note=note, minimum=minimum, choices=choices, pull=True)
 
 
 _WITH_EFFECT = (
@@ -76,6 +89,13 @@ _WITH_EFFECT = (
     # not Kafka's: what other libraries send as rebalance timeout, under one name
     _acts("rebalance.timeout.ms", _MS, None, 1),
 )
+_WHERE_CONSUMERS_PULL = (
+    _pulls("fetch.min.bytes", _INT, 1),
+    _pulls("fetch.max.wait.ms", _MS, 500, note=f"{PULL_ONLY}; elsewhere a fetch waits until records arrive"),
+    _pulls("fetch.max.bytes", _INT, 52_428_800),
+    _pulls("max.partition.fetch.bytes", _INT, 1_048_576),
+    _pulls("isolation.level", _STR, "read_uncommitted", choices=("read_uncommitted", "read_committed")),
+)
 _WITHOUT_EFFECT = (
     ConsumerKey("bootstrap.servers", _LIST, None),
     ConsumerKey("key.deserializer", _STR, None),
@@ -87,14 +107,9 @@ _WITHOUT_EFFECT = (
     ConsumerKey("config.providers", _LIST, ""),
     ConsumerKey("connections.max.idle.ms", _MS, 540_000),
     ConsumerKey("enable.metrics.push", _BOOL, True),
-    ConsumerKey("fetch.max.bytes", _INT, 52_428_800),
-    ConsumerKey("fetch.max.wait.ms", _MS, 500, note="accepted; a fetch here waits until records arrive"),
-    ConsumerKey("fetch.min.bytes", _INT, 1),
     ConsumerKey("group.remote.assignor", _STR, None, note="accepted; belongs to group.protocol=consumer"),
     ConsumerKey("interceptor.classes", _LIST, ""),
     ConsumerKey("internal.throw.on.fetch.stable.offset.unsupported", _BOOL, False),
-    ConsumerKey("isolation.level", _STR, "read_uncommitted"),
-    ConsumerKey("max.partition.fetch.bytes", _INT, 1_048_576),
     ConsumerKey("metadata.recovery.rebootstrap.trigger.ms", _MS, 300_000),
     ConsumerKey("metadata.recovery.strategy", _STR, "rebootstrap"),
     ConsumerKey("metric.reporters", _LIST, ""),
@@ -146,6 +161,7 @@ CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
     key.name: key
     for key in (
         *_WITH_EFFECT,
+        *_WHERE_CONSUMERS_PULL,
         *_WITHOUT_EFFECT,
         *(ConsumerKey(name, _STR, note=SECRET_NOTE) for name in _SECRET.split()),
     )

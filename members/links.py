@@ -60,13 +60,22 @@ class Links:
         return node
 
     def _preferred(self) -> int:
-        brokers = self._member.transport.bootstrap
+        """The next broker that need not be waited for: by preference one without a fetch in its hands."""
+        brokers, is_busy = self._member.transport.bootstrap, self._member.fetcher.is_busy
+        fallback = -1
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]
             if not self.wait_us(node, SHARED):
-                self._any += step
-                return node
-        return -1
+                if fallback < 0:
+                    fallback = step
+                if not is_busy(node):
+                    return self._prefer(step)
+        return -1 if fallback < 0 else self._prefer(fallback)
+
+    def _prefer(self, step: int) -> int:
+        self._any += step
+        brokers = self._member.transport.bootstrap
+        return brokers[self._any % len(brokers)]
 
     def avoid(self, node: int) -> None:
         """That broker did not answer: prefer the next one."""
@@ -111,6 +120,7 @@ class Links:
         trace.begin(self._say_sent(link, node, request))
         pending = _Pending(self._member, link, request, on_done)
         self._in_flight[pending] = link
+        self._member.fetcher.make_way(link)
         link.send(request, pending.done, timeout_us)
         trace.cause = before
 
@@ -131,6 +141,8 @@ class Links:
 
     def answered(self, link: Connection) -> None:
         """An answer came over a connection: what failed before is forgotten."""
+        if not self._failing:
+            return
         for key in [key for key in self._failing if self._open.get(key) is link]:
             del self._failing[key]
 
@@ -140,6 +152,7 @@ class Links:
         outcome = Disconnected(reason)
         for pending in [entry for entry, on in self._in_flight.items() if on is link]:
             self._member.host.call_at(self._member.now_us, pending.done, outcome)
+        self._member.fetcher.connection_dropped(link)
 
     def close(self) -> None:
         """Close them all; what is in flight is not answered any more."""

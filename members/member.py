@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from groupsim.members.failures import PluginErrors
     from groupsim.members.fetching import Fetcher
     from groupsim.members.heartbeat import Heartbeat
-    from groupsim.members.interfaces import Data, Transport
+    from groupsim.members.interfaces import OnRecord, Transport
     from groupsim.members.joining import Joining
     from groupsim.members.links import Links
     from groupsim.members.metadata import MetadataView
@@ -75,7 +75,6 @@ class Member:
         "closing",
         "commits",
         "coordinator",
-        "data",
         "failure",
         "fetcher",
         "generation",
@@ -86,6 +85,7 @@ class Member:
         "links",
         "loop",
         "metadata",
+        "on_record",
         "ownership",
         "plugin_errors",
         "poll_clock",
@@ -120,8 +120,8 @@ class Member:
         profile: ClientProfile,
         behaviour: Behaviour,
         transport: Transport,
-        data: Data,
         plugin_errors: PluginErrors,
+        on_record: OnRecord | None = None,
     ) -> None:
         self.loop = loop
         self.host = host
@@ -130,8 +130,8 @@ class Member:
         self.profile = profile
         self.behaviour = behaviour
         self.transport = transport
-        self.data = data
         self.plugin_errors = plugin_errors
+        self.on_record = on_record
         self.versions: dict[Api, int] = {}
         self.group = settings.group_id
         self.state = ClientState.UNJOINED

@@ -2,7 +2,8 @@
 
 A new partition is noticed when the view is refreshed, up to five minutes late by default. Only the leader compares
 its view with the one it assigned by, for all topics of the group; a pattern subscriber matches its own pattern anew.
-A wanted topic that does not exist is asked for again and again, with the backoff. All of it is events.
+A wanted topic that does not exist, and for a consumer that pulls one without a leader, is asked for again and again,
+with the backoff. All of it is events.
 
 Source: `Metadata`, `ConsumerMetadata`, `ConsumerCoordinator.MetadataSnapshot`; classic-protocol reference, section 4.9.
 """
@@ -16,6 +17,7 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import Member
+from groupsim.members.pull.leaders import Leaders
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, TopicInfo
 
@@ -39,12 +41,15 @@ class MetadataView:
         "_member",
         "_node",
         "_timer",
+        "leaders",
         "topics",
         "version",
     )
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, leaders: Leaders | None = None) -> None:
         self._member = member
+        #: Who leads which partition; None for a consumer that does not pull.
+        self.leaders = leaders
         self.topics: dict[str, TopicInfo] = {}
         self.version = 0
         self._group_topics: tuple[str, ...] = ()
@@ -125,15 +130,17 @@ class MetadataView:
         member = self._member
         self.topics = {topic.name: topic for topic in response.topics}
         self.version += 1
+        led = self.leaders is None or self.leaders.learn(response)
         member.subscription.resolve(response.topics, exclude_internal=member.settings.exclude_internal_topics)
         if self._again and self._asked is not None and self._asked != self.wanted:
             self._ask(None)
-        elif any(name not in self.topics or self.topics[name].error for name in self.wanted):
+        elif not led or any(name not in self.topics or self.topics[name].error for name in self.wanted):
             self._ask_in(self._backoff.next_us())
         else:
             self._backoff.reset()
             self._ask_in(member.settings.metadata_max_age_ms * MS_US)
         member.joining.metadata_changed()
+        member.fetcher.metadata_came()
 
     def _ask_in(self, wait_us: int) -> None:
         self._stop_timer()

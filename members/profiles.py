@@ -80,6 +80,8 @@ class ClientProfile:
     commits_after_batch: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
+    #: auto.offset.reset = by_duration:… (KIP-1106).
+    resets_by_duration: bool = False
 
     def reaction(self, api: Api, error: ErrorCode) -> Reaction:
         """What this library does when `api` is answered with `error`."""
@@ -88,9 +90,22 @@ class ClientProfile:
 
 
 def _versions(
-    join: int, sync: int, heartbeat: int, leave: int, commit: int, fetch: int, find: int, metadata: int
+    join: int,
+    sync: int,
+    heartbeat: int,
+    leave: int,
+    commit: int,
+    fetch: int,
+    find: int,
+    metadata: int,
+    data: tuple[int, int, int | None],
 ) -> dict[Api, int]:
+    """`data`: Fetch, ListOffsets, and OffsetForLeaderEpoch if the library sends it."""
+    records, ends, epochs = data
     return {
+        Api.FETCH: records,
+        Api.LIST_OFFSETS: ends,
+        **({} if epochs is None else {Api.OFFSET_FOR_LEADER_EPOCH: epochs}),
         Api.JOIN_GROUP: join,
         Api.SYNC_GROUP: sync,
         Api.HEARTBEAT: heartbeat,
@@ -135,28 +150,36 @@ _COMMON_KEYS = (
     "partition.assignment.strategy",
     "rebalance.timeout.ms",
     "client.rack",
+    "fetch.min.bytes",
+    "fetch.max.bytes",
+    "fetch.max.wait.ms",
+    "max.partition.fetch.bytes",
+    "isolation.level",
 )
 _JAVA_ID = "consumer-{group}-1"
 
 JAVA_4 = ClientProfile(
     name="java-4.x",
     title="Apache Kafka Java consumer 4.x, classic protocol",
+    resets_by_duration=True,
     client_id=_JAVA_ID,
     defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13),
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13, data=(17, 10, 4)),
 )
 JAVA_3 = evolve(
     JAVA_4,
     name="java-3.9",
     title="Apache Kafka Java consumer 3.x (3.9), classic protocol",
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12),
+    resets_by_duration=False,
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
 )
 JAVA_2 = evolve(
     JAVA_4,
     name="java-2.8",
     title="Apache Kafka Java consumer 2.x (2.8)",
+    resets_by_duration=False,
     defaults=_defaults(10_000, 3_000, "range"),
-    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11),
+    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
     subscription_version=1,
     exponential_backoff=False,
 )
@@ -166,7 +189,7 @@ JAVA_0_11 = evolve(
     title="Apache Kafka Java consumer 0.10.1 to 1.x (0.11)",
     client_id="consumer-1",
     defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
-    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4),
+    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
 )
@@ -175,7 +198,7 @@ JAVA_0_9 = evolve(
     name="java-0.9",
     title="Apache Kafka Java consumer 0.9 to 0.10.0: heartbeats only from poll()",
     defaults=_defaults(30_000, 3_000, "range", request_timeout_ms=40_000, max_poll_records=2_147_483_647),
-    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0, data=(1, 0, None)),
     heartbeats=HeartbeatPlacement.IN_POLL,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
@@ -186,21 +209,32 @@ LIBRDKAFKA_2 = ClientProfile(
     name="librdkafka-2.x",
     title="librdkafka 1.7 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
     client_id="rdkafka",
-    defaults=_defaults(45_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=7, find=2, metadata=12),
+    defaults=_defaults(
+        45_000,
+        3_000,
+        "range,roundrobin",
+        max_poll_records=1,
+        request_timeout_ms=30_000,
+        isolation_level="read_committed",
+    ),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=7, find=2, metadata=12, data=(16, 7, 2)),
     subscription_version=3,
     heartbeats_while_syncing=False,
     poll_check_ms=500,
     exponential_backoff=False,
     commits_unchanged=False,
-    setting_names={"auto.offset.store": SettingName("enable.auto.offset.store")},
+    setting_names={
+        "auto.offset.store": SettingName("enable.auto.offset.store"),
+        "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
+        "fetch.message.max.bytes": SettingName("max.partition.fetch.bytes"),
+    },
 )
 LIBRDKAFKA_1 = evolve(
     LIBRDKAFKA_2,
     name="librdkafka-1.x",
     title="librdkafka 1.0 to 1.6",
     defaults=_defaults(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2, data=(11, 1, None)),
     subscription_version=1,
 )
 # JoinGroup v0 until #465; heartbeats every 5 s; a second between attempts (kaffe #92, brod #379).
@@ -208,8 +242,16 @@ BROD = ClientProfile(
     name="brod",
     title="brod (Erlang), before it sent a rebalance timeout (#465)",
     client_id="brod",
-    defaults=_defaults(30_000, 5_000, "roundrobin", request_timeout_ms=30_000, max_poll_records=1_000),
-    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    defaults=_defaults(
+        30_000,
+        5_000,
+        "roundrobin",
+        request_timeout_ms=30_000,
+        max_poll_records=1_000,
+        fetch_min_bytes=0,
+        fetch_max_wait_ms=10_000,
+    ),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(11, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.UNSENT,
@@ -229,6 +271,9 @@ BROD = ClientProfile(
         "heartbeat_rate_seconds": SettingName("heartbeat.interval.ms", 1_000),
         "rebalance_timeout_seconds": SettingName("rebalance.timeout.ms", 1_000),
         "offset_commit_interval_seconds": SettingName("auto.commit.interval.ms", 1_000),
+        "min_bytes": SettingName("fetch.min.bytes"),
+        "max_bytes": SettingName("max.partition.fetch.bytes"),
+        "max_wait_time": SettingName("fetch.max.wait.ms"),
     },
 )
 KAFKA_PYTHON_1_3 = ClientProfile(
@@ -236,7 +281,7 @@ KAFKA_PYTHON_1_3 = ClientProfile(
     title="kafka-python 1.0 to 1.3: heartbeats only from poll()",
     client_id="kafka-python-1.3.5",
     defaults=_defaults(30_000, 3_000, "range,roundrobin", request_timeout_ms=40_000),
-    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(3, 1, None)),
     subscription_version=0,
     heartbeats=HeartbeatPlacement.IN_POLL,
     heartbeats_while_syncing=False,
@@ -252,7 +297,7 @@ KAFKA_PYTHON_2 = evolve(
     title="kafka-python 1.4 to 2.2",
     client_id="kafka-python-2.0.2",
     defaults=_defaults(10_000, 3_000, "range,roundrobin", request_timeout_ms=305_000),
-    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=0, metadata=1),
+    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=0, metadata=1, data=(4, 1, None)),
     heartbeats=HeartbeatPlacement.BACKGROUND,
     rebalance_timeout=RebalanceTimeout.MAX_POLL,
     enforces_poll_limit=True,
@@ -263,7 +308,7 @@ AIOKAFKA = evolve(
     title="aiokafka 0.7 to 0.14: rebalance timeout = session timeout unless set",
     client_id="aiokafka-0.12.0",
     defaults=_defaults(10_000, 3_000, "roundrobin", request_timeout_ms=40_000),
-    versions=_versions(join=5, sync=3, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=5),
+    versions=_versions(join=5, sync=3, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=5, data=(4, 3, None)),
     rebalance_timeout=RebalanceTimeout.SESSION,
     enforces_poll_limit=False,
     shared_connection=False,
@@ -273,8 +318,17 @@ KAFKAJS = ClientProfile(
     name="kafkajs",
     title="kafkajs 2.x: heartbeats between batches only, commits after each batch",
     client_id="kafkajs",
-    defaults=_defaults(30_000, 3_000, "roundrobin", rebalance_timeout_ms=60_000, request_timeout_ms=30_000),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=5, find=1, metadata=6),
+    defaults=_defaults(
+        30_000,
+        3_000,
+        "roundrobin",
+        rebalance_timeout_ms=60_000,
+        request_timeout_ms=30_000,
+        fetch_max_wait_ms=5_000,
+        fetch_max_bytes=10_485_760,
+        isolation_level="read_committed",
+    ),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=5, find=1, metadata=6, data=(11, 3, None)),
     subscription_version=0,
     heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
     heartbeats_while_syncing=False,
@@ -293,6 +347,10 @@ KAFKAJS = ClientProfile(
         "autoCommitInterval": SettingName("auto.commit.interval.ms"),
         "requestTimeout": SettingName("request.timeout.ms"),
         "rackId": SettingName("client.rack"),
+        "minBytes": SettingName("fetch.min.bytes"),
+        "maxBytes": SettingName("fetch.max.bytes"),
+        "maxBytesPerPartition": SettingName("max.partition.fetch.bytes"),
+        "maxWaitTimeInMs": SettingName("fetch.max.wait.ms"),
     },
 )
 SARAMA = ClientProfile(
@@ -308,8 +366,11 @@ SARAMA = ClientProfile(
         request_timeout_ms=30_000,
         retry_backoff_ms=2_000,
         max_poll_records=1,
+        fetch_max_bytes=104_857_600,
     ),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=7, fetch=7, find=2, metadata=10),
+    versions=_versions(
+        join=5, sync=3, heartbeat=3, leave=3, commit=7, fetch=7, find=2, metadata=10, data=(11, 4, None)
+    ),
     subscription_version=1,
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.OWN,
@@ -326,14 +387,24 @@ SARAMA = ClientProfile(
         "Net.ReadTimeout": SettingName("request.timeout.ms"),
         "ClientID": SettingName("client.id"),
         "RackID": SettingName("client.rack"),
+        "Consumer.Fetch.Min": SettingName("fetch.min.bytes"),
+        "Consumer.Fetch.Default": SettingName("max.partition.fetch.bytes"),
+        "Consumer.MaxWaitTime": SettingName("fetch.max.wait.ms"),
     },
 )
 FRANZ_GO = ClientProfile(
     name="franz-go",
     title="franz-go 1.x (Go)",
     client_id="kgo",
-    defaults=_defaults(45_000, 3_000, "cooperative-sticky", rebalance_timeout_ms=60_000, request_timeout_ms=10_000),
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12),
+    defaults=_defaults(
+        45_000,
+        3_000,
+        "cooperative-sticky",
+        rebalance_timeout_ms=60_000,
+        request_timeout_ms=10_000,
+        fetch_max_wait_ms=5_000,
+    ),
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 10, 4)),
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     commits_unchanged=False,
@@ -345,6 +416,10 @@ FRANZ_GO = ClientProfile(
         "AutoCommitInterval": SettingName("auto.commit.interval.ms"),
         "ClientID": SettingName("client.id"),
         "Rack": SettingName("client.rack"),
+        "FetchMinBytes": SettingName("fetch.min.bytes"),
+        "FetchMaxBytes": SettingName("fetch.max.bytes"),
+        "FetchMaxPartitionBytes": SettingName("max.partition.fetch.bytes"),
+        "FetchMaxWait": SettingName("fetch.max.wait.ms"),
     },
 )
 # A socket timeout shorter than the broker's hold: the client gives up its JoinGroup and starts again (ruby-kafka #941);
@@ -353,8 +428,16 @@ RUBY_KAFKA = ClientProfile(
     name="ruby-kafka",
     title="ruby-kafka 0.7 to 1.5",
     client_id="ruby-kafka",
-    defaults=_defaults(30_000, 10_000, "roundrobin", rebalance_timeout_ms=60_000, request_timeout_ms=10_000),
-    versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1),
+    defaults=_defaults(
+        30_000,
+        10_000,
+        "roundrobin",
+        rebalance_timeout_ms=60_000,
+        request_timeout_ms=10_000,
+        fetch_max_wait_ms=1_000,
+        fetch_max_bytes=10_485_760,
+    ),
+    versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(4, 1, None)),
     subscription_version=0,
     heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
     heartbeats_while_syncing=False,
@@ -369,6 +452,8 @@ RUBY_KAFKA = ClientProfile(
         "rebalance_timeout": SettingName("rebalance.timeout.ms", 1_000),
         "socket_timeout": SettingName("request.timeout.ms", 1_000),
         "offset_commit_interval": SettingName("auto.commit.interval.ms", 1_000),
+        "min_bytes": SettingName("fetch.min.bytes"),
+        "max_wait_time": SettingName("fetch.max.wait.ms", 1_000),
     },
 )
 

@@ -7,6 +7,7 @@ looked at and never kept. Sources: `ConsumerConfig`, `GroupRebalanceConfig`; cla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -25,6 +26,8 @@ from groupsim.members.keys import (
 from groupsim.members.profiles import ClientProfile, RebalanceTimeout
 
 _LARGEST = 2**31 - 1
+_RESET, _BY_DURATION = "auto.offset.reset", "by_duration:"
+_ISO_8601 = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
 
 
 class SettingError(ValueError):
@@ -75,6 +78,14 @@ class ConsumerSettings:
     rebalance_timeout_ms: int
     #: `internal.leave.group.on.close`; None: as the profile says.
     leave_on_close: bool | None
+    # of fetches, for a consumer that pulls
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 52_428_800
+    max_partition_fetch_bytes: int = 1_048_576
+    isolation_level: str = "read_uncommitted"
+    #: How far back auto.offset.reset = by_duration:… goes; None for the other policies.
+    reset_duration_ms: int | None = None
     #: The properties that differ from the defaults, secrets left out.
     changed: Mapping[str, object] = {}
 
@@ -85,11 +96,14 @@ class ConsumerSettings:
 
 
 def settings_from(
-    profile: ClientProfile, properties: Mapping[str, object]
+    profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False
 ) -> tuple[ConsumerSettings, tuple[Note, ...]]:
-    """Resolve `properties` for a library. Raises SettingError for impossible values."""
+    """Resolve `properties` for a library. Raises SettingError for impossible values.
+
+    `pulls`: the consumer pulls from brokers' logs, so the settings of fetches are read; else they are noted.
+    """
     notes: list[Note] = []
-    given = dict(_known(profile, properties, notes))
+    given = dict(_known(profile, properties, notes, pulls=pulls))
     values = {key.name: key.default for key in CONSUMER_KEYS.values()} | dict(profile.defaults)
     changed = {key: value for key, value in given.items() if values[key] != value}
     values |= given
@@ -99,7 +113,9 @@ def settings_from(
     return settings, tuple(notes)
 
 
-def _known(profile: ClientProfile, properties: Mapping[str, object], notes: list[Note]) -> Iterable[tuple[str, object]]:
+def _known(
+    profile: ClientProfile, properties: Mapping[str, object], notes: list[Note], *, pulls: bool
+) -> Iterable[tuple[str, object]]:
     """The properties with an effect, under Kafka's names and parsed; a note for each of the others."""
     for name, value in properties.items():
         if name.startswith(SECRET_PREFIXES):
@@ -109,8 +125,10 @@ def _known(profile: ClientProfile, properties: Mapping[str, object], notes: list
         key = CONSUMER_KEYS.get(alias.key if alias else name)
         if key is None:
             notes.append(_unknown(name, profile))
-        elif not key.effect:
+        elif not (key.effect or (pulls and key.pull)):
             notes.append(Note("note", name, key.note))
+        elif pulls and profile.resets_by_duration and key.name == _RESET and str(value).startswith(_BY_DURATION):
+            yield key.name, value
         else:
             yield key.name, parse_value(key, name, value, alias.factor if alias else 1)
 
@@ -215,6 +233,7 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
     instance = values["group.instance.id"]
     if instance == "":
         raise SettingError("group.instance.id", "", "empty", "leave it out, or give each member a name of its own")
+    policy, reset_duration_ms = _reset_policy(values[_RESET])
     return ConsumerSettings(
         group_id=group_id,
         client_id=values["client.id"] or _client_id(profile, group_id, instance),
@@ -227,7 +246,7 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
         assignors=_assignors(values["partition.assignment.strategy"]),
         enable_auto_commit=values["enable.auto.commit"],
         auto_commit_interval_ms=values["auto.commit.interval.ms"],
-        auto_offset_reset=values["auto.offset.reset"],
+        auto_offset_reset=policy,
         request_timeout_ms=values["request.timeout.ms"],
         default_api_timeout_ms=values["default.api.timeout.ms"],
         retry_backoff_ms=values["retry.backoff.ms"],
@@ -238,8 +257,27 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
         exclude_internal_topics=values["exclude.internal.topics"],
         rebalance_timeout_ms=rebalance_timeout_of(profile, values),
         leave_on_close=values["internal.leave.group.on.close"],
+        fetch_min_bytes=values["fetch.min.bytes"],
+        fetch_max_wait_ms=values["fetch.max.wait.ms"],
+        fetch_max_bytes=values["fetch.max.bytes"],
+        max_partition_fetch_bytes=values["max.partition.fetch.bytes"],
+        isolation_level=values["isolation.level"],
+        reset_duration_ms=reset_duration_ms,
         changed=changed,
     )
+
+
+def _reset_policy(value: str) -> tuple[str, int | None]:
+    """auto.offset.reset, and the duration in milliseconds of `by_duration:PT1H` (KIP-1106)."""
+    if not value.startswith(_BY_DURATION):
+        return value, None
+    text = value.removeprefix(_BY_DURATION)
+    found = _ISO_8601.fullmatch(text)
+    if found is None or text.endswith(("P", "T")):
+        raise SettingError(_RESET, value, "no ISO 8601 duration", "write by_duration:PT1H, by_duration:P7D or the like")
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups()[:4])
+    fraction = int((found[5] or "").ljust(3, "0"))
+    return "by_duration", (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000 + fraction
 
 
 def _client_id(profile: ClientProfile, group_id: str, instance: str | None) -> str:

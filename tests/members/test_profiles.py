@@ -8,7 +8,7 @@ from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTim
 from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
-from groupsim.protocol.releases import BASELINE, client_version
+from groupsim.protocol.releases import BASELINE, broker_versions, client_version
 
 GROUP_APIS = (
     Api.METADATA,
@@ -20,6 +20,7 @@ GROUP_APIS = (
     Api.OFFSET_COMMIT,
     Api.OFFSET_FETCH,
 )
+DATA_APIS = (Api.FETCH, Api.LIST_OFFSETS)
 NAMES = sorted(PROFILES)
 
 
@@ -27,8 +28,19 @@ NAMES = sorted(PROFILES)
 def test_a_profile_speaks_versions_that_exist(name):
     """Every profile names a version of each API it sends, and the baseline broker could agree on one with it."""
     versions = PROFILES[name].versions
-    assert set(versions) == set(GROUP_APIS)
-    assert all(client_version(api, version, BASELINE) == version for api, version in versions.items() if version > 1)
+    assert set(versions) - {Api.OFFSET_FOR_LEADER_EPOCH} == {*GROUP_APIS, *DATA_APIS}
+    assert all(client_version(api, versions[api], BASELINE) == versions[api] for api in GROUP_APIS if versions[api] > 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_profile_fetches_in_versions_that_exist(name):
+    """What a profile fetches with was understood by some broker of its age."""
+    versions = PROFILES[name].versions
+    releases = ("0.9.0", "0.11.0", "2.8", "3.7", BASELINE)
+    for api in (*DATA_APIS, Api.OFFSET_FOR_LEADER_EPOCH):
+        if api in versions:
+            takes = [broker_versions(release).get(api) for release in releases]
+            assert any(range_ and versions[api] in range_ for range_ in takes), api
 
 
 @pytest.mark.parametrize("name", NAMES)

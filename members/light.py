@@ -1,0 +1,155 @@
+"""Records from a light stand-in for the cluster's data: one fetch always under way, for all partitions.
+
+Records come as ranges into a buffer; the next fetch is sent as soon as a poll has taken some, as the Java client does,
+so that records travel while the application works. In a quiet group one fetch waits without end and costs nothing. All
+of it is events. Settings of fetches have no effect here: no bytes, no leaders, no long polls that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from groupsim.members.fetching import Fetcher, no_offset
+from groupsim.members.interfaces import Data, Fetched, FetchFailed
+from groupsim.members.member import Member
+from groupsim.protocol.messages import NO_OFFSET, FetchedOffset, TopicPartition
+
+_SMALLEST_FETCH = 500
+
+
+class LightFetcher(Fetcher):
+    """The one fetch, and the buffer."""
+
+    __slots__ = ("_buffer", "_data", "_fetch", "_fetch_number", "_most")
+
+    def __init__(self, member: Member, data: Data) -> None:
+        super().__init__(member)
+        self._data = data
+        self._most = max(_SMALLEST_FETCH, member.settings.max_poll_records)
+        self._buffer: list[Fetched] = []
+        self._fetch: Callable[[], None] | None = None
+        self._fetch_number = 0
+
+    def _drop_unwanted(self) -> None:
+        owned = self._member.ownership.owned
+        self._buffer = [
+            found for found in self._buffer if found.partition in owned and found.partition not in self._held
+        ]
+        self._give_up_fetch()
+
+    # -- positions ----------------------------------------------------------------------------------------------
+
+    def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
+        """Begin at the committed offsets; ask for the ends of the log where there is none."""
+        without = []
+        for entry in committed:
+            if entry.offset == NO_OFFSET:
+                without.append(entry.partition)
+            else:
+                self._set_position(entry.partition, entry.offset, "committed")
+        if without:
+            self._reset(tuple(without))
+        self._widen_fetch()
+
+    def _reset(self, partitions: tuple[TopicPartition, ...]) -> None:
+        member = self._member
+        if member.settings.auto_offset_reset == "none":
+            member.fail(no_offset(partitions))
+            return
+        self._looking_up = frozenset(partitions)
+        self._lookup_number += 1
+        self._data.offsets(member.host.name, partitions, partial(self._ends, self._lookup_number))
+
+    def _ends(self, number: int, ends: Mapping[TopicPartition, tuple[int, int]] | FetchFailed) -> None:
+        if number != self._lookup_number:
+            return
+        self._looking_up = frozenset()
+        if isinstance(ends, FetchFailed):
+            self._pause()
+            return
+        latest = self._member.settings.auto_offset_reset == "latest"
+        for partition, (start, end) in ends.items():
+            self._set_position(partition, end if latest else start, "reset")
+        self.look_up()
+        self._widen_fetch()
+
+    def _widen_fetch(self) -> None:
+        """New positions: the fetch under way does not ask for them."""
+        self._give_up_fetch()
+        self._member.wake.set()
+
+    def _set_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
+        if partition not in self._member.ownership.owned or partition in self.positions:
+            return
+        self.positions[partition] = offset
+        self._say_position(partition, offset, reason)
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    @property
+    def has_records(self) -> bool:
+        """Whether a poll would return records."""
+        return bool(self._buffer)
+
+    def take(self) -> tuple[Fetched, ...]:
+        """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
+        if len(self.positions) != len(self._member.ownership.owned):
+            self.look_up()
+        taken = self._take_from_buffer() if self._buffer else ()
+        if self._fetch is None and not (self._buffer or self._waiting):
+            self._send_fetch()
+        return taken
+
+    def _take_from_buffer(self) -> tuple[Fetched, ...]:
+        buffer, positions = self._buffer, self.positions
+        taken: list[Fetched] = []
+        room = self._member.settings.max_poll_records
+        while buffer and room:
+            found = buffer[0]
+            partition, base, count = found.partition, found.base, found.count
+            if count > room:
+                buffer[0] = Fetched(partition, base + room, count - room)
+                found, count = Fetched(partition, base, room), room
+            else:
+                del buffer[0]
+            taken.append(found)
+            positions[partition] = base + count
+            room -= count
+        return tuple(taken)
+
+    def _send_fetch(self) -> None:
+        """Fetch from the positions; they stay as they are while the fetch is under way, so it needs no copy."""
+        wanted, held = self.positions, self._held
+        if held:
+            wanted = {partition: at for partition, at in wanted.items() if partition not in held}
+        if not wanted:
+            return
+        self._fetch_number += 1
+        on_done = partial(self._fetched, self._fetch_number)
+        self._fetch = self._data.fetch(self._member.host.name, wanted, self._most, None, on_done)
+
+    def _give_up_fetch(self) -> None:
+        """The set of partitions has changed: the fetch under way asks for the wrong ones."""
+        give_up, self._fetch = self._fetch, None
+        self._fetch_number += 1
+        if give_up is not None:
+            give_up()
+
+    def _fetched(self, number: int, found: tuple[Fetched, ...] | FetchFailed) -> None:
+        if number != self._fetch_number:
+            return
+        self._fetch = None
+        if isinstance(found, FetchFailed):
+            self._member.metadata.refresh()
+            self._pause()
+            return
+        at = self.positions.get
+        self._buffer += [entry for entry in found if at(entry.partition) == entry.base]
+        self._member.rounds.records_came()
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._lookup_number += 1
+        self._give_up_fetch()
+        self._buffer.clear()

@@ -1,0 +1,226 @@
+"""Fetches on their way: which partitions wait for one, and which broker has one in its hands.
+
+To each broker there is at most one Fetch under way, on the "data" connection, for all the partitions read from it that
+can be fetched at that moment: those with a valid position of which nothing is buffered. A partition that becomes
+fetchable while its broker is busy waits until that fetch has come back.
+
+*Quiet long polls.* Kafka's broker answers a Fetch that finds nothing after fetch.max.wait.ms, and the client sends it
+again, twice a second for ever. Nobody sees that, so it is not done where the connection can do without
+(`interfaces.Renewing`) and one byte is enough for an answer: the Fetch carries minus its waiting time, is parked
+without a timer, and stands for all the repetitions. When something is to follow on the connection, or a partition is
+to be added, `renew` has it answered at the instant at which its present repetition would have been. In a full trace,
+which lists every request, nothing is left out. Fetch sessions (KIP-227) are not modelled: they save bytes, no answers.
+
+Source: `AbstractFetch.prepareFetchRequests`, `handleFetchFailure`, `selectReadReplica`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.links import SHARED
+from groupsim.members.pull.state import NO_REPLICA, PartitionState
+from groupsim.protocol.data_messages import (
+    CONSUMER,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from groupsim.protocol.messages import Api, TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.members.member import Member
+    from groupsim.members.pull.leaders import Leaders
+
+
+class Flight:
+    """One Fetch under way."""
+
+    __slots__ = ("asked", "link", "node", "renew", "states")
+
+    def __init__(self, node: int, link: Connection, states: list[PartitionState], renew: Callable[[], None] | None):
+        self.node = node
+        self.link = link
+        self.states = states
+        self.renew = renew  # None: it comes back by itself
+        self.asked: tuple[FetchPartition, ...] = ()
+
+
+class Flights:
+    """The fetches of one process."""
+
+    __slots__ = (
+        "_by_node",
+        "_come_back_us",
+        "_leaders",
+        "_max_bytes",
+        "_max_wait_ms",
+        "_member",
+        "_min_bytes",
+        "_most_each",
+        "_on_answer",
+        "_on_lost",
+        "_rack",
+        "_renews",
+        "isolation",
+        "ready",
+    )
+
+    def __init__(
+        self,
+        member: Member,
+        leaders: Leaders,
+        on_answer: Callable[[Flight, FetchResponse], None],
+        on_lost: Callable[[Flight], None],
+    ) -> None:
+        settings = member.settings
+        self._member = member
+        self._leaders = leaders
+        self._on_answer = on_answer
+        self._on_lost = on_lost
+        self._by_node: dict[int, Flight] = {}
+        self._come_back_us = 0
+        self._max_wait_ms = settings.fetch_max_wait_ms
+        self._min_bytes = settings.fetch_min_bytes
+        self._max_bytes = settings.fetch_max_bytes
+        self._most_each = settings.max_partition_fetch_bytes
+        self._rack = settings.client_rack
+        self.isolation = READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
+        self._renews = (
+            settings.fetch_min_bytes <= 1
+            and settings.fetch_max_wait_ms > 0
+            and not member.profile.shared_connection
+            and not member.trace.heartbeats
+        )
+        #: Partitions that could be fetched now, the one that waits longest first.
+        self.ready: dict[TopicPartition, PartitionState] = {}
+
+    def is_busy(self, node: int) -> bool:
+        """Whether a broker has a fetch in its hands."""
+        return node in self._by_node
+
+    # -- sending ------------------------------------------------------------------------------------------------
+
+    def send(self) -> None:
+        """Send a fetch to every idle broker that has something to be fetched."""
+        by_node: dict[int, list[PartitionState]] = {}
+        for state in self.ready.values():
+            node = self._target(state)
+            if node in by_node:
+                by_node[node].append(state)
+            elif node >= 0:
+                by_node[node] = [state]
+        for node, states in by_node.items():
+            flight = self._by_node.get(node)
+            if flight is None:
+                self._send_when_possible(node, states)
+            elif flight.renew is not None:
+                flight.renew()
+
+    def _target(self, state: PartitionState) -> int:
+        """The broker to read from: the preferred replica, else the leader; -1 when nobody is known."""
+        member = self._member
+        if state.preferred != NO_REPLICA:
+            if member.now_us >= state.preferred_until_us:
+                state.preferred = NO_REPLICA
+            elif state.preferred in self._leaders.brokers:
+                return state.preferred
+            else:
+                member.metadata.outdated()
+                state.preferred = NO_REPLICA
+        leader = state.leader.leader
+        if leader < 0:
+            member.metadata.outdated()
+        return leader
+
+    def _send_when_possible(self, node: int, states: list[PartitionState]) -> None:
+        wait_us = self._member.links.wait_us(node, SHARED)
+        if wait_us:
+            self.come_back_in(wait_us)
+        else:
+            self._send(node, states)
+
+    def _send(self, node: int, states: list[PartitionState]) -> None:
+        member, ready = self._member, self.ready
+        link = member.links.connection(node, SHARED)
+        flight = Flight(node, link, states, getattr(link, "renew", None) if self._renews else None)
+        most = self._most_each
+        flight.asked = asked = tuple(
+            [FetchPartition(state.partition, state.offset, most, state.leader.epoch) for state in states]
+        )
+        for state in states:
+            state.flight = flight
+            del ready[state.partition]
+        self._by_node[node] = flight
+        wait_ms = self._max_wait_ms if flight.renew is None else -self._max_wait_ms
+        request = FetchRequest(
+            wait_ms,
+            self._min_bytes,
+            asked,
+            self._max_bytes,
+            self.isolation,
+            CONSUMER,
+            -1,
+            self._rack,
+            member.version(Api.FETCH),
+        )
+        on_done = partial(self._answered, flight)
+        if member.trace.heartbeats:
+            member.links.send(link, node, request, on_done, member.request_timeout_us)
+        else:
+            link.send(request, on_done, member.request_timeout_us)
+
+    def come_back_in(self, wait_us: int) -> None:
+        """Look again after a while; of several such wishes the earliest counts."""
+        member = self._member
+        when = member.now_us + wait_us
+        if not member.now_us < self._come_back_us <= when:
+            self._come_back_us = when
+            member.host.call_at(when, self._come_back)
+
+    def _come_back(self, _: Any) -> None:
+        self.send_if_inside()
+
+    def send_if_inside(self) -> None:
+        """Send, if the application is in `poll`; else it does so when it comes there."""
+        member = self._member
+        if self.ready and member.poll_clock.inside and not member.closing:
+            self.send()
+
+    # -- coming back --------------------------------------------------------------------------------------------
+
+    def _answered(self, flight: Flight, outcome: Outcome) -> None:
+        if self._by_node.get(flight.node) is not flight:
+            return
+        del self._by_node[flight.node]
+        if isinstance(outcome, FetchResponse) and not outcome.error:
+            self._member.links.answered(flight.link)
+            self._on_answer(flight, outcome)
+            return
+        if isinstance(outcome, Disconnected) and not self._member.links.wait_us(flight.node, SHARED):
+            self._member.links.failed(flight.node, SHARED)
+        self._on_lost(flight)
+
+    def make_way(self, link: Connection) -> None:
+        """Something else is about to be sent on a connection: what is parked there for long has to come back."""
+        for flight in self._by_node.values():
+            if flight.link is link and flight.renew is not None:
+                flight.renew()
+
+    def connection_dropped(self, link: Connection) -> None:
+        """A connection was closed from this side: its fetch is lost."""
+        for flight in [flight for flight in self._by_node.values() if flight.link is link]:
+            self._member.host.call_at(self._member.now_us, partial(self._dropped, flight))
+
+    def _dropped(self, flight: Flight, _: Any) -> None:
+        self._answered(flight, Disconnected("the connection was closed"))
+
+    def close(self) -> None:
+        """Forget all of them."""
+        self._by_node.clear()
+        self.ready.clear()
