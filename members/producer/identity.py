@@ -1,0 +1,164 @@
+"""Who the producer is to the brokers: producer id, epoch, and the sequences of each partition.
+
+Three kinds stand behind one small face, which the sender asks before and after each batch:
+
+* `Nobody`: no idempotence; a retry may write records twice, and (with several requests in flight) out of order;
+* `Idempotent`: an id from any broker; sequences per partition let the leader drop what it has already;
+* `transactions.Transaction`: an id that belongs to a transactional id, fenced by its epoch.
+
+When a leader has lost track (OUT_OF_ORDER_SEQUENCE_NUMBER of the very next batch, UNKNOWN_PRODUCER_ID) an idempotent
+producer raises its own epoch and begins the partition's sequences at 0, in-flight batches included; other partitions
+change over when nothing of theirs is in flight. The same is done when a batch that was sent expires, since nobody knows
+whether it was written. Java waits with that until the partition's later batches are answered; here it is done at once.
+
+Source: `TransactionManager.canRetry`, `bumpIdempotentProducerEpoch`, `maybeUpdateProducerIdAndEpoch`; KIP-360.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.producer.wires import ANY, Waits
+from groupsim.protocol.batch import NO_PRODUCER, NO_SEQUENCE
+from groupsim.protocol.data_messages import Produced
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.txn_messages import InitProducerIdRequest, InitProducerIdResponse
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Host
+    from groupsim.members.producer.lanes import Lane, Pending
+    from groupsim.members.producer.settings import ProducerSettings
+    from groupsim.members.producer.wires import Wires
+
+LARGEST_EPOCH = 2**15 - 1
+
+
+class Nobody:
+    """No producer id: every batch may go, every retriable error is retried."""
+
+    transactional = False
+    transactional_id: str | None = None
+
+    def start(self) -> None:
+        """Nothing to ask for."""
+
+    def admits(self, lane: Lane) -> bool:
+        """Whether batches of this partition may be sent now."""
+        return True
+
+    def stamp(self, lane: Lane, batch: Pending) -> bool:
+        """Give a batch id and sequence; False when it has to wait."""
+        return True
+
+    def acknowledged(self, lane: Lane, batch: Pending, result: Produced) -> None:
+        """The batch is written."""
+
+    def may_retry(self, lane: Lane, batch: Pending, result: Produced) -> bool:
+        """Whether to send the batch again after an error about ids or sequences."""
+        return False
+
+    def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
+        """The batch was given up; `error` None when its fate is unknown."""
+
+
+class Idempotent(Nobody):
+    """Ids and sequences, without transactions."""
+
+    def __init__(
+        self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, on_ready: Callable[[], None]
+    ) -> None:
+        self.producer_id, self.epoch = NO_PRODUCER, -1
+        self._loop = loop
+        self._host = host
+        self._wires = wires
+        self._on_ready = on_ready
+        self._asking = False
+        stream = loop.stream("producer-id-backoff", host.name, host.incarnation)
+        self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
+
+    def start(self) -> None:
+        if not self._asking:
+            self._asking = True
+            self._ask(None)
+
+    def _ask(self, _: Any) -> None:
+        node = self._wires.any_node()
+        if node < 0:
+            self._again()
+        else:
+            self._wires.ask(node, ANY, InitProducerIdRequest(None), self._answered)
+
+    def _again(self) -> None:
+        self._host.call_at(self._loop.now_us + self._waits.next_us(), self._ask)
+
+    def _answered(self, outcome: Outcome) -> None:
+        failed = isinstance(outcome, Disconnected) or not isinstance(outcome, InitProducerIdResponse)
+        if failed or outcome.error:  # type: ignore[union-attr]
+            self._again()
+            return
+        assert isinstance(outcome, InitProducerIdResponse)
+        self._asking = False
+        self._waits.reset()
+        self.producer_id, self.epoch = outcome.producer_id, outcome.producer_epoch
+        self._on_ready()
+
+    def admits(self, lane: Lane) -> bool:
+        return self.producer_id != NO_PRODUCER
+
+    def stamp(self, lane: Lane, batch: Pending) -> bool:
+        if batch.sequence != NO_SEQUENCE:
+            return True
+        if (lane.producer_id, lane.producer_epoch) != (self.producer_id, self.epoch):
+            if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*lane.in_flight, *lane.queue)):
+                return False
+            self._change_over(lane)
+        batch.producer_id, batch.epoch, batch.sequence = lane.producer_id, lane.producer_epoch, lane.next_sequence
+        lane.next_sequence = batch.next_sequence()
+        return True
+
+    def _change_over(self, lane: Lane) -> None:
+        """The lane goes on under the present id and epoch, its sequences from 0."""
+        lane.producer_id, lane.producer_epoch = self.producer_id, self.epoch
+        lane.next_sequence, lane.acked_sequence = 0, NO_SEQUENCE
+
+    def acknowledged(self, lane: Lane, batch: Pending, result: Produced) -> None:
+        if batch.epoch == lane.producer_epoch and batch.producer_id == lane.producer_id:
+            lane.acked_sequence = batch.next_sequence() - 1
+        if result.base_offset >= 0:
+            lane.acked_offset = max(lane.acked_offset, result.base_offset + batch.count - 1)
+
+    def may_retry(self, lane: Lane, batch: Pending, result: Produced) -> bool:
+        error = result.error
+        if error is ErrorCode.UNKNOWN_PRODUCER_ID:
+            if result.log_start_offset == -1:
+                return True
+            if lane.acked_offset < result.log_start_offset:  # what it had written is gone by retention
+                self._restart(lane)
+                return True
+        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.sequence != lane.acked_sequence + 1:
+            return True  # one before it failed, and will be sent again first
+        return self._bump(lane)
+
+    def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
+        if batch.sequence != NO_SEQUENCE and lane.producer_epoch == batch.epoch:
+            self._bump(lane)
+
+    def _bump(self, lane: Lane) -> bool:
+        """Raise the epoch, and begin this partition's sequences anew."""
+        if self.epoch >= LARGEST_EPOCH:
+            self.producer_id = NO_PRODUCER
+            self.start()
+            return False
+        self.epoch += 1
+        self._restart(lane)
+        return True
+
+    def _restart(self, lane: Lane) -> None:
+        """Sequences from 0 for all that is not settled, in order."""
+        self._change_over(lane)
+        unsettled = [batch for batch in (*lane.in_flight, *lane.queue) if batch.sequence != NO_SEQUENCE]
+        for batch in sorted(unsettled, key=lambda batch: (batch.created_us, batch.sequence)):
+            batch.producer_id, batch.epoch, batch.sequence = lane.producer_id, lane.producer_epoch, lane.next_sequence
+            lane.next_sequence = batch.next_sequence()

@@ -1,0 +1,349 @@
+"""The producer's batches, one lane per partition: `RecordAccumulator` with its buffer pool.
+
+Records wait in batches, batches in the lane's queue, until the sender takes the first one. A lane says two instants:
+`due_us`, from when on it has something to send, and `ready_us`, from when on that is a reason to send (the batch is
+full, has lingered, or is a retry). Once one lane of a broker is ready, the request takes along what is due in all of
+them: so does Java, and so a slow lane rides with a fast one.
+
+A lane that gets a steady share of a load (`Share`) has no batch until somebody looks: how many records have come
+follows from the clock. Then `catch_up` makes batches of them as they would have been made.
+
+`buffer.memory` is taken by whole batches (`batch.size`, or a larger record's size) and given back when a batch is
+settled. When there is none left the application is held up.
+
+Source: `RecordAccumulator`, `ProducerBatch`, `BufferPool`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from groupsim.members.producer.sizes import batch_bytes, capacity, record_bytes
+from groupsim.protocol.batch import (
+    HEADER_BYTES,
+    NO_PRODUCER,
+    NO_SEQUENCE,
+    TRANSACTIONAL,
+    Batch,
+    LogRecord,
+    timestamp_ms,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from groupsim.members.producer.traffic import Traffic
+    from groupsim.protocol.basics import TopicPartition
+    from groupsim.protocol.errors import ErrorCode
+
+NEVER = 1 << 62
+_SEQUENCES = 1 << 31
+
+
+class Pool:
+    """`buffer.memory`."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, size: int) -> None:
+        self.free = size
+
+    def reserve(self, size: int) -> bool:
+        """Take so many bytes; False, and nothing happens, when there are fewer."""
+        if size > self.free:
+            return False
+        self.free -= size
+        return True
+
+
+class Pending:
+    """One batch on its way: open, waiting, in flight or settled. `sequence` is given when it is first sent."""
+
+    __slots__ = (
+        "attempts",
+        "count",
+        "created_us",
+        "epoch",
+        "key_length",
+        "lane",
+        "last_us",
+        "not_before_us",
+        "on_settled",
+        "producer_id",
+        "records",
+        "reserved",
+        "sequence",
+        "settled",
+        "size",
+        "split",
+        "value_length",
+    )
+
+    def __init__(self, lane: Lane, created_us: int, reserved: int) -> None:
+        self.lane = lane
+        self.created_us = self.last_us = created_us
+        self.reserved = reserved
+        self.count = 0
+        self.size = HEADER_BYTES
+        self.value_length = self.key_length = -2  # of all records so far, when they are alike
+        self.records: list[LogRecord] | None = None
+        self.attempts = 0
+        self.not_before_us = 0
+        self.producer_id, self.epoch, self.sequence = NO_PRODUCER, -1, NO_SEQUENCE
+        self.settled = self.split = False
+        self.on_settled: list[Callable[[ErrorCode | None, int], None]] | None = None
+
+    def batch(self, *, transactional: bool) -> Batch:
+        """The batch as the request carries it."""
+        first, last = timestamp_ms(self.created_us), timestamp_ms(self.last_us)
+        return Batch(
+            0,
+            self.count,
+            self.size,
+            first,
+            max(first, last),
+            -1,
+            self.producer_id,
+            self.epoch,
+            self.sequence,
+            TRANSACTIONAL if transactional else 0,
+            None if self.records is None else tuple(self.records),
+        )
+
+    def next_sequence(self) -> int:
+        """The sequence that follows its last record's; Java's wraps to 0."""
+        return (self.sequence + self.count) % _SEQUENCES
+
+    def halves(self) -> list[Pending]:
+        """Two batches of half the records each, in order: what a broker that calls it too large may take."""
+        made, start = [], 0
+        for count in (self.count - self.count // 2, self.count // 2):
+            part = Pending(self.lane, self.created_us, 0)
+            part.last_us, part.split, part.attempts = self.last_us, True, self.attempts
+            if self.records is not None:
+                part.records = [
+                    LogRecord(number, old.key, old.value, old.timestamp_delta, old.headers)
+                    for number, old in enumerate(self.records[start : start + count])
+                ]
+            part.count, part.size = count, HEADER_BYTES + (self.size - HEADER_BYTES) * count // self.count
+            made.append(part)
+            start += count
+        made[0].reserved, made[1].on_settled = self.reserved, self.on_settled
+        return made
+
+
+class Share:
+    """A steady share of a load: record `taken` is the next one that has not been put into a batch."""
+
+    __slots__ = ("capacity", "due_us", "full_us", "number", "taken", "traffic", "value_length")
+
+    def __init__(self, traffic: Traffic, number: int, value_length: int, batch_size: int) -> None:
+        self.traffic = traffic
+        self.number = number
+        self.taken = traffic.end(number, traffic.since_us)
+        self.value_length = value_length
+        self.capacity = capacity(batch_size, -1, value_length)
+        self.due_us = self.full_us = NEVER
+        self.look()
+
+    def look(self) -> None:
+        """When the next record comes, and when so many have come that they fill a batch."""
+        due = self.traffic.due_us(self.number, self.taken)
+        self.due_us = NEVER if due is None else due
+        if due is not None and self.capacity > 1:
+            due = self.traffic.due_us(self.number, self.taken + self.capacity - 1)
+        self.full_us = NEVER if due is None else due
+
+
+class Lane:
+    """One partition's batches."""
+
+    __slots__ = (
+        "acked_offset",
+        "acked_sequence",
+        "batch_size",
+        "due_us",
+        "flush",
+        "in_flight",
+        "in_order",
+        "linger_us",
+        "next_sequence",
+        "node",
+        "partition",
+        "pool",
+        "producer_epoch",
+        "producer_id",
+        "queue",
+        "ready_us",
+        "share",
+        "wants_memory",
+    )
+
+    def __init__(
+        self, partition: TopicPartition, *, batch_size: int, linger_us: int, pool: Pool, in_order: bool
+    ) -> None:
+        self.partition = partition
+        self.batch_size = batch_size
+        self.linger_us = linger_us
+        self.pool = pool
+        self.in_order = in_order  # idempotent: a retry goes out alone, before anything new
+        self.node = -1
+        self.queue: deque[Pending] = deque()
+        self.in_flight: list[Pending] = []
+        self.share: Share | None = None
+        self.due_us = self.ready_us = NEVER
+        self.flush = self.wants_memory = False
+        self.producer_id, self.producer_epoch, self.next_sequence = NO_PRODUCER, -1, 0
+        self.acked_sequence, self.acked_offset = NO_SEQUENCE, -1
+
+    # --- records come ----------------------------------------------------------------------------------------
+
+    def append(self, count: int, value_length: int, first_us: int, last_us: int) -> int:
+        """Put equal records without keys into batches; returns how many, fewer when memory is out."""
+        fits, left = capacity(self.batch_size, -1, value_length), count
+        step_us = (last_us - first_us) // max(count - 1, 1)
+        while left:
+            at_us = last_us - step_us * (left - 1)
+            batch = self._open(value_length, fits) or self._begin(at_us, batch_bytes(1, -1, value_length))
+            if batch is None:
+                break
+            taken = min(left, max(fits - batch.count, 1))
+            batch.count += taken
+            left -= taken
+            batch.key_length, batch.value_length = -1, value_length
+            batch.size = batch_bytes(batch.count, -1, value_length)
+            batch.last_us = last_us - step_us * left
+        return count - left
+
+    def append_record(self, key: bytes | None, value_length: int, now_us: int, content: bytes | bool | None) -> bool:
+        """Put one record into a batch; False when memory is out. `content` False: only its size counts."""
+        key_length = -1 if key is None else len(key)
+        batch = self.queue[-1] if self.queue else None
+        counted = content is False
+        if batch is not None:
+            size = record_bytes(batch.count, key_length, value_length, (now_us - batch.created_us) // 1_000)
+            fresh = batch.attempts or batch.split or (batch.records is None) != counted
+            if fresh or batch.size + size > self.batch_size:
+                batch = None
+        if batch is None:
+            size = record_bytes(0, key_length, value_length)
+            batch = self._begin(now_us, HEADER_BYTES + size)
+            if batch is None:
+                return False
+            batch.records = None if counted else []
+        if batch.records is not None:
+            value = content if isinstance(content, bytes) else None
+            delta_ms = timestamp_ms(now_us) - timestamp_ms(batch.created_us)
+            batch.records.append(LogRecord(batch.count, key, value, delta_ms))
+        batch.count += 1
+        batch.size += size
+        batch.last_us = max(batch.last_us, now_us)
+        return True
+
+    def _open(self, value_length: int, fits: int) -> Pending | None:
+        """The last batch, when it takes more records of this size."""
+        if not self.queue:
+            return None
+        last = self.queue[-1]
+        alike = last.value_length == value_length and last.key_length == -1
+        return last if alike and last.count < fits and not last.attempts and not last.split else None
+
+    def _begin(self, now_us: int, size: int) -> Pending | None:
+        reserved = max(self.batch_size, size)
+        if not self.pool.reserve(reserved):
+            self.wants_memory = True
+            return None
+        batch = Pending(self, now_us, reserved)
+        self.queue.append(batch)
+        return batch
+
+    def catch_up(self, now_us: int, *, accepted_us: int = 0) -> None:
+        """Make batches of what has come of its share. `accepted_us`: the application was held up until then."""
+        share = self.share
+        if share is None or share.due_us > now_us or self.wants_memory:
+            return
+        count = share.traffic.end(share.number, now_us) - share.taken
+        last = share.traffic.due_us(share.number, share.taken + count - 1)
+        first_us, last_us = max(share.due_us, accepted_us), max(last or 0, accepted_us)
+        share.taken += self.append(count, share.value_length, first_us, last_us)
+        share.look()
+
+    # --- batches go ------------------------------------------------------------------------------------------
+
+    def look(self, now_us: int) -> None:
+        """Work out `due_us` and `ready_us` anew, after anything has changed."""
+        if not self.queue:
+            self._look_at_share(now_us)
+            return
+        head = self.queue[0]
+        if self._must_wait(head):
+            self.due_us = self.ready_us = NEVER
+        elif head.not_before_us > now_us:
+            self.due_us = self.ready_us = head.not_before_us
+        else:
+            self.due_us = head.created_us
+            hurry = head.attempts or head.split or self.flush or len(self.queue) > 1 or self._full(head)
+            self.ready_us = 0 if hurry else head.created_us + self.linger_us
+            if self.share is not None and not hurry:
+                self.ready_us = min(self.ready_us, self.share.full_us)
+
+    def _look_at_share(self, now_us: int) -> None:
+        share = self.share
+        if share is None or self.wants_memory:
+            self.due_us = self.ready_us = NEVER
+            return
+        self.due_us = share.due_us
+        self.ready_us = min(share.due_us + (0 if self.flush else self.linger_us), share.full_us)
+
+    def _must_wait(self, head: Pending) -> bool:
+        """A retry goes out only when nothing before it is in flight, so that it cannot come out of order again."""
+        if not self.in_order or head.sequence == NO_SEQUENCE:
+            return False
+        return any(_before(batch.sequence, head.sequence) for batch in self.in_flight)
+
+    def _full(self, batch: Pending) -> bool:
+        if batch.value_length >= -1 and batch.key_length == -1:
+            return batch.count >= capacity(self.batch_size, -1, batch.value_length)
+        return batch.size + record_bytes(batch.count, -1, 0) > self.batch_size
+
+    def take(self, now_us: int) -> Pending | None:
+        """The first batch, for a request; it is in flight from now on. None when there is nothing to send."""
+        if self.share is not None:
+            self.catch_up(now_us)
+        if not self.queue:
+            return None
+        batch = self.queue.popleft()
+        self.in_flight.append(batch)
+        batch.attempts += 1
+        return batch
+
+    def put_back(self, batch: Pending) -> None:
+        """A batch is to be sent again: with a sequence to its place in order, else to the front (Java's way)."""
+        if batch.sequence == NO_SEQUENCE:
+            self.queue.appendleft(batch)
+            return
+        place = 0
+        for other in self.queue:
+            if other.sequence == NO_SEQUENCE or _before(batch.sequence, other.sequence):
+                break
+            place += 1
+        self.queue.insert(place, batch)
+
+    def settle(self, batch: Pending) -> None:
+        """A batch has come to its end: give its memory back."""
+        batch.settled = True
+        self.pool.free += batch.reserved
+        batch.reserved = 0
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether anything waits or is in flight."""
+        return bool(self.queue or self.in_flight)
+
+
+def _before(one: int, other: int) -> bool:
+    """Whether a sequence comes before another, across the wrap."""
+    return (other - one) % _SEQUENCES < _SEQUENCES // 2 and one != other

@@ -1,0 +1,494 @@
+"""One life of a producer: its parts, and the application that feeds them.
+
+The application waits in `send` for two reasons, both ended by `max.block.ms`: a topic nobody knows yet, and buffer
+memory that is out. While batches wait for longer than their linger (too many requests in flight, a broker away, no
+leader), a look every 100 ms keeps the books: what has come takes its memory, what is too old is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.producer.identity import Idempotent, Nobody
+from groupsim.members.producer.lanes import NEVER, Lane, Pending, Pool
+from groupsim.members.producer.load import Load
+from groupsim.members.producer.partitioners import Sticky, partition_for_key
+from groupsim.members.producer.sender import Sender
+from groupsim.members.producer.sources import Flow, Shared, shares_out
+from groupsim.members.producer.topics import TopicsView
+from groupsim.members.producer.transactions import Transaction, TxnState
+from groupsim.members.producer.wires import Wires
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Handle, Host
+    from groupsim.members.interfaces import Transport
+    from groupsim.members.producer.settings import ProducerSettings
+
+_LOOK_US = 100 * MS_US
+OnSettled = Callable[[ErrorCode | None, int], None]
+Waiting = tuple[str, int, bytes | None, int | None, bytes | None, OnSettled | None, int]
+
+
+class Process:
+    """One life. `over` is told when it ends by itself, with the error if it was one."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        settings: ProducerSettings,
+        transport: Transport,
+        loads: Sequence[Load],
+        over: Callable[[ErrorCode | None, str], None],
+        commit_every_us: int | None = None,
+    ) -> None:
+        self.loop = loop
+        self.host = host
+        self.settings = settings
+        self.closing = False
+        self.acknowledged = self.failures = 0
+        self.lanes: dict[str, list[Lane]] = {}
+        self.pool = Pool(settings.buffer_memory)
+        self.wires = Wires(loop, host, settings, transport)
+        self.topics = TopicsView(loop, host, settings, self.wires, self._news)
+        self.identity: Nobody = self._identity()
+        self.sender = Sender(loop, host, settings, self.wires, self.identity, self)
+        self.sources = [self._source(load) for load in loads]
+        self._over = over
+        self._sticky: dict[str, Sticky] = {}
+        self._waiting: list[Waiting] = []
+        self._flushes: list[Callable[[], None]] = []
+        self._flow_timer: Handle | None = None
+        self._looking = False
+        self._held_us = NEVER
+        self._unblocking = False
+        self._every_us = commit_every_us
+        #: The application is between two transactions (in commitTransaction): it sends nothing.
+        self.between = settings.transactional_id is not None and bool(loads)
+
+    def _identity(self) -> Nobody:
+        settings = self.settings
+        if settings.transactional_id is not None:
+            return Transaction(self.loop, self.host, settings, self.wires, self)
+        if settings.idempotence:
+            return Idempotent(self.loop, self.host, settings, self.wires, self._ready)
+        return Nobody()
+
+    def _source(self, load: Load) -> Shared | Flow:
+        if shares_out(load, self.settings):
+            return Shared(load, self.settings, self.loop.now_us)
+        return Flow(self.loop, self.host.name, load, self.settings, self.loop.now_us)
+
+    def start(self) -> None:
+        """Ask for metadata and an id, and plan the loads' steps."""
+        self.identity.start()
+        now = self.loop.now_us
+        for source in self.sources:
+            load = source.load
+            self.topics.want(load.topic)
+            for after_us, rate in load.steps:
+                self.host.call_at(now + after_us, self._step, (source, rate))
+            for after_us, records in load.bursts:
+                self.host.call_at(now + after_us, self._burst, (source, records))
+        if self.sources:
+            self._hold(now)
+        if isinstance(self.identity, Transaction) and self.sources:
+            self.identity.when_ready(self._begin)
+
+    # --- an application that commits every so often ----------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self.closing or not isinstance(self.identity, Transaction):
+            return
+        self.identity.begin()
+        self.between = False
+        self._hold(self.loop.now_us)
+        self._unblock_soon()
+        if self._every_us is not None:
+            self.host.call_at(self.loop.now_us + self._every_us, self._commit)
+
+    def _commit(self, _: Any) -> None:
+        transaction = self.identity
+        if self.closing or not isinstance(transaction, Transaction):
+            return
+        now = self.loop.now_us
+        self._fill_flows(0)
+        self.between = True
+        for lanes in self.lanes.values():
+            for lane in lanes:
+                lane.catch_up(now)
+                lane.wants_memory = True
+                self.sender.poke(lane)
+        self._hold(now)
+        transaction.commit(self._committed)
+
+    def _committed(self, error: ErrorCode | None) -> None:
+        """On an error the application aborts, and begins the next transaction: its records are not sent again."""
+        transaction = self.identity
+        if not isinstance(transaction, Transaction) or transaction.state is TxnState.FATAL_ERROR:
+            return
+        if error is not None and transaction.open:
+            transaction.abort(lambda _: self._begin_next())
+        else:
+            self._begin_next()
+
+    def _begin_next(self) -> None:
+        if isinstance(self.identity, Transaction):
+            self.identity.when_ready(self._begin)
+
+    # --- the application -------------------------------------------------------------------------------------
+
+    def _step(self, what: tuple[Shared | Flow, int]) -> None:
+        source, rate = what
+        self._change(source, lambda: source.set_rate(rate, self.loop.now_us))
+
+    def _burst(self, what: tuple[Shared | Flow, int]) -> None:
+        source, records = what
+        self._change(source, lambda: source.burst(records, self.loop.now_us))
+
+    def set_rate(self, topic: str, rate: int) -> None:
+        """Another rate from now on."""
+        self._step((self._of(topic), rate))
+
+    def burst(self, topic: str, records: int) -> None:
+        """So many records at once."""
+        self._burst((self._of(topic), records))
+
+    def _of(self, topic: str) -> Shared | Flow:
+        for source in self.sources:
+            if source.load.topic == topic:
+                return source
+        known = ", ".join(source.load.topic for source in self.sources) or "none"
+        raise KeyError(f"producer {self.host.name} has no load for topic {topic!r}; it has: {known}")
+
+    def _change(self, source: Shared | Flow, change: Callable[[], None]) -> None:
+        """Change a load: what has come until now is put into batches first."""
+        lanes, now = self.lanes.get(source.load.topic, []), self.loop.now_us
+        if lanes:
+            for lane in lanes:
+                lane.catch_up(now)
+            source.fill(lanes, now, 0)
+        change()
+        source.changed(lanes)
+        for lane in lanes:
+            self.sender.poke(lane)
+        self._plan_flows()
+
+    def send(
+        self,
+        topic: str,
+        value_length: int,
+        key: bytes | None,
+        partition: int | None,
+        value: bytes | None,
+        on_settled: OnSettled | None,
+    ) -> None:
+        """One record; it waits for metadata or memory for `max.block.ms` at most."""
+        self.topics.want(topic)
+        record = (topic, value_length, key, partition, value, on_settled, self.loop.now_us)
+        if self._waiting or not self._put(record):
+            self._waiting.append(record)
+            self._hold(self.loop.now_us)
+
+    def _put(self, record: Waiting) -> bool:
+        topic, value_length, key, partition, value, on_settled, _ = record
+        lanes = self.lanes.get(topic)
+        if not lanes:
+            return False
+        lane = lanes[self._place(topic, key, partition, lanes)]
+        size = value_length if value is None else len(value)
+        if not lane.append_record(key, size, self.loop.now_us, False if value is None else value):
+            return False
+        if on_settled is not None:
+            batch = lane.queue[-1]
+            batch.on_settled = [*(batch.on_settled or ()), on_settled]
+        self.sender.poke(lane)
+        return True
+
+    def _place(self, topic: str, key: bytes | None, partition: int | None, lanes: list[Lane]) -> int:
+        if partition is not None:
+            return partition
+        if key is not None and not self.settings.ignore_keys:
+            return partition_for_key(key, len(lanes))
+        sticky = self._sticky.get(topic)
+        if sticky is None:
+            stream = self.loop.stream("sticky-partition", f"{self.host.name} {topic} sent")
+            sticky = self._sticky[topic] = Sticky(stream, self.settings.batch_size)
+        return sticky.choose([lane.partition.partition for lane in lanes if lane.node >= 0] or [0])
+
+    # --- flows -----------------------------------------------------------------------------------------------
+
+    def _plan_flows(self) -> None:
+        """One timer for the next look at a flow."""
+        if self._flow_timer is not None:
+            self.host.cancel(self._flow_timer)
+            self._flow_timer = None
+        when = min(
+            (source.next_us for source in self.sources if self.lanes.get(source.load.topic)),
+            default=NEVER,
+        )
+        if when < NEVER and not self.closing and self._held_us >= NEVER:
+            self._flow_timer = self.host.call_at(max(when, self.loop.now_us), self._flow)
+
+    def _flow(self, _: Any) -> None:
+        self._flow_timer = None
+        self._fill_flows(0)
+        self._plan_flows()
+
+    def _fill_flows(self, accepted_us: int) -> None:
+        now = self.loop.now_us
+        for source in () if self.between else self.sources:
+            lanes = self.lanes.get(source.load.topic)
+            if lanes and isinstance(source, Flow) and source.due_us <= now:
+                if not source.fill(lanes, now, accepted_us):
+                    self._hold(now)
+                for lane in lanes:
+                    if lane.queue:
+                        self.sender.poke(lane)
+
+    # --- held up ---------------------------------------------------------------------------------------------
+
+    def _hold(self, since_us: int) -> None:
+        """The application waits in `send` from now on."""
+        if self._held_us >= NEVER:
+            self._held_us = since_us
+            self.host.call_at(since_us + self.settings.max_block_ms * MS_US, self._blocked_too_long, since_us)
+
+    def _blocked_too_long(self, since_us: int) -> None:
+        """The record it waits with fails; it goes on waiting with the next."""
+        if self._held_us != since_us or self.closing:
+            return
+        if self.between:
+            self._held_us = NEVER
+            self._hold(self.loop.now_us + 1)
+            return
+        self._release()
+        if self._held_us != since_us:
+            return
+        topic, count = self._fail_one()
+        if count:
+            self._say_failed(TopicPartition(topic, -1), ErrorCode.REQUEST_TIMED_OUT, count, "max.block.ms ran out")
+        self._held_us = NEVER
+        self._hold(max(self.loop.now_us, since_us + 1))
+
+    def _fail_one(self) -> tuple[str, int]:
+        now = self.loop.now_us
+        if self._waiting:
+            topic, *_, on_settled, _ = self._waiting.pop(0)
+            if on_settled is not None:
+                on_settled(ErrorCode.REQUEST_TIMED_OUT, -1)
+            return topic, 1
+        for source in self.sources:
+            lanes = self.lanes.get(source.load.topic, [])
+            if isinstance(source, Flow) and source.due_us <= now:
+                return source.load.topic, source.drop(1)
+            for lane in lanes:
+                if lane.share is not None and lane.share.due_us <= now:
+                    lane.share.taken += 1
+                    lane.share.look()
+                    return source.load.topic, 1
+        return "", 0
+
+    def _release(self) -> None:
+        """Memory was given back or metadata came: go on where the application stands."""
+        self._unblocking = False
+        if self._held_us >= NEVER or self.between:
+            return
+        now, held = self.loop.now_us, self._held_us
+        self._held_us = NEVER
+        missing = any(source.load.topic not in self.lanes for source in self.sources)
+        while self._waiting and self._put(self._waiting[0]):
+            self._waiting.pop(0)
+        for lanes in self.lanes.values():
+            for lane in lanes:
+                if lane.wants_memory:
+                    lane.wants_memory = False
+                    lane.catch_up(now, accepted_us=now)
+                    self.sender.poke(lane)
+        self._fill_flows(now)
+        short = self._waiting or any(lane.wants_memory for lanes in self.lanes.values() for lane in lanes)
+        if (missing or short or self._held_us < NEVER) and not self.closing:
+            self._held_us = NEVER
+            self._hold(held)
+        self._plan_flows()
+
+    def _unblock_soon(self) -> None:
+        if self._held_us < NEVER and not self._unblocking:
+            self._unblocking = True
+            self.host.call_at(self.loop.now_us, lambda _: self._release())
+
+    def stuck(self) -> None:
+        """Batches have to wait: look after them every 100 ms until none do."""
+        if not self._looking:
+            self._looking = True
+            self.host.call_at(self.loop.now_us + _LOOK_US, self._look)
+
+    def _look(self, _: Any) -> None:
+        self._looking = False
+        now, again, soonest = self.loop.now_us, False, NEVER
+        for lanes in self.lanes.values():
+            for lane in lanes:
+                lane.catch_up(now)
+                if lane.unsettled:
+                    soonest = min(soonest, self.sender.expire(lane))
+                    again = again or bool(lane.queue)
+                if lane.wants_memory:
+                    again = True
+                    self._hold(now)
+        if again and not self._looking:
+            self._looking = True
+            self.host.call_at(min(now + _LOOK_US, soonest), self._look)
+
+    # --- what the parts tell ---------------------------------------------------------------------------------
+
+    def _ready(self) -> None:
+        """There is a producer id: send."""
+        self.sender.turn_all()
+
+    def leaders_moved(self) -> None:
+        """A broker refused or is gone: ask who leads."""
+        self.topics.outdated()
+
+    def _news(self) -> None:
+        """Metadata came: lanes for new partitions, leaders for all."""
+        for name, info in self.topics.topics.items():
+            if name not in self.topics.wanted or not info.partitions:
+                continue
+            lanes = self.lanes.setdefault(name, [])
+            fresh = len(lanes) < len(info.partitions)
+            for number in range(len(lanes), len(info.partitions)):
+                lanes.append(self._lane(TopicPartition(name, number)))
+            for lane, entry in zip(lanes, info.partitions):
+                self.sender.led_by(lane, entry.leader)
+                if entry.leader < 0:
+                    self.stuck()
+            if fresh:
+                self._grown(name, lanes)
+        self._unblock_soon()
+        self._plan_flows()
+
+    def _lane(self, partition: TopicPartition) -> Lane:
+        settings = self.settings
+        return Lane(
+            partition,
+            batch_size=settings.batch_size,
+            linger_us=settings.linger_ms * MS_US,
+            pool=self.pool,
+            in_order=settings.idempotence,
+        )
+
+    def _grown(self, name: str, lanes: list[Lane]) -> None:
+        if self.closing:
+            return
+        for source in self.sources:
+            if source.load.topic == name:
+                source.partitions(lanes, self.loop.now_us)
+        for lane in lanes:
+            lane.wants_memory = self.between
+            lane.catch_up(self.loop.now_us, accepted_us=self.loop.now_us)
+            self.sender.poke(lane)
+
+    def settled(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
+        """A batch came to its end."""
+        if error is None:
+            self.acknowledged += batch.count
+        else:
+            reason = "delivery.timeout.ms ran out" if error is ErrorCode.REQUEST_TIMED_OUT else None
+            self._say_failed(batch.lane.partition, error, batch.count, reason)
+        for tell in batch.on_settled or ():
+            tell(error, base_offset)
+        if self._held_us < NEVER:
+            self._unblock_soon()
+        if isinstance(self.identity, Transaction):
+            self.identity.batch_settled(error)
+        if self._flushes or self.closing:
+            self.host.call_at(self.loop.now_us, self._flushed)
+
+    def _say_failed(self, partition: TopicPartition, error: ErrorCode, count: int, reason: str | None) -> None:
+        self.failures += count
+        self.loop.trace.emit(
+            Kind.PRODUCE_FAILED,
+            host=self.host.name,
+            topic=partition.topic,
+            partition=partition.partition if partition.partition >= 0 else None,
+            error=error.name,
+            reason=reason,
+            payload={"count": count},
+        )
+
+    def fenced(self, error: ErrorCode) -> None:
+        """A fatal error: the producer ends."""
+        self.host.call_at(self.loop.now_us, self._die, error)
+
+    def _die(self, error: ErrorCode) -> None:
+        self._over(error, "there is a newer producer with this transactional id, or the id is no longer known")
+
+    # --- flush and close -------------------------------------------------------------------------------------
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether records wait or are in flight."""
+        return bool(self._waiting) or any(lane.unsettled for lanes in self.lanes.values() for lane in lanes)
+
+    def flush(self, on_done: Callable[[], None]) -> None:
+        """Send without lingering; `on_done` when all of it is settled."""
+        self._flushes.append(on_done)
+        self._set_flush(True)
+        self.sender.turn_all()
+        self.host.call_at(self.loop.now_us, self._flushed)
+
+    def give_up_unsent(self) -> None:
+        """Batches that are not in flight fail: the transaction is aborted."""
+        for lanes in self.lanes.values():
+            self.sender.abort(lanes)
+
+    def _set_flush(self, on: bool) -> None:
+        now = self.loop.now_us
+        for lanes in self.lanes.values():
+            for lane in lanes:
+                if on:
+                    lane.catch_up(now)
+                lane.flush = on and bool(lane.queue)
+
+    def _flushed(self, _: Any) -> None:
+        if self.unsettled:
+            return
+        self._set_flush(False)
+        done, self._flushes = self._flushes, []
+        for tell in done:
+            tell()
+        if self.closing and not (isinstance(self.identity, Transaction) and self.identity.open):
+            self.closing = False
+            self._over(None, "")
+
+    def close(self, timeout_us: int | None) -> None:
+        """No more records; what was sent is settled first, an open transaction is aborted."""
+        if self.closing:
+            return
+        self._set_flush(True)
+        self.closing = True
+        for lanes in self.lanes.values():
+            for lane in lanes:
+                lane.share = None
+        self.sources = []
+        self._plan_flows()
+        if timeout_us is not None:
+            self.host.call_at(self.loop.now_us + timeout_us, self._close_now)
+        if isinstance(self.identity, Transaction) and self.identity.open:
+            self.identity.abort(lambda error: self._flushed(None))
+        self.sender.turn_all()
+        self.host.call_at(self.loop.now_us, self._flushed)
+
+    def _close_now(self, _: Any) -> None:
+        for lanes in self.lanes.values():
+            self.sender.abort(lanes)
+        self._over(None, "")
+
+    def end(self) -> None:
+        """The process is gone: nothing is answered any more."""
+        self.wires.close()

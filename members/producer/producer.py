@@ -1,0 +1,231 @@
+"""A simulated producer process: the object that scenarios and users hold.
+
+`Producer` survives restarts: `start` begins a process, `close`, `crash` or a fatal error ends it, `start` begins the
+next on the same host with nothing remembered. Everything is events: a turn of the sender when a batch is ready, an
+answer, a look at a load whose next batch would have lingered. A quiet producer costs nothing.
+
+    settings, keys          Kafka's properties
+    load, sources           what the application sends, and when
+    partitioners            where to
+    lanes, sizes            batches and buffer memory
+    sender, reactions       requests, retries, errors
+    identity, transactions  producer id, sequences, transactions
+    topics, wires           metadata, connections
+    process                 one life of all of these
+
+When buffer memory is out, or a topic is unknown, the application is held up in `send`: after `max.block.ms` that
+record fails and it tries the next one. What has come meanwhile it sends afterwards, late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import show_us
+from groupsim.members.producer.load import Load
+from groupsim.members.producer.process import Process
+from groupsim.members.producer.settings import ProducerSettings
+from groupsim.members.producer.transactions import Transaction
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.interfaces import Transport
+
+NOT_STARTED, RUNNING, CLOSING, STOPPED, CRASHED, FAILED = (
+    "NOT_STARTED",
+    "RUNNING",
+    "CLOSING",
+    "STOPPED",
+    "CRASHED",
+    "FAILED",
+)
+
+
+class Producer:
+    """One producer process on one host; methods are called from outside its host."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host_name: str,
+        settings: ProducerSettings,
+        transport: Transport,
+        loads: Sequence[Load] = (),
+        *,
+        commit_every_us: int | None = None,
+    ) -> None:
+        self.loop = loop
+        self.host = loop.host(host_name)
+        self.settings = settings
+        self.loads = tuple(loads)
+        #: With a transactional id: how often the application commits. None: it never does.
+        self.commit_every_us = commit_every_us
+        self._transport = transport
+        self._process: Process | None = None
+        self._end_state = NOT_STARTED
+        self._ended = loop.event()
+        self._ended.set()
+        self._totals = {"acknowledged": 0, "failed": 0, "requests": 0}
+        #: The error that ended the process, if one did.
+        self.failed: ErrorCode | None = None
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether a process runs (it may be paused, or closing)."""
+        return self._process is not None
+
+    @property
+    def state(self) -> str:
+        """RUNNING, CLOSING, NOT_STARTED, STOPPED, CRASHED or FAILED."""
+        if self._process is None:
+            return self._end_state
+        return CLOSING if self._process.closing else RUNNING
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Records acknowledged and failed, and Produce requests sent, over all lives."""
+        process = self._process
+        return dict(self._totals) if process is None else self._with(process)
+
+    @property
+    def process(self) -> Process:
+        """The present life. Raises RuntimeError when none runs."""
+        if self._process is None:
+            raise RuntimeError(f"producer {self.host.name} does not run ({self.state}): start it first")
+        return self._process
+
+    @property
+    def transaction(self) -> Transaction:
+        """The transactions of the present life. Raises RuntimeError without `transactional.id`."""
+        identity = self.process.identity
+        if not isinstance(identity, Transaction):
+            raise RuntimeError(f"producer {self.host.name} has no transactional.id: set one")
+        return identity
+
+    def _with(self, process: Process) -> dict[str, int]:
+        return {
+            "acknowledged": self._totals["acknowledged"] + process.acknowledged,
+            "failed": self._totals["failed"] + process.failures,
+            "requests": self._totals["requests"] + process.sender.requests,
+        }
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin a process; RuntimeError when one runs."""
+        if self._process is not None:
+            raise RuntimeError(f"producer {self.host.name} runs already")
+        self.host.start()
+        self.failed = None
+        self._ended.clear()
+        trace = self.loop.trace
+        trace.begin(trace.emit(Kind.PROCESS_STARTED, host=self.host.name, payload=self._introduction()))
+        self._process = Process(
+            self.loop, self.host, self.settings, self._transport, self.loads, self._over, self.commit_every_us
+        )
+        self._process.start()
+
+    def _introduction(self) -> dict[str, object]:
+        settings = self.settings
+        return {
+            "client_id": settings.client_id,
+            "profile": "java-producer",
+            "transactional_id": settings.transactional_id,
+            "config": dict(settings.changed),
+            "topics": list(dict.fromkeys(load.topic for load in self.loads)),
+        }
+
+    def begin_close(self, timeout_us: int | None = None) -> None:
+        """Ask the process to close: what was sent is delivered first, for `timeout_us` at most (None: no limit)."""
+        if self._process is not None:
+            self._process.close(timeout_us)
+
+    async def close(self, timeout_us: int | None = None) -> None:
+        """Close, and wait until that is done."""
+        self.begin_close(timeout_us)
+        await self._ended.wait()
+
+    async def ended(self) -> None:
+        """Wait until no process runs."""
+        await self._ended.wait()
+
+    def crash(self, reason: str = "killed") -> None:
+        """Kill the process: what is not acknowledged is forgotten."""
+        if self._process is None:
+            return
+        trace = self.loop.trace
+        trace.begin(trace.emit(Kind.PROCESS_CRASHED, host=self.host.name, reason=reason))
+        self._end(CRASHED)
+
+    def _over(self, error: ErrorCode | None, reason: str) -> None:
+        """The process has come to its own end."""
+        self.failed = error
+        trace, host = self.loop.trace, self.host.name
+        if error is None:
+            trace.emit(Kind.PROCESS_STOPPED, host=host, reason="closed")
+        else:
+            trace.emit(Kind.PROCESS_FAILED, host=host, error=error.name, reason=reason)
+        self._end(STOPPED if error is None else FAILED)
+
+    def _end(self, state: str) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._totals = self._with(process)
+            process.end()
+        self._end_state = state
+        self._ended.set()
+        self.host.crash()  # the process has ended: its timers end with it
+
+    def pause(self, us: int) -> None:
+        """Let the whole process stand still for `us` (a long garbage collection)."""
+        if self._process is None or self.host.paused:
+            return
+        reason = f"standing still for {show_us(us)}"
+        self.loop.trace.emit(Kind.PROCESS_PAUSED, host=self.host.name, payload={"pause_us": us}, reason=reason)
+        self.host.pause()
+        self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
+
+    def _resume(self, incarnation: int) -> None:
+        if self._process is not None and self.host.paused and self.host.incarnation == incarnation:
+            trace = self.loop.trace
+            trace.begin(trace.emit(Kind.PROCESS_RESUMED, host=self.host.name))
+            self.host.resume()
+
+    def change_settings(self, settings: ProducerSettings) -> None:
+        """Settings for the next start."""
+        self.settings = settings
+
+    # -- the application ----------------------------------------------------------------------------------------
+
+    def set_rate(self, topic: str, rate: int) -> None:
+        """Send to a topic at another rate from now on (records per 10⁶ s). Raises KeyError without such a load."""
+        self.process.set_rate(topic, rate)
+
+    def burst(self, topic: str, records: int) -> None:
+        """Send so many records at once. Raises KeyError without such a load."""
+        self.process.burst(topic, records)
+
+    def send(
+        self,
+        topic: str,
+        value_length: int,
+        *,
+        key: bytes | None = None,
+        partition: int | None = None,
+        value: bytes | None = None,
+        on_settled: Callable[[ErrorCode | None, int], None] | None = None,
+    ) -> None:
+        """Send one record, of real content when `value` is given; `on_settled` hears error and offset of its batch."""
+        self.process.send(topic, value_length, key, partition, value, on_settled)
+
+    def flush(self, on_done: Callable[[], None]) -> None:
+        """Send what is there without lingering; `on_done` is called when all of it is settled."""
+        self.process.flush(on_done)
+
+    def __repr__(self) -> str:
+        return f"<producer {self.host.name} {self.state}>"

@@ -1,0 +1,379 @@
+"""Requests to leaders, and what comes of them: `Sender`, as events alone.
+
+Per broker there is a `Peer`: the lanes it leads, how many requests are in flight, and one timer for the next instant at
+which one of its lanes is a reason to send. A turn of a peer sends as many requests as may be in flight, each with at
+most one batch per partition, up to `max.request.size`; it begins where the last full request ended, so that no lane
+starves. An answer settles its batches one by one and gives the peer its next turn.
+
+What was on a connection that broke may have been written or not; it is sent again all the same, which without
+idempotence is how records come to be there twice.
+
+Source: `Sender`, `RecordAccumulator.ready`, `drainBatchesForOneNode`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.producer.lanes import NEVER, Lane, Pending
+from groupsim.members.producer.reactions import Reaction, reaction
+from groupsim.members.producer.wires import PRODUCE, Waits
+from groupsim.protocol.data_messages import Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Handle, Host
+    from groupsim.members.producer.identity import Nobody
+    from groupsim.members.producer.settings import ProducerSettings
+    from groupsim.members.producer.wires import Wires
+
+_NO_ACKS_TIMEOUT_US = 1 << 61
+_ACKNOWLEDGED = Kind.RECORDS_ACKNOWLEDGED
+
+
+class Owner(Protocol):
+    """The process around the sender."""
+
+    def leaders_moved(self) -> None:
+        """Metadata is out of date."""
+        ...
+
+    def settled(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
+        """A batch came to its end; `error` None: it is written, at `base_offset` (-1: nobody knows where)."""
+        ...
+
+    def stuck(self) -> None:
+        """Batches have to wait for longer than their linger: see to buffer memory and delivery timeouts."""
+        ...
+
+    def fenced(self, error: ErrorCode) -> None:
+        """Another producer has this one's transactional id, or the like: it must end."""
+        ...
+
+
+class Peer:
+    """One broker, as the sender sees it."""
+
+    __slots__ = ("first", "in_flight", "lanes", "node", "timer", "timer_us")
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        self.lanes: list[Lane] = []
+        self.in_flight = 0
+        self.first = 0  # the lane a request begins with
+        self.timer: Handle | None = None
+        self.timer_us = NEVER
+
+
+class _Flight:
+    """One request under way."""
+
+    __slots__ = ("batches", "correlation", "peer", "sender")
+
+    def __init__(self, sender: Sender, peer: Peer, batches: list[Pending]) -> None:
+        self.sender = sender
+        self.peer = peer
+        self.batches = batches
+        self.correlation = 0
+
+    def done(self, outcome: Outcome) -> None:
+        self.sender.answered(self, outcome)
+
+
+class Sender:
+    """All peers of one producer process."""
+
+    def __init__(
+        self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, identity: Nobody, owner: Owner
+    ) -> None:
+        self.peers: dict[int, Peer] = {}
+        self.requests = 0
+        self.identity = identity
+        self._loop = loop
+        self._host = host
+        self._settings = settings
+        self._wires = wires
+        self._owner = owner
+        self._timeout_us = settings.request_timeout_ms * MS_US
+        self._trace = loop.trace
+        stream = loop.stream("produce-backoff", host.name, host.incarnation)
+        self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
+
+    def peer(self, node: int) -> Peer:
+        """The peer of a broker, made on first use."""
+        peer = self.peers.get(node)
+        if peer is None:
+            peer = self.peers[node] = Peer(node)
+        return peer
+
+    def led_by(self, lane: Lane, node: int) -> None:
+        """A lane's leader is this broker now; -1: nobody."""
+        if lane.node == node:
+            return
+        if lane.node >= 0:
+            self.peers[lane.node].lanes.remove(lane)
+        lane.node = node
+        if node >= 0:
+            self.peer(node).lanes.append(lane)
+            self.poke(lane)
+
+    def poke(self, lane: Lane) -> None:
+        """Something of a lane has changed: its broker gets a turn when it is ready."""
+        lane.look(self._loop.now_us)
+        if lane.node >= 0:
+            self._wake_at(self.peers[lane.node], lane.ready_us)
+
+    # --- turns -----------------------------------------------------------------------------------------------
+
+    def _wake_at(self, peer: Peer, when_us: int) -> None:
+        if when_us >= peer.timer_us or when_us >= NEVER:
+            return
+        if peer.timer is not None:
+            self._host.cancel(peer.timer)
+        peer.timer_us = when_us
+        peer.timer = self._host.call_at(max(when_us, self._loop.now_us), self._on_timer, peer)
+
+    def _on_timer(self, peer: Peer) -> None:
+        peer.timer, peer.timer_us = None, NEVER
+        self.turn(peer)
+
+    def turn(self, peer: Peer) -> None:
+        """Send what is ready for a broker, and set the timer for what comes next."""
+        now = self._loop.now_us
+        while peer.in_flight < self._settings.max_in_flight:
+            soonest = NEVER
+            for lane in peer.lanes:
+                if lane.ready_us < soonest:
+                    soonest = lane.ready_us
+            if soonest > now:
+                self._wake_at(peer, soonest)
+                return
+            wait_us = self._wires.wait_us(peer.node, PRODUCE)
+            if wait_us:
+                self._wake_at(peer, now + wait_us)
+                break
+            batches = self._drain(peer, now)
+            if not batches:
+                return
+            self._send(peer, batches)
+        self._owner.stuck()
+
+    def _drain(self, peer: Peer, now: int) -> list[Pending]:
+        """The first batch of every lane that has something due, while the request has room."""
+        taken: list[Pending] = []
+        room, lanes, identity = self._settings.max_request_size, peer.lanes, self.identity
+        start = peer.first % len(lanes)
+        for number, lane in enumerate(lanes[start:] + lanes[:start] if start else lanes):
+            if lane.due_us > now:
+                continue
+            head = lane.queue[0] if lane.queue else None
+            if taken and head is not None and head.size > room:
+                peer.first = (start + number) % len(lanes)
+                break
+            if not identity.admits(lane):
+                lane.due_us = lane.ready_us = NEVER
+                continue
+            batch = lane.take(now)
+            if batch is not None and identity.stamp(lane, batch):
+                taken.append(batch)
+                room -= batch.size
+                lane.look(now)
+            elif batch is not None:
+                self._hold(lane, batch)
+            else:
+                lane.look(now)
+        return taken
+
+    def _hold(self, lane: Lane, batch: Pending) -> None:
+        """A batch under a new epoch waits until nothing under the old one is in flight."""
+        lane.in_flight.remove(batch)
+        batch.attempts -= 1
+        lane.queue.appendleft(batch)
+        lane.due_us = lane.ready_us = NEVER
+
+    def _send(self, peer: Peer, batches: list[Pending]) -> None:
+        settings, identity = self._settings, self.identity
+        link = self._wires.connection(peer.node, PRODUCE)
+        transactional = identity.transactional
+        request = ProduceRequest(
+            settings.acks,
+            settings.request_timeout_ms,
+            tuple([(batch.lane.partition, batch.batch(transactional=transactional)) for batch in batches]),
+            identity.transactional_id,
+        )
+        self.requests += 1
+        flight = _Flight(self, peer, batches)
+        if self._trace.heartbeats:
+            self._say_sent(peer, link.next_correlation, request)
+        if settings.acks == 0:
+            link.send(request, flight.done, _NO_ACKS_TIMEOUT_US)
+            for batch in batches:
+                self._settle(batch, None, -1)
+            flight.batches = []
+        else:
+            peer.in_flight += 1
+            flight.correlation = link.send(request, flight.done, self._timeout_us)
+
+    def _say_sent(self, peer: Peer, correlation: int, request: ProduceRequest) -> None:
+        self._trace.emit(
+            Kind.REQUEST_SENT,
+            host=self._host.name,
+            api="Produce",
+            correlation=correlation,
+            payload={"to": peer.node, "batches": len(request.batches)},
+        )
+
+    # --- answers ---------------------------------------------------------------------------------------------
+
+    def answered(self, flight: _Flight, outcome: Outcome) -> None:
+        """The outcome of a request: settle or repeat its batches, then send on."""
+        peer = flight.peer
+        self._wires.heard(peer.node, PRODUCE, outcome)
+        if self._settings.acks != 0:
+            peer.in_flight -= 1
+        if isinstance(outcome, ProduceResponse):
+            self._results(flight, outcome)
+        elif isinstance(outcome, Disconnected):
+            self._lost(flight, outcome)
+        self.turn(peer)
+
+    def _results(self, flight: _Flight, response: ProduceResponse) -> None:
+        now = self._loop.now_us
+        for batch, result in zip(flight.batches, response.results):
+            if batch.settled:
+                continue
+            if result.error:
+                self._refused(batch, result)
+            else:
+                self.identity.acknowledged(batch.lane, batch, result)
+                self._settle(batch, None, result.base_offset)
+            batch.lane.look(now)
+
+    def _lost(self, flight: _Flight, outcome: Disconnected) -> None:
+        """The connection is gone; whether the batches were written nobody knows."""
+        if flight.batches:
+            self._trace.emit(
+                Kind.REQUEST_FAILED,
+                host=self._host.name,
+                api="Produce",
+                correlation=flight.correlation,
+                error="TIMED_OUT" if outcome.timed_out else "DISCONNECTED",
+                reason=outcome.reason,
+                payload={"to": flight.peer.node, "batches": len(flight.batches)},
+            )
+        for batch in flight.batches:
+            if not batch.settled:
+                self._refused(batch, Produced(batch.lane.partition, ErrorCode.NETWORK_EXCEPTION))
+
+    def _refused(self, batch: Pending, result: Produced) -> None:
+        """One batch was not written, or so it seems."""
+        lane, error = batch.lane, result.error
+        todo = reaction(error)
+        if todo is Reaction.DONE:
+            self.identity.acknowledged(lane, batch, result)
+            self._settle(batch, None, -1)
+        elif todo is Reaction.FENCED:
+            self._give_up(batch, error)
+            self._owner.fenced(error)
+        elif todo is Reaction.SPLIT and batch.count > 1:
+            self._split(batch)
+        elif not self._may_retry(batch, result, todo):
+            self._give_up(batch, error)
+        else:
+            self._repeat(batch, result, todo)
+            self._owner.stuck()
+        self.poke(lane)
+
+    def _may_retry(self, batch: Pending, result: Produced, todo: Reaction) -> bool:
+        if batch.attempts > self._settings.retries or self._expires_us(batch) <= self._loop.now_us:
+            return False
+        if todo is Reaction.BUMP:
+            return self.identity.may_retry(batch.lane, batch, result)
+        return todo in (Reaction.RETRY, Reaction.REFRESH)
+
+    def _repeat(self, batch: Pending, result: Produced, todo: Reaction) -> None:
+        """Back into the queue; at once when the answer says who leads (KIP-951), else after the backoff."""
+        lane = batch.lane
+        lane.in_flight.remove(batch)
+        batch.not_before_us = self._loop.now_us + self._waits.of_attempt(batch.attempts)
+        if todo is Reaction.REFRESH:
+            self._owner.leaders_moved()
+            hint = result.current_leader
+            if hint is not None and hint.leader >= 0 and hint.leader != lane.node:
+                batch.not_before_us = self._loop.now_us
+                lane.put_back(batch)
+                self.led_by(lane, hint.leader)
+                return
+        lane.put_back(batch)
+
+    def _split(self, batch: Pending) -> None:
+        """Two halves in its place, under sequences of their own."""
+        lane = batch.lane
+        lane.in_flight.remove(batch)
+        batch.settled = True
+        first, second = batch.halves()
+        sequence = batch.sequence
+        if sequence >= 0:
+            first.producer_id = second.producer_id = batch.producer_id
+            first.epoch = second.epoch = batch.epoch
+            first.sequence, second.sequence = sequence, (sequence + first.count) % (1 << 31)
+        for part in (second, first):
+            lane.put_back(part)
+
+    def _expires_us(self, batch: Pending) -> int:
+        return batch.created_us + self._settings.delivery_timeout_ms * MS_US
+
+    def _give_up(self, batch: Pending, error: ErrorCode) -> None:
+        self._settle(batch, error, -1)
+        self.identity.failed(batch.lane, batch, error)
+
+    def _settle(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
+        batch.lane.settle(batch)
+        if error is None:
+            self._trace.emit_of_partition(
+                _ACKNOWLEDGED,
+                self._host.name,
+                None,
+                None,
+                None,
+                batch.lane.partition,
+                {"base": base_offset, "count": batch.count},
+            )
+        self._owner.settled(batch, error, base_offset)
+
+    # --- time runs out ---------------------------------------------------------------------------------------
+
+    def expire(self, lane: Lane) -> int:
+        """Give up what is older than delivery.timeout.ms; returns when the next batch of the lane expires."""
+        now, soonest = self._loop.now_us, NEVER
+        for batch in (*lane.in_flight, *lane.queue):
+            due = self._expires_us(batch)
+            if due > now:
+                soonest = min(soonest, due)
+                continue
+            if batch in lane.queue:
+                lane.queue.remove(batch)
+            self._settle(batch, ErrorCode.REQUEST_TIMED_OUT, -1)
+            if batch.attempts:
+                self.identity.failed(lane, batch, None)
+        self.poke(lane)
+        return soonest
+
+    def abort(self, lanes: list[Lane]) -> None:
+        """Give up all that is not in flight, as an aborted transaction does."""
+        for lane in lanes:
+            while lane.queue:
+                batch = lane.queue.popleft()
+                self._settle(batch, ErrorCode.TRANSACTION_ABORTABLE, -1)
+            lane.look(self._loop.now_us)
+
+    def turn_all(self, _: Any = None) -> None:
+        """A turn for every peer, lanes looked at anew."""
+        now = self._loop.now_us
+        for peer in list(self.peers.values()):
+            for lane in peer.lanes:
+                lane.look(now)
+            self.turn(peer)

@@ -1,0 +1,56 @@
+"""What records take in a batch of format v2, in bytes, and how many fit.
+
+A record is its length, an attribute byte, the deltas of time and offset, key, value and headers, with lengths and
+deltas as zigzag varints. Of a counted batch nobody knows the deltas of time; they are reckoned as one byte each.
+
+Source: `DefaultRecord.sizeInBytes`, `DefaultRecordBatch`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from groupsim.protocol.batch import HEADER_BYTES
+
+
+def varint_bytes(value: int) -> int:
+    """Bytes of a number that is not negative, as a zigzag varint."""
+    return max(1, ((value << 1).bit_length() + 6) // 7)
+
+
+def _field_bytes(length: int) -> int:
+    """Key or value with its length; -1 stands for null."""
+    return 1 if length < 0 else varint_bytes(length) + length
+
+
+def record_bytes(offset_delta: int, key_length: int, value_length: int, time_delta_ms: int = 0) -> int:
+    """One record; a length of -1 stands for null."""
+    fields = _field_bytes(key_length) + _field_bytes(value_length)
+    body = 2 + varint_bytes(time_delta_ms) + varint_bytes(offset_delta) + fields
+    return varint_bytes(body) + body
+
+
+@lru_cache(maxsize=1 << 14)
+def batch_bytes(count: int, key_length: int, value_length: int) -> int:
+    """A batch of so many equal records. The offset's delta grows by a byte at records 64 and 8,192 and 1,048,576."""
+    total, start, limit = HEADER_BYTES, 0, 64
+    while start < count:
+        end = min(count, limit)
+        total += (end - start) * record_bytes(start, key_length, value_length)
+        start, limit = end, limit << 7
+    return total
+
+
+@lru_cache(maxsize=1 << 10)
+def capacity(batch_size: int, key_length: int, value_length: int) -> int:
+    """How many equal records fit into `batch_size` bytes; at least one, as a larger one gets a batch of its own."""
+    low, high = 1, 2
+    while batch_bytes(high, key_length, value_length) <= batch_size:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if batch_bytes(middle, key_length, value_length) <= batch_size:
+            low = middle
+        else:
+            high = middle
+    return low

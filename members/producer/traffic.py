@@ -1,0 +1,96 @@
+"""How many records a partition has at a time, as integer arithmetic: no event per record, no float.
+
+A topic's producers write at a rate, shared out by the partitions' weights. With rate r (records per 10⁶ s, an
+integer), weight w of W in total, a partition has, after t µs,
+
+    base + ⌊(carry + r·w·t) / D⌋,   D = W · 10¹²
+
+records; `carry` (< D) is the part of a record left over from before. Changing the rate moves base and carry up to
+now and starts anew, so nothing is lost or doubled however often it changes. Partitions of one topic start with
+carries apart, so that their records come in turn, as from a round-robin producer, not all in one instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+_SCALE = 1_000_000
+_PER_RECORD = _SCALE * 1_000_000
+
+
+def as_rate(records_per_second: int | float | str | Decimal) -> int:
+    """Records per second as an integer of records per 10⁶ seconds, by decimal digits. Raises `ValueError` below 0."""
+    rate = int(Decimal(str(records_per_second)) * _SCALE)
+    if rate < 0:
+        raise ValueError(f"a rate of {records_per_second} records per second: rates are not negative")
+    return rate
+
+
+class Traffic:
+    """The log ends of one topic. Times are µs and never go back between changes."""
+
+    __slots__ = ("_base", "_carry", "_weights", "_whole", "partitions", "rate", "since_us")
+
+    def __init__(self, weights: Sequence[int], rate: int, now_us: int, start: int = 0) -> None:
+        self._weights = _checked(weights)
+        self._whole = sum(weights) * _PER_RECORD
+        count = len(weights)
+        self._base = [start] * count
+        self.partitions = count  #: how many partitions there are
+        self._carry = [self._whole * (count - 1 - p) // count for p in range(count)]
+        self.since_us = now_us
+        self.rate = rate
+
+    def end(self, partition: int, now_us: int) -> int:
+        """The log end offset: the offset the next record will get."""
+        produced = self.rate * self._weights[partition] * (now_us - self.since_us)
+        return self._base[partition] + (self._carry[partition] + produced) // self._whole
+
+    def due_us(self, partition: int, offset: int) -> int | None:
+        """The first instant at which the log end is beyond `offset`, so that it can be read; None when never."""
+        missing = (offset + 1 - self._base[partition]) * self._whole - self._carry[partition]
+        if missing <= 0:
+            return self.since_us
+        speed = self.rate * self._weights[partition]
+        return None if speed == 0 else self.since_us - (-missing // speed)
+
+    def set_rate(self, rate: int, now_us: int) -> None:
+        """Produce at another rate from now on."""
+        self._settle(now_us)
+        self.rate = rate
+
+    def burst(self, records: int, now_us: int) -> None:
+        """So many records at once, shared out by weight, the remainder to the first partitions."""
+        self._settle(now_us)
+        total, left = sum(self._weights), records
+        for p, weight in enumerate(self._weights):
+            share = records * weight // total
+            self._base[p] += share
+            left -= share
+        for p in range(left):
+            self._base[p] += 1
+
+    def grow(self, weights: Sequence[int], now_us: int) -> None:
+        """More partitions: `weights` are those of the new ones, which start empty; the topic's rate stays."""
+        self._settle(now_us)
+        before = self._whole
+        self._weights = (*self._weights, *_checked(weights))
+        self._whole = sum(self._weights) * _PER_RECORD
+        self._carry = [carry * self._whole // before for carry in self._carry] + [0] * len(weights)
+        self._base += [0] * len(weights)
+        self.partitions = len(self._base)
+
+    def _settle(self, now_us: int) -> None:
+        """Move base and carry up to now."""
+        elapsed = now_us - self.since_us
+        for p, weight in enumerate(self._weights):
+            more, self._carry[p] = divmod(self._carry[p] + self.rate * weight * elapsed, self._whole)
+            self._base[p] += more
+        self.since_us = now_us
+
+
+def _checked(weights: Sequence[int]) -> tuple[int, ...]:
+    if not weights or min(weights) < 0 or (sum(weights) == 0):
+        raise ValueError(f"weights {list(weights)}: one per partition, none negative, not all 0")
+    return tuple(weights)

@@ -1,0 +1,144 @@
+"""A producer's connections: one per broker and purpose, with the waits before a lost one is opened again.
+
+"produce" carries batches, "data" metadata and what any broker can answer, "coordinator" the transaction's requests. The
+wait before the next connection doubles from reconnect.backoff.ms up to reconnect.backoff.max.ms, each ±20 %, until an
+answer comes over it (`ClusterConnectionStates`, KIP-144).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Host
+    from groupsim.eventloop.randomness import Stream
+    from groupsim.members.interfaces import Transport
+    from groupsim.members.producer.settings import ProducerSettings
+    from groupsim.protocol.messages import Request
+
+Done = Callable[[Outcome], None]
+_JITTER_PERCENT = 20
+_MOST_DOUBLINGS = 20
+ANY, PRODUCE, COORDINATOR = "data", "produce", "coordinator"
+
+
+class Waits:
+    """Growing waits: `base_ms` doubling up to `most_ms`, each ±20 %, as `ExponentialBackoff`."""
+
+    __slots__ = ("_attempts", "_base_us", "_most_us", "_stream")
+
+    def __init__(self, base_ms: int, most_ms: int, stream: Stream) -> None:
+        self._base_us = base_ms * MS_US
+        self._most_us = max(base_ms, most_ms) * MS_US
+        self._stream = stream
+        self._attempts = 0
+
+    def reset(self) -> None:
+        """Begin again with the shortest wait."""
+        self._attempts = 0
+
+    def next_us(self) -> int:
+        """The wait before the next attempt."""
+        self._attempts += 1
+        return self.of_attempt(self._attempts)
+
+    def of_attempt(self, attempt: int) -> int:
+        """The wait after attempt number `attempt`, from 1."""
+        if not self._base_us:
+            return 0
+        doubled = min(self._base_us << min(attempt - 1, _MOST_DOUBLINGS), self._most_us)
+        spread = doubled * _JITTER_PERCENT // 100
+        return min(doubled - spread + self._stream.below(2 * spread + 1), self._most_us)
+
+
+class Wires:
+    """All connections of one producer process."""
+
+    __slots__ = ("_any", "_host", "_loop", "_open", "_settings", "_transport", "_waits")
+
+    def __init__(self, loop: EventLoop, host: Host, settings: ProducerSettings, transport: Transport) -> None:
+        self._loop = loop
+        self._host = host
+        self._settings = settings
+        self._transport = transport
+        self._open: dict[tuple[int, str], Connection] = {}
+        self._waits: dict[tuple[int, str], tuple[Waits, int]] = {}
+        stream = loop.stream("bootstrap", host.name, host.incarnation)
+        self._any = stream.below(len(transport.bootstrap))
+
+    def wait_us(self, node: int, purpose: str) -> int:
+        """How long until a broker may be connected to; 0 for now, or when there is a connection."""
+        link = self._open.get((node, purpose))
+        if link is not None and link.open:
+            return 0
+        waits = self._waits.get((node, purpose))
+        return 0 if waits is None else max(waits[1] - self._loop.now_us, 0)
+
+    def connection(self, node: int, purpose: str) -> Connection:
+        """The open connection to a broker for a purpose; a new one when there is none."""
+        link = self._open.get((node, purpose))
+        if link is None or not link.open:
+            link = self._transport.connect(self._host.name, self._settings.client_id, node, purpose)
+            self._open[node, purpose] = link
+        return link
+
+    def any_node(self) -> int:
+        """A broker that may be asked now; -1 when every one has to be waited for."""
+        brokers = self._transport.bootstrap
+        for step in range(len(brokers)):
+            node = brokers[(self._any + step) % len(brokers)]
+            if not self.wait_us(node, ANY):
+                self._any += step
+                return node
+        return -1
+
+    def ask(self, node: int, purpose: str, request: Request, on_done: Done) -> None:
+        """Send one request and hand its outcome on, minding the connection's fortune."""
+
+        def done(outcome: Outcome) -> None:
+            self.heard(node, purpose, outcome)
+            on_done(outcome)
+
+        timeout_us = self._settings.request_timeout_ms * MS_US
+        trace = self._loop.trace
+        if trace.wants(Kind.REQUEST_SENT):
+            trace.emit(
+                Kind.REQUEST_SENT,
+                host=self._host.name,
+                api=request.API.title,
+                correlation=self.connection(node, purpose).next_correlation,
+                payload={"to": node, "version": request.version},
+            )
+        self.connection(node, purpose).send(request, done, timeout_us)
+
+    def heard(self, node: int, purpose: str, outcome: Outcome) -> None:
+        """An answer came over a connection, or it was lost: reconnecting waits longer each time."""
+        key = (node, purpose)
+        if not isinstance(outcome, Disconnected):
+            self._waits.pop(key, None)
+            return
+        link = self._open.get(key)
+        if link is not None and link.open:
+            return
+        waits, until_us = self._waits.get(key) or (self._new_waits(key), 0)
+        if until_us <= self._loop.now_us:  # several requests fail with one connection
+            self._waits[key] = (waits, self._loop.now_us + waits.next_us())
+        if purpose == ANY:
+            self._any += 1
+
+    def _new_waits(self, key: tuple[int, str]) -> Waits:
+        settings = self._settings
+        stream = self._loop.stream(f"reconnect-{key[0]}-{key[1]}", self._host.name, self._host.incarnation)
+        return Waits(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, stream)
+
+    def close(self) -> None:
+        """Close them all; what is in flight is not answered any more."""
+        for link in self._open.values():
+            if link.open:
+                link.close()
+        self._open.clear()
