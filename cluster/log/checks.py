@@ -36,8 +36,6 @@ def check_total(batches: Sequence[Batch], config: LogConfig) -> None:
 
 
 def _check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
-    if batch.max_timestamp_ms == NO_TIMESTAMP:
-        return
     ahead = batch.max_timestamp_ms - now_ms
     if ahead > config.message_timestamp_after_max_ms:
         raise LogRefused(
@@ -45,7 +43,7 @@ def _check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
             f"a timestamp lies {ahead} ms ahead of the broker's clock; message.timestamp.after.max.ms is "
             f"{config.message_timestamp_after_max_ms}",
         )
-    if now_ms - batch.timestamp_ms > config.message_timestamp_before_max_ms:
+    if now_ms - batch.timestamp_ms > config.message_timestamp_before_max_ms and batch.timestamp_ms != NO_TIMESTAMP:
         raise LogRefused(
             ErrorCode.INVALID_TIMESTAMP,
             f"a timestamp lies {now_ms - batch.timestamp_ms} ms behind the broker's clock; "

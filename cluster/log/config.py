@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 NEVER: Final = 2**63 - 1
 _INT: Final = 2**31 - 1
@@ -49,24 +49,27 @@ class LogConfig:
     producer_id_expiration_ms: int = 86_400_000
     producer_id_expiration_check_interval_ms: int = 600_000
 
-    @property
-    def compact(self) -> bool:
-        """Whether `cleanup.policy` has compact."""
+    # Told by the settings; an append asks for them each time.
+    compact: bool = field(init=False)
+    delete: bool = field(init=False)
+    log_append_time: bool = field(init=False)
+    max_segment_ms: int = field(init=False)
+    """The age at which a segment is rolled (`LogConfig.maxSegmentMs`)."""
+
+    @compact.default
+    def _compact(self) -> bool:
         return "compact" in self.cleanup_policy
 
-    @property
-    def delete(self) -> bool:
-        """Whether `cleanup.policy` has delete."""
+    @delete.default
+    def _delete(self) -> bool:
         return "delete" in self.cleanup_policy
 
-    @property
-    def log_append_time(self) -> bool:
-        """Whether records get the time of their append."""
+    @log_append_time.default
+    def _log_append_time(self) -> bool:
         return self.message_timestamp_type == "LogAppendTime"
 
-    @property
-    def max_segment_ms(self) -> int:
-        """The age at which a segment is rolled. Source: `LogConfig.maxSegmentMs`."""
+    @max_segment_ms.default
+    def _max_segment_ms(self) -> int:
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms
 
 

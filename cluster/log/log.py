@@ -137,7 +137,8 @@ class PartitionLog:
             placed.append(_stamped(batch, now_ms) if config.log_append_time else batch)
             offset += batch.count
             numbered = numbered or batch.producer_id >= 0
-        check_total(placed, config)
+        if len(placed) > 1 or config.segment_bytes < config.max_message_bytes:
+            check_total(placed, config)
         if numbered:
             duplicate = self._producers.check(placed)
             if duplicate is not None:
@@ -176,16 +177,16 @@ class PartitionLog:
 
     def _take(self, batches: Sequence[Batch], now_ms: int) -> None:
         segment = self._segment_for(batches, now_ms)
+        if self._unflushed == 0:
+            self._unflushed_since_ms = now_ms
         for batch in batches:
             if batch.leader_epoch != self._epochs.latest and batch.leader_epoch >= 0:
                 self.assign_epoch(batch.leader_epoch, batch.base_offset)
             segment.append(batch)
+            self._unflushed += batch.count
             self.end_offset = batch.base_offset + batch.count
             if batch.producer_id >= 0:
                 self._producers.take(batch)
-        if self._unflushed == 0:
-            self._unflushed_since_ms = now_ms
-        self._unflushed += sum(batch.count for batch in batches)
         if self._unflushed >= self.config.flush_messages:
             self.flush()
 
@@ -198,9 +199,13 @@ class PartitionLog:
             return self._roll("index", batches[0].base_offset, now_ms)
         if active.size == 0:
             return active
-        if active.size > config.segment_bytes - sum(batch.size for batch in batches):
+        size, newest_ms = batches[0].size, batches[0].max_timestamp_ms
+        for batch in batches[1:]:
+            size += batch.size
+            newest_ms = max(newest_ms, batch.max_timestamp_ms)
+        if active.size > config.segment_bytes - size:
             return self._roll("size", batches[0].base_offset, now_ms)
-        if self._waited_ms(max(batch.max_timestamp_ms for batch in batches), now_ms) > config.max_segment_ms:
+        if self._waited_ms(newest_ms, now_ms) > config.max_segment_ms:
             return self._roll("time", batches[0].base_offset, now_ms)
         return active
 

@@ -1,0 +1,93 @@
+"""The storages that the tests of logs run on, and shorthand for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.log.interfaces import SegmentStore
+from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.log.memory import MemoryStore
+from groupsim.cluster.log.sizes import batch_bytes
+from groupsim.protocol.batch import TRANSACTIONAL, Batch, LogRecord
+
+Content = tuple[str, str | None]
+STORES: dict[str, Callable[[Path], SegmentStore]] = {"memory": lambda folder: MemoryStore()}
+"""How to open a new store of each kind, in a folder of its own."""
+
+NewStore = Callable[[], SegmentStore]
+
+
+@pytest.fixture(params=sorted(STORES))
+def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
+    """Opens one empty store after another."""
+    made = 0
+
+    def new() -> SegmentStore:
+        nonlocal made
+        made += 1
+        return STORES[request.param](tmp_path / f"log-{made}")
+
+    return new
+
+
+class Kit:
+    """Batches and logs in few words; timestamps are ms."""
+
+    def counted(self, count: int = 1, *, size: int = 100, at: int = 0, **fields: Any) -> Batch:
+        """A batch of records that are only counted."""
+        return Batch(0, count, size, at, at, **fields)
+
+    def keyed(self, *content: Content, at: int = 0, **fields: Any) -> Batch:
+        """A batch of records with these keys and values; None is a tombstone."""
+        records = tuple(
+            LogRecord(index, key.encode(), None if value is None else value.encode())
+            for index, (key, value) in enumerate(content)
+        )
+        return Batch(0, len(records), batch_bytes(records), at, at, records=records, **fields)
+
+    def sent(self, producer: int, sequence: int, count: int = 1, *, epoch: int = 0, **fields: Any) -> Batch:
+        """A counted batch of an idempotent producer."""
+        return self.counted(count, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, **fields)
+
+    def in_txn(self, producer: int, *content: Content, epoch: int = 0, at: int = 0) -> Batch:
+        """A transactional batch without sequence numbers, as coordinators write."""
+        fields = {"producer_id": producer, "producer_epoch": epoch, "attributes": TRANSACTIONAL}
+        return self.keyed(*content, at=at, **fields)
+
+    def log(self, store: SegmentStore, now_ms: int = 0, **settings: Any) -> PartitionLog:
+        """A log whose notes are kept in `log.notes` of this kit."""
+        self.notes: list[tuple[str, str, dict[str, Any]]] = []
+        return PartitionLog(
+            store,
+            LogConfig(**settings),
+            now_ms=now_ms,
+            note=lambda kind, reason, payload: self.notes.append((kind.value, reason, payload)),
+        )
+
+    def offsets(self, batches: Iterable[Batch]) -> list[int]:
+        """Base offsets."""
+        return [batch.base_offset for batch in batches]
+
+    def contents(self, log: PartitionLog) -> list[tuple[int, str, str | None]]:
+        """Offset, key and value of every record, in order."""
+        return [
+            (
+                batch.base_offset + record.offset_delta,
+                (record.key or b"").decode(),
+                None if record.value is None else record.value.decode(),
+            )
+            for batch in log.batches(log.start_offset, log.end_offset)
+            if not batch.is_control
+            for record in batch.records or ()
+        ]
+
+
+@pytest.fixture
+def kit() -> Kit:
+    """Shorthand for batches and logs."""
+    return Kit()
