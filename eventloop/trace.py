@@ -8,7 +8,8 @@ nothing in the run: nothing here is drawn from the loop's tickets or its randomn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -79,6 +80,15 @@ class Trace:
     def subscribe(self, subscriber: Subscriber, kinds: Iterable[Kind] | None = None) -> None:
         """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
         self._subscribers.append((subscriber, None if kinds is None else frozenset(kinds)))
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Tell nothing of what happens in this block: it belongs to the time before the run."""
+        wanted, self._wanted = self._wanted, frozenset()
+        try:
+            yield
+        finally:
+            self._wanted = wanted
 
     def close(self) -> None:
         """The run is over: let go of the subscribers, so that what they kept does not live as long as the loop.

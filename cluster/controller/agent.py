@@ -115,6 +115,19 @@ class ControllerAgent:
         self._communicate(None)
         self._follow(None)
 
+    def start_formed(self, epoch: int, image: ClusterImage) -> None:
+        """Instead of `start`: go on as a broker that registered with this epoch long ago and knows this image.
+
+        Its first heartbeat comes at an instant of its own within one interval.
+        """
+        self._reset()
+        self.life = BrokerLife.RUNNING
+        self.epoch, self.image, self.is_fenced = epoch, image, False
+        self._registered = self._ready = True
+        luck = self._loop.stream("controller-beat", self._host.name, self._host.incarnation)
+        self._soon(luck.below(self._interval_us))
+        self._follow(None)
+
     def alter(self, change: IsrChange, on_done: OnDone) -> None:
         """Ask for another in-sync set of a partition that this broker leads.
 
