@@ -6,7 +6,8 @@ it: a fenced broker, a broker that is back, AlterPartition, a preferred or uncle
 
 The rules, in the order they are applied:
 
-1. A reassignment whose new replicas are all in sync is completed: the replicas that leave go.
+1. A reassignment whose new replicas are all in sync is completed: the replicas that leave go. If more go than come,
+   everybody who stays must be in sync too.
 2. *Eligible leader replicas* (KIP-966): a replica that leaves the in-sync set while that is smaller than
    `min.insync.replicas` has all that was acknowledged, so it is remembered in `elr` and may be elected when nobody is
    in sync. It is forgotten when the set is large enough again, or when its broker stopped uncleanly.
@@ -123,7 +124,7 @@ def decide(
         leader_epoch=state.leader_epoch + bumped,
         partition_epoch=state.partition_epoch + 1,
         elr=elr,
-        last_known_elr=_last_known(state, isr, leader, rules),
+        last_known_elr=_last_known(state, leader, bumped, rules),
         recovering=_recovering(state, wanted, reason),
     )
     if not bumped and target.reassignment == under_way and _same(state, after):
@@ -155,7 +156,8 @@ def _complete(target: _Target) -> _Target:
     if moving is None:
         return target
     isr, replicas = _without(target.isr, moving.removing), _without(target.replicas, moving.removing)
-    if not isr or not replicas or not _contains(isr, replicas):
+    fewer = len(moving.adding) < len(moving.removing)
+    if not isr or not replicas or not _contains(isr, replicas if fewer else moving.adding):
         return target
     return _Target(replicas, isr, target.elr, None)
 
@@ -206,14 +208,14 @@ def _in_sync(state: PartitionState, target: _Target, leader: int, reason: str, r
     return state.isr, target.elr
 
 
-def _last_known(state: PartitionState, isr: Nodes, leader: int, rules: Rules) -> Nodes:
-    """Who led last, kept while nobody does."""
+def _last_known(state: PartitionState, leader: int, bumped: bool, rules: Rules) -> Nodes:
+    """Who led last, from the moment that nobody does until somebody does."""
     known = state.last_known_elr
-    if not rules.elr:
+    if not rules.elr or not bumped:
         return known
-    if not isr and isr != state.isr and (len(known) != 1 or known[0] != state.leader):
-        return (state.leader,)
-    return () if leader != NO_LEADER else known
+    if leader != NO_LEADER:
+        return ()
+    return known or (state.leader,)
 
 
 def _recovering(state: PartitionState, wanted: Wanted, reason: str) -> bool:
