@@ -470,6 +470,7 @@ class Process:
         """No more records; what was sent is settled first, an open transaction is aborted."""
         if self.closing:
             return
+        self._fill_flows(0)
         self._set_flush(True)
         self.closing = True
         for lanes in self.lanes.values():

@@ -58,7 +58,7 @@ class Brokers(ScriptedBroker):
         self.logs: dict[TopicPartition, list[Batch]] = {}
         self.leaders: dict[TopicPartition, int] = {}
         self.produced: list[tuple[int, int, Any]] = []
-        self.epoch = 0
+        self.epoch = self.ids = 0
 
     def handle(self, link: Any, number: int, request: Any) -> None:
         if request.API is Api.PRODUCE:
@@ -73,7 +73,9 @@ class Brokers(ScriptedBroker):
 
     def append(self, request: Any) -> ProduceResponse:
         """Append all batches of a request, as leaders do."""
-        return ProduceResponse(tuple(Produced(tp, base_offset=self._append(tp, batch)) for tp, batch in request.batches))
+        return ProduceResponse(
+            tuple(Produced(tp, base_offset=self._append(tp, batch)) for tp, batch in request.batches)
+        )
 
     def _append(self, partition: TopicPartition, batch: Batch) -> int:
         log = self.logs.setdefault(partition, [])
@@ -110,7 +112,8 @@ class Brokers(ScriptedBroker):
 
     def _init_producer_id(self, request: Any) -> InitProducerIdResponse:
         if request.transactional_id is None:
-            return InitProducerIdResponse(producer_id=4_000, producer_epoch=0)
+            self.ids += 1
+            return InitProducerIdResponse(producer_id=3_999 + self.ids, producer_epoch=0)
         self.epoch += 1
         return InitProducerIdResponse(producer_id=5_000, producer_epoch=self.epoch - 1)
 
