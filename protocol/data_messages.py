@@ -86,6 +86,9 @@ class FetchRequest:
     """Records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
 
     `replica_id` is the follower's node id, CONSUMER for consumers, who may name their rack (KIP-392).
+
+    Followers fetch in a session (KIP-227): request 0 names all partitions, request n those that are new or have moved,
+    and those to forget; the answer names those that have something to say. `session_epoch` -1: no session.
     """
 
     API: ClassVar[Api] = Api.FETCH
@@ -98,6 +101,8 @@ class FetchRequest:
     replica_epoch: int = -1
     rack_id: str = ""
     version: int = 17
+    session_epoch: int = -1
+    forgotten: tuple[TopicPartition, ...] = ()
 
 
 class EpochEnd(NamedTuple):
@@ -129,7 +134,10 @@ class PartitionData:
 
 @define(unsafe_hash=True)
 class FetchResponse:
-    """One entry per partition asked for, in the order of the request."""
+    """One entry per partition asked for, in the order of the request; in a session, one per partition with news.
+
+    `error` concerns the session as a whole.
+    """
 
     API: ClassVar[Api] = Api.FETCH
     error: ErrorCode = ErrorCode.NONE

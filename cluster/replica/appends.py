@@ -1,0 +1,131 @@
+"""Appends to partitions led here: of producers (Produce), and of this broker's own coordinators.
+
+A producer chooses what it waits for: nothing (`acks` 0: no answer at all), the leader's log (1), or every in-sync
+replica (-1, "all"). Only the last asks whether there are `min.insync.replicas`: before the append, and again when the
+high watermark has passed it. A batch that an idempotent producer sends again is answered with the offset it got the
+first time. A timeout takes nothing back: the records stay, and may be committed a moment later.
+
+A coordinator's append is like acks=1, then waits for the high watermark without end; its own timers give up on it.
+`min.insync.replicas` is not asked, but the high watermark does not move while there are fewer.
+
+Source: `ReplicaManager.appendRecords`, `DelayedProduce`, `CoordinatorPartitionWriter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from groupsim.cluster.log.log import LogRefused
+from groupsim.cluster.replica.leader import Leadership
+from groupsim.cluster.replica.purgatory import ParkedAppend, ParkedProduce
+from groupsim.cluster.replica.station import Station
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import Order
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.data_messages import NO_LEADER_EPOCH, Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.errors import ErrorCode
+
+ALL, LEADER, NOBODY = -1, 1, 0
+ADMIN_CLIENT = "__admin_client"
+"""The one client id that may write to internal topics."""
+
+
+def produce(
+    station: Station, request: ProduceRequest, client_id: str, answer: Callable[[ProduceResponse], None]
+) -> None:
+    """Carry out a Produce."""
+    if request.acks not in (ALL, LEADER, NOBODY):
+        refused = (Produced(name, ErrorCode.INVALID_REQUIRED_ACKS) for name, _ in request.batches)
+        answer(ProduceResponse(tuple(refused)))
+        return
+    results: list[Produced] = []
+    written: list[tuple[int, Leadership, int]] = []
+    for index, (name, batch) in enumerate(request.batches):
+        result, lead = _append_one(station, name, batch, request.acks, client_id)
+        results.append(result)
+        if lead is not None:
+            written.append((index, lead, result.base_offset + batch.count))
+    if request.acks == ALL and written:
+        _wait(station, request, results, written, answer)
+    elif request.acks != NOBODY:
+        answer(ProduceResponse(tuple(results)))
+    for _, lead, _ in written:
+        lead.tell()
+
+
+def _wait(
+    station: Station,
+    request: ProduceRequest,
+    results: list[Produced],
+    written: list[tuple[int, Leadership, int]],
+    answer: Callable[[ProduceResponse], None],
+) -> None:
+    parked = ParkedProduce(station.trace, results, answer)
+    for index, _, _ in written:
+        parked.wait(index)
+    for index, lead, end in written:
+        lead.wait_for(end, parked, index)
+    if not parked.done:
+        station.lanes.add(request.timeout_ms * 1_000, parked)
+
+
+def _append_one(
+    station: Station, name: TopicPartition, batch: Batch, acks: int, client_id: str
+) -> tuple[Produced, Leadership | None]:
+    error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
+    if error is not ErrorCode.NONE:
+        hint = station.leader_of(name) if error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
+        return Produced(name, error, current_leader=hint), None
+    hosted = station.partitions[name]
+    lead, log = hosted.lead, hosted.log
+    assert lead is not None
+    if hosted.internal and client_id != ADMIN_CLIENT:
+        return Produced(name, ErrorCode.INVALID_TOPIC_EXCEPTION), None
+    if acks == ALL and lead.under_min_isr:
+        message = f"in-sync replicas are {list(lead.isr)}, min.insync.replicas is {lead.effective_min_isr}"
+        return Produced(name, ErrorCode.NOT_ENOUGH_REPLICAS, message=message), None
+    end = log.end_offset
+    try:
+        placed = lead.append((batch,))[0]
+    except LogRefused as refused:
+        return Produced(name, refused.error, log_start_offset=log.start_offset, message=refused.message), None
+    if log.end_offset != end:
+        _told(station, name, placed, client_id)
+    time = placed.max_timestamp_ms if log.config.log_append_time else -1
+    return Produced(name, ErrorCode.NONE, placed.base_offset, time, log.start_offset), lead
+
+
+def _told(station: Station, name: TopicPartition, placed: Batch, client_id: str) -> None:
+    trace = station.trace
+    if not trace.wants(Kind.RECORDS_APPENDED) or station.partitions[name].internal:
+        return
+    told = {"base": placed.base_offset, "count": placed.count, "epoch": placed.leader_epoch, "producer": client_id}
+    trace.emit_of_partition(Kind.RECORDS_APPENDED, station.host.name, None, None, None, name, told)
+
+
+def append(
+    station: Station,
+    name: TopicPartition,
+    batches: Sequence[Batch],
+    done: Callable[[ErrorCode | None], None],
+    on_appended: Callable[[int], None] | None,
+) -> None:
+    """Carry out a coordinator's append; `done` is called later, as an append result, `on_appended` at once."""
+    error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
+    placed: tuple[Batch, ...] = ()
+    lead = None
+    if error is ErrorCode.NONE:
+        lead = station.partitions[name].lead
+        assert lead is not None
+        try:
+            placed = lead.append(batches)
+        except LogRefused as refused:
+            error = refused.error
+    if error is not ErrorCode.NONE or lead is None:
+        station.host.call_at(station.loop.now_us, done, error, order=Order.APPEND)
+        return
+    if on_appended is not None:
+        on_appended(placed[0].base_offset)
+    lead.wait_for(placed[-1].next_offset, ParkedAppend(station.loop, station.host, done), 0)
+    lead.tell()

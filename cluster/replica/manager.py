@@ -1,0 +1,348 @@
+"""A broker's replicas: the partitions it leads, those it copies, and everybody who waits for one of them.
+
+How an append becomes a committed record, and where to read on:
+
+1. A producer's batch or a coordinator's records come in (`appends.py`) and are appended to the leader's log
+   (`leader.py`). With acks=all the request is parked (`purgatory.py`).
+2. Every follower has a Fetch parked at the leader (`peers.py`); the append answers it.
+3. The follower appends what it got (`follower.py`), and its loop asks for what comes next (`fetcher.py`).
+4. That tells the leader how far the follower is. The lowest of the in-sync replicas is the new high watermark
+   (`leader.py`); it answers parked produces, coordinators, and consumers' fetches (`consumers.py`).
+5. Followers learn of the high watermark with the next answer, or when their long poll ends.
+
+With two followers an append costs four messages, each one event, and one timer now and then. Nothing here loops over
+all partitions, but for what the controller's image has changed.
+
+Followers that lag are taken out of the in-sync replicas, and back in, through the controller (`isr.py`). Who leads
+is decided there too; this class carries it out (`apply`): partitions are led, copied or deleted as the image says, in
+this order: what is gone, what is led, what is copied; then those who listen for leadership are told.
+
+**What triggers what when nothing happens.** Quiet partitions cost no events: a parked Fetch has no timer unless a
+renewal would bring something, or `set_clocked(True)` said that hosts or links are in trouble (`peers.py`); lag is only
+watched where somebody is behind (`isr.py`); high watermarks are checkpointed in retrospect (`hosted.py`); logs are
+maintained when they need it (`upkeep.py`).
+
+**A crash** ends a `Station`, the memory of one life. What is left are the stores; logs are opened anew from them, with
+the high watermark that was checkpointed last, when the broker is told its partitions again.
+
+Left out: future replicas (moves between disks), quotas and throttling, tiered storage, share fetches.
+
+Source: `ReplicaManager`, `Partition`, `ReplicaFetcherManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from groupsim.cluster.log.config import topic_config
+from groupsim.cluster.log.interfaces import SegmentStore
+from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.replica import appends, consumers, offsets
+from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.replica.fetcher import Connect, Fetcher
+from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.isr import LagWatch
+from groupsim.cluster.replica.leader import Leadership
+from groupsim.cluster.replica.peers import Peers
+from groupsim.cluster.replica.station import Alter, Station
+from groupsim.cluster.replica.upkeep import Upkeep
+from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.cluster_messages import ClusterImage, PartitionState, TopicState
+from groupsim.protocol.data_messages import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from groupsim.protocol.errors import ErrorCode
+
+Listener = Callable[[TopicPartition, int], None]
+Told = list[tuple[list[Listener], TopicPartition, int]]
+"""Listeners to be called when all partitions are in place, with what."""
+
+
+class ReplicaManager:
+    """All replicas of one broker. `on_leading` and `on_not_leading` are called with partition and leader epoch."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        node: int,
+        rack: str | None,
+        config: ReplicaConfig,
+        open_store: Callable[[TopicPartition], SegmentStore],
+        connect: Connect,
+        alter: Alter,
+    ) -> None:
+        self._loop = loop
+        self._host = host
+        self.node = node
+        self.rack = rack
+        self.config = config
+        self._open_store = open_store
+        self._connect = connect
+        self._alter = alter
+        self.on_leading: list[Listener] = []
+        self.on_not_leading: list[Listener] = []
+        self._disk: dict[TopicPartition, tuple[str, SegmentStore]] = {}
+        self._clocked = False
+        self._begin()
+
+    def _begin(self) -> None:
+        station = self._station = Station(self._loop, self._host, self.node, self.config, self._alter)
+        station.peers = Peers(station)
+        station.lag = LagWatch(station)
+        station.upkeep = Upkeep(station)
+        station.clocked = self._clocked
+        self._fetchers: dict[int, Fetcher] = {}
+
+    # --- what clients and other brokers ask --------------------------------------------------------------------------
+
+    def produce(self, request: ProduceRequest, client_id: str, answer: Callable[[ProduceResponse], None]) -> None:
+        """Append a producer's batches; `answer` is never called with acks 0."""
+        appends.produce(self._station, request, client_id, answer)
+
+    def append(
+        self,
+        partition: TopicPartition,
+        batches: Sequence[Batch],
+        done: Callable[[ErrorCode | None], None],
+        *,
+        on_appended: Callable[[int], None] | None = None,
+    ) -> None:
+        """Append for a coordinator of this broker.
+
+        `on_appended` gets the base offset at once, when the leader's log has the records; `done` is called later, as
+        an append result: with None when the high watermark has passed them, with an error when they were refused or
+        the leadership was lost. Calls for one partition come in the order of the appends.
+        """
+        appends.append(self._station, partition, batches, done, on_appended)
+
+    def fetch(self, request: FetchRequest, answer: Callable[[FetchResponse], None]) -> Callable[[], None]:
+        """Answer a Fetch of a follower or a consumer, now or when there is enough.
+
+        Returns what gives a parked one up: to be called when its connection is gone.
+        """
+        if request.replica_id >= 0:
+            return self._station.peers[request.replica_id].fetch(request, answer)
+        return consumers.fetch(self._station, request, answer)
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Where logs begin, end, or reach a point in time."""
+        return offsets.list_offsets(self._station, request)
+
+    def epoch_ends(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        """Where leader epochs end."""
+        return offsets.epoch_ends(self._station, request)
+
+    def log(self, partition: TopicPartition) -> PartitionLog | None:
+        """The log of a replica of this broker; None when there is none."""
+        hosted = self._station.partitions.get(partition)
+        return None if hosted is None else hosted.log
+
+    def leads(self, partition: TopicPartition) -> int | None:
+        """The leader epoch at which this broker leads a partition; None when it does not."""
+        hosted = self._station.partitions.get(partition)
+        return hosted.epoch if hosted is not None and hosted.lead is not None else None
+
+    def set_clocked(self, clocked: bool) -> None:
+        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock (see `peers.py`).
+
+        To be called with True before a broker pauses or crashes or a link is harmed, with False when all is well again.
+        """
+        self._clocked, before = clocked, self._clocked
+        if clocked and not before:
+            for peer in self._station.peers.values():
+                peer.arm()
+            for fetcher in self._fetchers.values():
+                fetcher.watch()
+        self._station.clocked = clocked
+
+    # --- what the controller says ------------------------------------------------------------------------------------
+
+    def apply(self, image: ClusterImage, partitions: Sequence[TopicPartition]) -> None:
+        """Lead, copy or delete what has changed in the image. `partitions` may name those of other brokers too."""
+        old, self._station.image = self._station.image, image
+        self._reconfigure(old, image)
+        told: Told = []
+        led, copied = [], []
+        for name in partitions:
+            state = image.partition(name)
+            if state is None or self.node not in state.replicas:
+                self._delete(name, told)
+            elif state.leader == self.node:
+                led.append((name, state))
+            else:
+                copied.append((name, state))
+        for name, state in led:
+            self._lead(image.topics[name.topic], name, state, told)
+        for name, state in copied:
+            self._copy(image.topics[name.topic], name, state, told)
+        self._start_fetchers()
+        for listeners, name, epoch in told:
+            for listener in listeners:
+                listener(name, epoch)
+
+    def _reconfigure(self, old: ClusterImage, image: ClusterImage) -> None:
+        """Settings of topics may have changed."""
+        changed = {
+            name
+            for name, topic in image.topics.items()
+            if name in old.topics and old.topics[name] is not topic and old.topics[name].config != topic.config
+        }
+        if not changed:
+            return
+        for name, hosted in self._station.partitions.items():
+            if name.topic in changed:
+                hosted.log.config = topic_config(image.topics[name.topic].config, self.config.log)
+                self._station.upkeep.look(hosted)
+
+    def _hosted(self, topic: TopicState, name: TopicPartition) -> Hosted:
+        """The replica, its log opened if need be; a log of an earlier topic of this name is dropped."""
+        hosted = self._station.partitions.get(name)
+        if hosted is not None and hosted.topic_id == topic.topic_id:
+            return hosted
+        if hosted is not None:
+            self._remove(hosted)
+        store = self._store(topic, name)
+        config = topic_config(topic.config, self.config.log)
+        log = PartitionLog(store, config, now_ms=self._station.now_ms, note=self._station.note_of(name))
+        hosted = Hosted(self._station, name, topic.topic_id, log, internal=topic.internal)
+        self._station.partitions[name] = hosted
+        self._station.upkeep.look(hosted)
+        return hosted
+
+    def _store(self, topic: TopicState, name: TopicPartition) -> SegmentStore:
+        kept = self._disk.get(name)
+        if kept is not None and kept[0] != topic.topic_id:
+            _wipe(kept[1])
+            kept = None
+        if kept is None:
+            kept = self._disk[name] = (topic.topic_id, self._open_store(name))
+        return kept[1]
+
+    def _lead(
+        self,
+        topic: TopicState,
+        name: TopicPartition,
+        state: PartitionState,
+        told: Told,
+    ) -> None:
+        hosted = self._hosted(topic, name)
+        if state.partition_epoch < hosted.partition_epoch:
+            return
+        self._stop_copying(hosted)
+        lead = hosted.lead
+        if lead is None:
+            lead = hosted.lead = Leadership(hosted)
+        hosted.leader, hosted.epoch, hosted.partition_epoch = self.node, state.leader_epoch, state.partition_epoch
+        is_new = lead.take(state)
+        if lead.advance():
+            lead.passed()
+        if is_new:
+            hosted.poke()
+            told.append((self.on_leading, name, state.leader_epoch))
+
+    def _copy(
+        self,
+        topic: TopicState,
+        name: TopicPartition,
+        state: PartitionState,
+        told: Told,
+    ) -> None:
+        hosted = self._hosted(topic, name)
+        if state.partition_epoch < hosted.partition_epoch:
+            return
+        is_new = state.leader_epoch > hosted.epoch
+        if is_new or state.leader != hosted.leader:
+            self._stop_copying(hosted)
+        hosted.leader, hosted.epoch, hosted.partition_epoch = state.leader, state.leader_epoch, state.partition_epoch
+        self._resign(hosted, told)
+        if is_new and state.leader >= 0:
+            self._fetcher(state.leader).add(hosted)
+        if is_new:
+            hosted.poke()
+
+    def _resign(self, hosted: Hosted, told: Told) -> None:
+        lead, hosted.lead = hosted.lead, None
+        if lead is not None:
+            lead.end()
+            told.append((self.on_not_leading, hosted.name, hosted.epoch))
+
+    def _delete(self, name: TopicPartition, told: Told) -> None:
+        """The topic is gone, or this broker keeps no replica of the partition any more."""
+        hosted = self._station.partitions.pop(name, None)
+        if hosted is not None:
+            self._stop_copying(hosted)
+            self._resign(hosted, told)
+            hosted.poke()
+            hosted.log.close()
+        kept = self._disk.pop(name, None)
+        if kept is not None:
+            _wipe(kept[1])
+
+    def _remove(self, hosted: Hosted) -> None:
+        self._delete(hosted.name, [])
+
+    # --- copying -----------------------------------------------------------------------------------------------------
+
+    def _fetcher(self, leader: int) -> Fetcher:
+        fetcher = self._fetchers.get(leader)
+        if fetcher is None:
+            fetcher = self._fetchers[leader] = Fetcher(self._station, leader, self._connect)
+        return fetcher
+
+    def _stop_copying(self, hosted: Hosted) -> None:
+        fetcher = self._fetchers.get(hosted.leader)
+        if fetcher is not None:
+            fetcher.remove(hosted.name)
+
+    def _start_fetchers(self) -> None:
+        """Let loops with something new go on, and end those with nothing left."""
+        for leader, fetcher in tuple(self._fetchers.items()):
+            if fetcher.is_idle:
+                fetcher.close()
+                del self._fetchers[leader]
+            else:
+                fetcher.go()
+
+    # --- crash and start ---------------------------------------------------------------------------------------------
+
+    def crash(self, *, machine: bool) -> None:
+        """The process is gone, or the machine with it: stores stay, as far as they survive that; the rest is forgotten.
+
+        To be called after the host crashed, or before; nobody who waits is told anything.
+        """
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        for hosted in self._station.partitions.values():
+            hosted.keep_high_watermark(now=False)
+            hosted.log.crash(machine=machine)
+        self._begin()
+
+    def shut_down(self) -> None:
+        """A clean stop: high watermarks are checkpointed as they are, logs are flushed."""
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        for hosted in self._station.partitions.values():
+            hosted.keep_high_watermark(now=True)
+            hosted.log.flush()
+        self._begin()
+
+    def start(self) -> None:
+        """The broker is back: its partitions come with the next `apply`, which must name all of them."""
+        self._begin()
+
+
+def _wipe(store: SegmentStore) -> None:
+    """Delete a log from disk."""
+    for segment in tuple(store.segments):
+        store.remove(segment)
+    store.close()

@@ -1,0 +1,91 @@
+"""ListOffsets and OffsetForLeaderEpoch: where a log begins and ends, by time and by epoch.
+
+After a change of leader the high watermark may lag behind the start of the leader's epoch, below offsets that the old
+leader has shown already. Until it has caught up, a consumer that asks for the end is told OFFSET_NOT_AVAILABLE, lest
+offsets run backwards (KIP-207).
+
+Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `lastOffsetForLeaderEpoch`.
+"""
+
+from __future__ import annotations
+
+from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.station import Station
+from groupsim.protocol.data_messages import (
+    CONSUMER,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    READ_COMMITTED,
+    EpochAsked,
+    EpochEndOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetAsked,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetListed,
+)
+from groupsim.protocol.errors import ErrorCode
+
+NOT_AVAILABLE_SINCE = 5
+"""The version of ListOffsets that knows OFFSET_NOT_AVAILABLE; older ones are told LEADER_NOT_AVAILABLE."""
+
+
+def list_offsets(station: Station, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Where the logs begin, end, or reach a point in time."""
+    return ListOffsetsResponse(tuple(_listed(station, request, asked) for asked in request.partitions))
+
+
+def _listed(station: Station, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
+    error = station.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
+    if error is not ErrorCode.NONE:
+        return OffsetListed(asked.partition, error)
+    hosted = station.partitions[asked.partition]
+    if asked.timestamp == LATEST_TIMESTAMP:
+        if _is_behind(hosted, request):
+            return _not_available(request, asked)
+        return OffsetListed(asked.partition, ErrorCode.NONE, _end(hosted, request), -1, hosted.epoch)
+    if asked.timestamp == EARLIEST_TIMESTAMP:
+        start = hosted.log.start_offset
+        return OffsetListed(asked.partition, ErrorCode.NONE, start, -1, hosted.log.epoch_at(start))
+    return _by_time(hosted, request, asked)
+
+
+def _by_time(hosted: Hosted, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
+    found = hosted.log.find_time(asked.timestamp)
+    if found is None or found[0] >= _end(hosted, request):
+        if _is_behind(hosted, request):
+            return _not_available(request, asked)
+        return OffsetListed(asked.partition)
+    offset, timestamp, epoch = found
+    return OffsetListed(asked.partition, ErrorCode.NONE, offset, timestamp, epoch)
+
+
+def _end(hosted: Hosted, request: ListOffsetsRequest) -> int:
+    log = hosted.log
+    if request.replica_id != CONSUMER:
+        return log.end_offset
+    return log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
+
+
+def _is_behind(hosted: Hosted, request: ListOffsetsRequest) -> bool:
+    lead = hosted.lead
+    return request.replica_id == CONSUMER and lead is not None and lead.epoch_start > hosted.log.high_watermark
+
+
+def _not_available(request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
+    knows = request.version >= NOT_AVAILABLE_SINCE
+    return OffsetListed(asked.partition, ErrorCode.OFFSET_NOT_AVAILABLE if knows else ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+def epoch_ends(station: Station, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Where epochs end in the logs led here."""
+    return OffsetForLeaderEpochResponse(tuple(_epoch_end(station, asked) for asked in request.partitions))
+
+
+def _epoch_end(station: Station, asked: EpochAsked) -> EpochEndOffset:
+    error = station.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
+    if error is not ErrorCode.NONE:
+        return EpochEndOffset(asked.partition, error)
+    epoch, end = station.partitions[asked.partition].log.epoch_end(asked.leader_epoch)
+    return EpochEndOffset(asked.partition, ErrorCode.NONE, epoch, end)

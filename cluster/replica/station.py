@@ -1,0 +1,110 @@
+"""What the modules of one broker's replicas share: the loop, the settings, what the broker believes, its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.replica.purgatory import Lanes
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import timestamp_ms
+from groupsim.protocol.cluster_messages import ClusterImage, IsrChange, PartitionState
+from groupsim.protocol.data_messages import NO_LEADER_EPOCH, LeaderIs
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.cluster.replica.config import ReplicaConfig
+    from groupsim.cluster.replica.hosted import Hosted
+    from groupsim.cluster.replica.isr import LagWatch
+    from groupsim.cluster.replica.peers import Peer
+    from groupsim.cluster.replica.upkeep import Upkeep
+
+Alter = Callable[[IsrChange, Callable[[ErrorCode, PartitionState | None], None]], None]
+
+
+class Station:
+    """One life of a broker's replicas, in memory. A crash ends it; the start begins a new one."""
+
+    __slots__ = (
+        "alter",
+        "began_us",
+        "clocked",
+        "config",
+        "host",
+        "image",
+        "lag",
+        "lanes",
+        "loop",
+        "node",
+        "partitions",
+        "peers",
+        "trace",
+        "upkeep",
+    )
+
+    lag: LagWatch
+    upkeep: Upkeep
+
+    def __init__(self, loop: EventLoop, host: Host, node: int, config: ReplicaConfig, alter: Alter) -> None:
+        self.loop = loop
+        self.host = host
+        self.node = node
+        self.config = config
+        self.alter = alter
+        self.trace = loop.trace
+        self.image = ClusterImage()
+        self.lanes = Lanes(loop, host)
+        self.partitions: dict[TopicPartition, Hosted] = {}
+        self.peers: dict[int, Peer] = {}
+        self.clocked = False
+        self.began_us = loop.now_us
+
+    @property
+    def now_ms(self) -> int:
+        """The timestamp of this instant, as logs want it."""
+        return timestamp_ms(self.loop.now_us)
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration, as far as it knows; -1 before it has heard of it."""
+        broker = self.image.brokers.get(self.node)
+        return -1 if broker is None else broker.epoch
+
+    def next_boundary_us(self, every_us: int) -> int:
+        """The next tick of something that Kafka does periodically from the broker's start on."""
+        passed = (self.loop.now_us - self.began_us) // every_us
+        return self.began_us + (passed + 1) * every_us
+
+    def refusal(self, partition: TopicPartition, epoch: int, *, leader_only: bool) -> ErrorCode:
+        """Why a request for a partition is refused, NONE when it is not.
+
+        Source: `ReplicaManager.getPartitionOrError`, `Partition.getLocalLog`.
+        """
+        hosted = self.partitions.get(partition)
+        if hosted is None:
+            known = self.image.partition(partition) is not None
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if epoch != NO_LEADER_EPOCH and epoch != hosted.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH if epoch < hosted.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if leader_only and hosted.lead is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def leader_of(self, partition: TopicPartition) -> LeaderIs | None:
+        """Who leads, as this broker knows it: told with a refusal (KIP-951)."""
+        hosted = self.partitions.get(partition)
+        if hosted is not None:
+            return LeaderIs(hosted.leader, hosted.epoch)
+        state = self.image.partition(partition)
+        return None if state is None else LeaderIs(state.leader, state.leader_epoch)
+
+    def note_of(self, partition: TopicPartition) -> Callable[[Kind, str, dict[str, object]], None]:
+        """How the log of a partition tells the trace of what it does."""
+
+        def note(kind: Kind, reason: str, payload: dict[str, object]) -> None:
+            topic, number = partition
+            self.trace.emit(kind, host=self.host.name, topic=topic, partition=number, reason=reason, payload=payload)
+
+        return note
