@@ -379,6 +379,11 @@ class Connection(_Quiet):
             self._floor_in = when
             self.client.call_at(when, _all_is_well, self, order=_MESSAGE)
 
+    @property
+    def busy(self) -> bool:
+        """Whether the far end has a request in hand."""
+        return self._busy
+
     def no_answer(self) -> None:
         """The request in hand gets no answer (Produce with acks=0): read the next. Raises as `answer` does."""
         if not self._busy:

@@ -50,6 +50,11 @@ class Endpoint:
         self._loop = loop
         self._trace = loop.trace
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes connections."""
+        return self.host.alive
+
     def receive(self, call: Connection) -> None:
         """Take the request in hand of a connection."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ faults to those they concern; a connection without faults (`plain`) never asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
@@ -67,6 +67,7 @@ class Network:
         self.links = Links()
         self.taps = Taps(self)
         self.roles: Roles = NoRoles()
+        self.watchers: list[Callable[[], None]] = []  #: told when faults of messages come and go; `links` has its own
         self._brokers: Mapping[int, Endpoint] = {}
         self._nodes: Mapping[int, Endpoint] = {}
         self._connections: dict[Connection, None] = {}
@@ -123,7 +124,7 @@ class Network:
         if condition is not None:
             with caused_by(self.loop.trace, condition.seq):
                 connection.refuse()
-        elif not connection.broker_host.alive:
+        elif not connection.broker.is_open:
             connection.refuse()
 
     # --- connections -----------------------------------------------------------------------------------------
@@ -182,6 +183,8 @@ class Network:
         self.taps.add(fault, handle)
         for connection in self._connections:
             self._touch(connection)
+        for watcher in self.watchers:
+            watcher()
 
     def untap(self, handle: FaultHandle) -> None:
         """Let it look no more."""

@@ -1,0 +1,196 @@
+"""One broker of the replicated cluster: its replicas, its agent at the controller, its coordinator, its answers.
+
+What a broker does follows from the image it has, never from the truth: an image makes its replicas lead, follow or go;
+what they lead of `__consumer_offsets` its coordinator loads, what they lead no longer it gives up; and Metadata and
+FindCoordinator are answered from it. A broker that hears nothing goes on as before.
+
+    image ──▶ replicas ──▶ on_leading, on_not_leading ──▶ coordinator
+      └─────▶ metadata (what clients are told)
+
+Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
+it has read the metadata as far as its own registration, as Kafka opens its port only then. A broker that is told to
+stop hands over what it leads before it goes (controlled shutdown); one that cannot reach the controller keeps trying,
+until it is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.cluster.broker import broker_name
+from groupsim.cluster.controller.agent import ControllerAgent
+from groupsim.cluster.controller.controller import CONTROLLER_NODE
+from groupsim.cluster.endpoint import QUIET, Endpoint
+from groupsim.cluster.metadata import BrokerMetadata
+from groupsim.cluster.offsets_topic import OffsetsTopic
+from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
+from groupsim.cluster.replica.manager import ReplicaManager
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.service import GroupCoordinator
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
+from groupsim.protocol.data_messages import (
+    FetchRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import FindCoordinatorRequest, HeartbeatRequest, MetadataRequest
+from groupsim.protocol.txn_messages import InitProducerIdRequest, InitProducerIdResponse
+from groupsim.protocol.versions import normalise_request
+
+if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.log.interfaces import SegmentStore
+    from groupsim.cluster.network import Network
+    from groupsim.cluster.replicated_config import ReplicatedConfig
+
+
+class Node(Endpoint):
+    """A broker on its host."""
+
+    def __init__(
+        self,
+        network: Network,
+        node: int,
+        rack: str | None,
+        config: ReplicatedConfig,
+        open_store: Callable[[TopicPartition], SegmentStore],
+        blocks: ProducerIdBlocks,
+    ) -> None:
+        loop, name = network.loop, broker_name(node)
+        super().__init__(loop, name)
+        self.node = node
+        self.rack = rack
+        self.metadata = BrokerMetadata()
+        self._config = config
+        self._network = network
+        self._opened = True
+        self._blocks = blocks
+        host = self.host
+        to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
+        self.agent = ControllerAgent(loop, host, node, rack, to_controller, self.take, config.controller)
+        self.replicas = ReplicaManager(
+            loop, host, node, rack, config.replica, open_store, self._connect_to_peer, self.agent.alter
+        )
+        self.replicas.on_leading.append(self._leading)
+        self.replicas.on_not_leading.append(self._not_leading)
+        self._handlers: dict[type, Callable[[Any, Any], None]] = {
+            FetchRequest: self._fetch,
+            ProduceRequest: self._produce,
+            ListOffsetsRequest: lambda call, request: call.answer(self.replicas.list_offsets(request)),
+            OffsetForLeaderEpochRequest: lambda call, request: call.answer(self.replicas.epoch_ends(request)),
+            MetadataRequest: lambda call, request: call.answer(self.metadata.describe(request.topics)),
+            InitProducerIdRequest: self._init_producer_id,
+            FindCoordinatorRequest: lambda call, request: call.answer(self.metadata.find_coordinator(request)),
+        }
+        self._new_coordinator()
+
+    def _connect_to_peer(self, node: int) -> Connection:
+        return self._network.connect(self.host.name, self.host.name, node, "replication")
+
+    def _new_coordinator(self) -> None:
+        config = self._config
+        version = config.coordinator_config.broker_version
+        self.log = OffsetsTopic(self._loop, self.replicas, config.loading, version)
+        self.groups = GroupCoordinator(
+            self._loop, self.host, self.node, config.coordinator_config, self.log, self.metadata
+        )
+        self.heartbeat = self.groups.heartbeat
+        self._ids = ProducerIds(self._blocks)
+
+    # --- lives -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes connections."""
+        return self._opened and self.host.alive
+
+    def begin(self, epoch: int, image: ClusterImage) -> None:
+        """Go on from where a cluster that was formed before the run stands."""
+        self.agent.start_formed(epoch, image)
+
+    def start(self) -> None:
+        """Begin a life: register, catch up, be let out of fencing."""
+        self.replicas.start()
+        self.agent.start()
+
+    def restart(self) -> None:
+        """Begin the next life of a broker whose host has died."""
+        self.host.start()
+        self.metadata = BrokerMetadata()
+        self._new_coordinator()
+        self.start()
+
+    def crash(self, *, machine: bool) -> None:
+        """Die: the process, or the whole machine, whose page cache is lost."""
+        self._opened = False
+        self.host.crash()
+        self.replicas.crash(machine=machine)
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Controlled shutdown: hand over what it leads, then go; `on_stopped` is called when it is gone."""
+
+        def gone() -> None:
+            self.groups.stop()
+            self.replicas.shut_down()
+            on_stopped()
+
+        self.agent.shut_down(gone)
+
+    # --- the image -------------------------------------------------------------------------------------------
+
+    def take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
+        """Act on an image: first what clients are told, then who leads, then what was deleted."""
+        self.metadata.take(image)
+        self.replicas.apply(image, changed.partitions)
+        for topic in changed.topics:
+            if topic not in image.topics:
+                self.groups.topic_deleted(topic)
+        if not self._opened and 0 <= self.agent.epoch <= image.version:
+            self._opened = True
+
+    def _leading(self, partition: TopicPartition, epoch: int) -> None:
+        if partition.topic == OFFSETS_TOPIC:
+            loading_us = self.log.loading_us(partition.partition)
+            self.groups.elect(partition.partition, epoch, load_us=loading_us + self._config.load_us)
+
+    def _not_leading(self, partition: TopicPartition, epoch: int) -> None:
+        if partition.topic == OFFSETS_TOPIC:
+            self.groups.resign(partition.partition, epoch)
+
+    # --- requests --------------------------------------------------------------------------------------------
+
+    def receive(self, call: Connection) -> None:
+        """Take the request in hand of a connection; quiet heartbeats go straight to `heartbeat`."""
+        call.request = request = normalise_request(call.request)
+        kind = type(request)
+        if kind not in QUIET or self._trace.heartbeats:
+            self.note_received(call)
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            handler(call, request)
+        elif kind is HeartbeatRequest:
+            self.heartbeat(call)
+        else:
+            self.groups.handle(call)
+
+    def _fetch(self, call: Connection, request: FetchRequest) -> None:
+        give_up = self.replicas.fetch(request, call.answer)
+        if call.busy:
+            call.give_up = give_up
+
+    def _produce(self, call: Connection, request: ProduceRequest) -> None:
+        self.replicas.produce(request, call.client_id, call.answer)
+        if request.acks == 0:
+            call.no_answer()
+
+    def _init_producer_id(self, call: Connection, request: InitProducerIdRequest) -> None:
+        """Any broker gives an idempotent producer its id; a transactional one has a coordinator, and here is none."""
+        if request.transactional_id is not None:
+            call.answer(InitProducerIdResponse(ErrorCode.NOT_COORDINATOR))
+        else:
+            call.answer(InitProducerIdResponse(producer_id=self._ids.fresh(), producer_epoch=0))

@@ -1,0 +1,122 @@
+"""`__consumer_offsets` as the coordinator of one broker uses it: a partition's log, in Kafka's own bytes.
+
+An append is one batch: the broker appends it as the partition's leader, and tells the coordinator when the high
+watermark has passed it (`acks=-1` in Kafka's words). It carries what Kafka's batch would: keys and values as bytes,
+the producer and the TRANSACTIONAL bit for offsets of a transaction, a control batch for the transaction's end.
+
+A coordinator has read the log up to some offset and appended the rest itself. When something else stands there (only
+a foreign producer can do that), what it would append does not follow what it knows: `OutOfSync`, and it reads anew.
+
+Loading reads everything up to the end of the log, uncommitted records too, in reads of `offsets.load.buffer.size`. How
+long that takes is a model, `LoadingCost`: each read, each byte, and each record costs something. Neither Kafka nor its
+documentation promises a speed; the default figures stand for a log in the page cache and a JVM that is warm.
+
+Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRuntime`; classic-protocol reference, 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import field, frozen, validators
+
+from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.offset_batches import to_batch, to_records
+from groupsim.coordinator.interfaces import LoadFailed, OutOfSync
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.records import Loaded, Record
+from groupsim.coordinator.serde import offset_version
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch, timestamp_ms
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+
+Done = Callable[[ErrorCode | None], None]
+_EVERYTHING = 1 << 62
+
+
+class Replicas(Protocol):
+    """What is needed of a broker's replicas."""
+
+    def append(
+        self,
+        partition: TopicPartition,
+        batches: Sequence[Batch],
+        done: Done,
+        *,
+        on_appended: Callable[[int], None] | None = None,
+    ) -> None: ...
+
+    def log(self, partition: TopicPartition) -> PartitionLog | None: ...
+
+
+@frozen
+class LoadingCost:
+    """How long it takes to read a partition of `__consumer_offsets` and to replay it.
+
+    `buffer_bytes` is `offsets.load.buffer.size`. The rest is ours: `read_us` for each read, `bytes_per_second` from
+    storage, `records_per_second` decoded and replayed.
+    """
+
+    buffer_bytes: int = field(default=5_242_880, validator=validators.ge(1))
+    read_us: int = field(default=500, validator=validators.ge(0))
+    bytes_per_second: int = field(default=200_000_000, validator=validators.ge(1))
+    records_per_second: int = field(default=500_000, validator=validators.ge(1))
+
+    def us(self, size: int, records: int) -> int:
+        """The time for a log of so many bytes and records; nothing for an empty one."""
+        reads = -(-size // self.buffer_bytes)
+        return (
+            reads * self.read_us
+            + size * 1_000_000 // self.bytes_per_second
+            + records * 1_000_000 // self.records_per_second
+        )
+
+
+class OffsetsTopic:
+    """The partitions of `__consumer_offsets` that a broker leads; implements `coordinator.interfaces.Log`."""
+
+    def __init__(self, loop: EventLoop, replicas: Replicas, cost: LoadingCost, broker_version: str) -> None:
+        self._loop = loop
+        self._version = offset_version(broker_version)
+        self._replicas = replicas
+        self._cost = cost
+        self._next: dict[int, int] = {}
+
+    def loading_us(self, partition: int) -> int:
+        """How long it takes to load a partition as it is now."""
+        log = self._replicas.log(TopicPartition(OFFSETS_TOPIC, partition))
+        if log is None or log.end_offset == log.start_offset:
+            return 0
+        batches = log.read(log.start_offset, _EVERYTHING)
+        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
+        return self._cost.us(sum(batch.size for batch in batches), records)
+
+    # --- coordinator.interfaces.Log --------------------------------------------------------------------------
+
+    def append(self, partition: int, records: Sequence[Record], done: Done) -> None:
+        """See `coordinator.interfaces.Log.append`."""
+        where = TopicPartition(OFFSETS_TOPIC, partition)
+        log = self._replicas.log(where)
+        expected = self._next.get(partition)
+        if log is not None and expected is not None and log.end_offset != expected:
+            raise OutOfSync(f"{where} ends at {log.end_offset}, and the coordinator knows it up to {expected}")
+        batch = to_batch(records, timestamp_ms(self._loop.now_us), self._version)
+
+        def appended(base_offset: int) -> None:
+            self._next[partition] = base_offset + batch.count
+
+        self._replicas.append(where, (batch,), done, on_appended=appended)
+
+    def read(self, partition: int) -> Sequence[Loaded]:
+        """See `coordinator.interfaces.Log.read`."""
+        where = TopicPartition(OFFSETS_TOPIC, partition)
+        log = self._replicas.log(where)
+        if log is None:
+            raise LoadFailed(f"{where}: this broker has no replica of it")
+        found = to_records(log.read(log.start_offset, _EVERYTHING), partition)
+        self._next[partition] = log.end_offset
+        return found

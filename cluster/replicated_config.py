@@ -1,0 +1,164 @@
+"""What a replicated cluster is made of, and its settings under Kafka's names.
+
+A setting belongs to whoever goes by it: the group coordinator, the controller and the brokers' agents, the replicas, the
+logs; `from_properties` finds out which from the name, so that a broker's `server.properties` can be given as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve, field, fields, frozen, validators
+
+from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults
+from groupsim.cluster.offsets_topic import LoadingCost
+from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.eventloop.distributions import Distribution, parse_distribution
+
+_INTEGERS: Final = (int, "int")
+_FLAGS: Final = (bool, "bool")
+_OWN_OF_CONTROLLER: Final = frozenset(
+    {"session_check_ms", "fenced_sessions_count", "eligible_leader_replicas", "epoch_for_shrink"}
+)
+_HERE: Final[Mapping[str, str]] = {
+    "offsets.topic.replication.factor": "offsets_replication_factor",
+    "offsets.topic.segment.bytes": "offsets_segment_bytes",
+    "default.replication.factor": "default_replication_factor",
+}
+_LOAD_BUFFER: Final = "offsets.load.buffer.size"
+
+
+@frozen
+class ReplicatedConfig:
+    """The cluster. `racks` are dealt out to the brokers in turn; `latency` is that of one segment on the wire,
+    `processing` what a broker takes for a request.
+
+    `load_us` and `metadata_stale_us` come on top of what loading and the network take. `storage` None keeps the logs
+    in memory; a folder gets the files of broker n under `broker-n`. `loading` models how long a coordinator loads.
+    """
+
+    brokers: int = field(default=3, validator=validators.ge(1))
+    racks: tuple[str, ...] = ()
+    coordinator: CoordinatorConfig = field(factory=CoordinatorConfig)
+    controller: ControllerConfig = field(factory=ControllerConfig)
+    replica: ReplicaConfig = field(factory=ReplicaConfig)
+    offsets_replication_factor: int = field(default=3, validator=validators.ge(1))
+    offsets_segment_bytes: int = field(default=104_857_600, validator=validators.ge(1))
+    default_replication_factor: int = field(default=1, validator=validators.ge(1))
+    loading: LoadingCost = field(factory=LoadingCost)
+    latency: Distribution = field(factory=lambda: parse_distribution("uniform(200us, 800us)"))
+    processing: Distribution = field(factory=lambda: parse_distribution("100us"))
+    load_us: int = field(default=0, validator=validators.ge(0))
+    metadata_stale_us: int = field(default=0, validator=validators.ge(0))
+    storage: Path | None = None
+
+    @property
+    def offsets_partitions(self) -> int:
+        """`offsets.topic.num.partitions`."""
+        return self.coordinator.offsets_topic_num_partitions
+
+    @property
+    def coordinator_config(self) -> CoordinatorConfig:
+        """The coordinator's settings."""
+        return self.coordinator
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, object], **others: Any) -> ReplicatedConfig:
+        """Settings from Kafka's names, as of a broker's properties file; `others` are fields of this class.
+
+        Numbers may be written as text. Raises ValueError that names the key and the remedy.
+        """
+        config = cls(**others)
+        sorted_out: dict[str, dict[str, object]] = {"coordinator": {}, "log": {}}
+        for name, value in properties.items():
+            homes = _homes(name)
+            if not homes:
+                raise ValueError(f"unknown broker setting {name!r}{_hint(name)}")
+            for home in homes:
+                if home in sorted_out:
+                    sorted_out[home][name] = value
+                else:
+                    config = _set(config, home, name, value)
+        if sorted_out["coordinator"]:
+            config = evolve(config, coordinator=CoordinatorConfig.from_properties(sorted_out["coordinator"]))
+        if sorted_out["log"]:
+            log = broker_defaults(sorted_out["log"])
+            config = evolve(config, replica=evolve(config.replica, log=log))
+        return config
+
+
+def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The settings of a class whose attributes are Kafka's names with underscores."""
+    plain = (*_INTEGERS, *_FLAGS, "int | None", "str | None", int | None, str | None)
+    return {f.name.replace("_", "."): f.name for f in fields(config) if f.type in plain and f.name not in own}
+
+
+_CONTROLLER: Final = _kafka_names(ControllerConfig, _OWN_OF_CONTROLLER)
+_REPLICA: Final = _kafka_names(ReplicaConfig)
+
+
+def _homes(name: str) -> list[str]:
+    """Who goes by a setting; several may."""
+    homes = []
+    if name in BROKER_KEYS or name == "broker.version":
+        homes.append("coordinator")
+    if name in _CONTROLLER:
+        homes.append("controller")
+    if name in _REPLICA:
+        homes.append("replica")
+    if name in BROKER_SETTINGS:
+        homes.append("log")
+    if name in _HERE:
+        homes.append("here")
+    if name == _LOAD_BUFFER:
+        homes.append("loading")
+    return homes
+
+
+def _hint(name: str) -> str:
+    known = [*BROKER_KEYS, *_CONTROLLER, *_REPLICA, *BROKER_SETTINGS, *_HERE, _LOAD_BUFFER, "broker.version"]
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}"
+
+
+def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> ReplicatedConfig:
+    """The configuration with one setting of one part set."""
+    if home == "here":
+        return _evolved(config, name, _HERE[name], _number(name, value))
+    if home == "loading":
+        return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))
+    part: Any = getattr(config, home)
+    attribute = (_CONTROLLER if home == "controller" else _REPLICA)[name]
+    kind = getattr(fields(type(part)), attribute).type
+    read = _flag if kind in _FLAGS else _text if "str" in str(kind) else _number
+    return evolve(config, **{home: _evolved(part, name, attribute, read(name, value))})
+
+
+def _evolved(part: Any, name: str, attribute: str, value: Any) -> Any:
+    try:
+        return evolve(part, **{attribute: value})
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be {value!r}: {error}") from None
+
+
+def _number(name: str, value: object) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.removeprefix("-").isdecimal():
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+    return int(text)
+
+
+def _flag(name: str, value: object) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{name} must be true or false, not {value!r}")
+    return text == "true"
+
+
+def _text(name: str, value: object) -> str:
+    return str(value).strip()
