@@ -17,10 +17,12 @@ from pathlib import Path
 from attrs import evolve
 
 from groupsim.cluster.broker import broker_name
+from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
 from groupsim.cluster.endpoint import Endpoint
 from groupsim.cluster.formation import Formation
 from groupsim.cluster.log.interfaces import SegmentStore
+from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.network import Network, Timing
 from groupsim.cluster.node import Node
@@ -84,9 +86,9 @@ class ReplicatedCluster:
         self._formation.form()
         self._make_offsets_topic()
 
-    def _controller_config(self) -> object:
+    def _controller_config(self) -> ControllerConfig:
         config = self.config
-        stale = {node: config.metadata_stale_us for node in range(config.brokers)} if config.metadata_stale_us else {}
+        stale = dict.fromkeys(range(config.brokers), config.metadata_stale_us) if config.metadata_stale_us else {}
         return evolve(config.controller, stale_metadata_us={**stale, **config.controller.stale_metadata_us})
 
     def _rack(self, node: int) -> str | None:
@@ -185,6 +187,20 @@ class ReplicatedCluster:
             raise ValueError(f"there is no topic {topic!r}; there are: {', '.join(self.controller.image.topics)}")
         return len(known.partitions)
 
+    def log(self, topic: str, partition: int, node: int | None = None) -> PartitionLog:
+        """The log of a partition on a broker, on its leader's unless given; for looking at, not for changing.
+
+        Raises `LookupError` when there is no leader, or no replica there.
+        """
+        where = TopicPartition(topic, partition)
+        state = self.controller.image.partition(where)
+        at = node if node is not None or state is None else state.leader
+        broker = None if at is None else self.brokers.get(at)
+        log = None if broker is None else broker.replicas.log(where)
+        if log is None:
+            raise LookupError(f"{where}: no replica on broker {at}")
+        return log
+
     # --- groups ----------------------------------------------------------------------------------------------
 
     def coordinator_of(self, group_id: str) -> tuple[int, GroupCoordinator]:
@@ -260,7 +276,7 @@ class ReplicatedCluster:
             broker.replicas.set_clocked(trouble)
 
     def _messages_are_harmed(self) -> None:
-        """A fault of messages may leave a silent connection behind, so from the first one on nothing is taken on trust."""
+        """A fault of messages may leave a silent connection behind: from the first one on nothing is taken on trust."""
         self._tapped = True
         self._look_for_trouble()
 

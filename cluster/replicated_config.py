@@ -1,7 +1,7 @@
 """What a replicated cluster is made of, and its settings under Kafka's names.
 
-A setting belongs to whoever goes by it: the group coordinator, the controller and the brokers' agents, the replicas, the
-logs; `from_properties` finds out which from the name, so that a broker's `server.properties` can be given as it is.
+A setting belongs to whoever goes by it: the group coordinator, the controller and the brokers' agents, the replicas,
+the logs; `from_properties` finds out which from the name, so that a broker's own properties can be given.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def _hint(name: str) -> str:
 def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> ReplicatedConfig:
     """The configuration with one setting of one part set."""
     if home == "here":
-        return _evolved(config, name, _HERE[name], _number(name, value))
+        whole: ReplicatedConfig = _evolved(config, name, _HERE[name], _number(name, value))
+        return whole
     if home == "loading":
         return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))
     part: Any = getattr(config, home)

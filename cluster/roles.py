@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from groupsim.cluster.cluster import Cluster
+    from groupsim.cluster.endpoint import Endpoint
+    from groupsim.coordinator.snapshot import GroupSnapshot
+
+
+class Groups(Protocol):
+    """What is needed of a cluster, light or replicated."""
+
+    @property
+    def brokers(self) -> Mapping[int, Endpoint]: ...
+    def coordinator_of(self, group_id: str) -> tuple[int, Any]: ...
+    def snapshot(self, group: str) -> GroupSnapshot | None: ...
 
 
 class ClusterRoles:
     """`coordinator` is the broker's host, `leader` that of the group's leader; members count in order of joining."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Groups) -> None:
         self._cluster = cluster
 
     def role(self, name: str, group: str | None) -> str | None:
