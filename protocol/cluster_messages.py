@@ -125,13 +125,18 @@ class BrokerHeartbeatRequest:
 
 @frozen
 class BrokerHeartbeatResponse:
-    """Where the broker stands with the controller."""
+    """Where the broker stands with the controller.
+
+    `metadata_version` is ours: the newest there is, so that a broker whose question for metadata, or its answer, was
+    lost without a trace asks again. Kafka's fetches of metadata end after half a second at most, which does the same.
+    """
 
     API: ClassVar[Api] = Api.BROKER_HEARTBEAT
     error: ErrorCode = ErrorCode.NONE
     is_caught_up: bool = False
     is_fenced: bool = True
     should_shut_down: bool = False
+    metadata_version: int = -1
 
 
 @frozen

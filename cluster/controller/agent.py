@@ -11,7 +11,8 @@ registration.
 
 Beside that it keeps one question open at the controller (`delivery`), and applies every answer: `image` is what this
 broker believes. Cut off, it goes on believing it; nobody tells it that it was fenced. When a heartbeat got lost the
-question is asked anew, on a new connection, for the old one may be dead without either end having noticed.
+question is asked anew, on a new connection, for the old one may be dead without either end having noticed; likewise
+when two heartbeats on end told of an image that never came.
 
 Sources: `BrokerLifecycleManager`, `NodeToControllerChannelManager` (a heartbeat is given up after half a session).
 """
@@ -90,6 +91,7 @@ class ControllerAgent:
         self._timeout_us = config.session_us // 2
         self._stopped_in_order = -1
         self._starts = 0
+        self._incarnation = -1
         self._reset()
 
     def _reset(self) -> None:
@@ -98,6 +100,7 @@ class ControllerAgent:
         self.is_fenced = True
         self._registered = self._ready = self._asked_to_stop = self._at_once = False
         self._failures = 0
+        self._heard_of = 0
         self._next: Handle | None = None
         self._luck: Stream | None = None
         self._on_stopped: Callable[[], None] | None = None
@@ -105,7 +108,16 @@ class ControllerAgent:
     # --- what a broker asks ----------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Register, beat, follow the metadata. Call it once in each life of the host."""
+        """Register, beat, follow the metadata. Once in each life of the host, and again after an orderly stop.
+
+        Raises `RuntimeError` while it runs.
+        """
+        idle = self.life in (BrokerLife.NOT_RUNNING, BrokerLife.SHUTTING_DOWN)
+        if not idle and self._incarnation == self._host.incarnation:
+            raise RuntimeError(
+                f"broker {self._node} is {self.life.value} already; crash its host or shut it down first"
+            )
+        self._incarnation = self._host.incarnation
         self._reset()
         for channel in (self._beats, self._follows):
             channel.forget()
@@ -207,7 +219,14 @@ class ControllerAgent:
         else:
             self._failures = 0
             self.is_fenced = response.is_fenced
+            self._look_behind(response.metadata_version)
             self._go_on(response)
+
+    def _look_behind(self, newest: int) -> None:
+        """A broker that a whole interval ago was told of an image it still has not got asks for it anew."""
+        if self.image.version < self._heard_of <= newest:
+            self._follow_anew()
+        self._heard_of = newest
 
     def _go_on(self, response: BrokerHeartbeatResponse) -> None:
         """A heartbeat went well: where that leads depends on where the broker is in its life."""
@@ -240,6 +259,7 @@ class ControllerAgent:
             self._next = None
         self._beats.close()
         self._follows.close()
+        self._alterations.stop()
         stopped, self._on_stopped = self._on_stopped, None
         if stopped is not None:
             stopped()

@@ -50,6 +50,11 @@ class Alterations:
         self._send()
         return True
 
+    def stop(self) -> None:
+        """Ask for nothing more; what has no answer yet never gets one."""
+        self._unanswered.clear()
+        self._channel.close()
+
     def reset(self) -> None:
         """Forget everything: the process has died."""
         self._unanswered.clear()

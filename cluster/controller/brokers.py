@@ -38,7 +38,6 @@ from groupsim.protocol.cluster_messages import (
 from groupsim.protocol.errors import ErrorCode
 
 _NEVER = 1 << 62
-_WELL = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False)
 
 
 class Standing(Enum):
@@ -68,6 +67,7 @@ class Brokers:
         self._partitions = partitions
         self._teller = teller
         self._known: dict[int, _Incarnation] = {}
+        self._well = BrokerHeartbeatResponse()
         self.sessions = Sessions(config.session_us, config.session_check_ms * 1_000)
 
     def epoch_error(self, node: int, epoch: int) -> ErrorCode:
@@ -120,8 +120,15 @@ class Brokers:
         known = self._known[node]
         if not (broker.fenced or request.want_fence or request.want_shut_down or known.shutdown_version >= 0):
             known.metadata_version = request.metadata_version
-            return _WELL
+            return self._all_is_well()
         return self._consider(broker, known, request)
+
+    def _all_is_well(self) -> BrokerHeartbeatResponse:
+        """The answer to a heartbeat that changes nothing: one object for all until the image changes."""
+        version = self._draft.image.version
+        if self._well.metadata_version != version:
+            self._well = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False, metadata_version=version)
+        return self._well
 
     def _consider(
         self, broker: BrokerState, known: _Incarnation, request: BrokerHeartbeatRequest
@@ -138,6 +145,7 @@ class Brokers:
             is_caught_up=request.metadata_version >= broker.epoch,
             is_fenced=fenced,
             should_shut_down=then is Standing.MAY_STOP,
+            metadata_version=self._draft.image.version,
         )
 
     def _standing(self, broker: BrokerState, known: _Incarnation) -> Standing:

@@ -226,3 +226,9 @@ def play() -> Play:
         return sink.events
 
     return run
+
+
+@pytest.fixture(scope="session")
+def rig_class() -> type[Rig]:
+    """The rig itself, for tests that run many stories."""
+    return Rig

@@ -1,12 +1,86 @@
-"""Registration, sessions, fencing, shutdown, and the metadata's way to the brokers."""
+"""Registration, sessions, fencing, shutdown, elections and administration, as the controller does them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from groupsim.cluster.controller.config import ControllerConfig, zookeeper_era
+from groupsim.cluster.controller.elections import Election
+from groupsim.cluster.controller.placement import Refused
 from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    IsrChange,
+    MetadataLogRequest,
+)
+from groupsim.protocol.errors import ErrorCode
 
 P0 = TopicPartition("t", 0)
+SECOND = 1_000_000
+NO_ELR = ControllerConfig(eligible_leader_replicas=False)
+
+
+# --- registration and sessions -------------------------------------------------------------------------------------
+
+
+def test_a_registration_is_fenced_until_its_broker_has_read_as_far(play: Any) -> None:
+    """A new broker is fenced until a heartbeat says that it has read its own registration."""
+
+    async def story(rig: Any) -> None:
+        epoch = rig.register(7, 1).epoch
+        assert rig.image.brokers[7].fenced
+        behind = rig.ask(_beat(7, epoch, epoch - 1))
+        assert (behind.is_caught_up, behind.is_fenced) == (False, True)
+        there = rig.ask(_beat(7, epoch, epoch))
+        assert (there.is_caught_up, there.is_fenced) == (True, False)
+        assert rig.image.is_up(7)
+
+    play(story, brokers=0)
+
+
+def _beat(node: int, epoch: int, version: int) -> Any:
+    return BrokerHeartbeatRequest(node, epoch, version)
+
+
+def test_a_second_incarnation_waits_for_the_session_of_the_first(play: Any) -> None:
+    """While the old session lives another incarnation is a duplicate; afterwards it gets an epoch of its own."""
+
+    async def story(rig: Any) -> None:
+        first = rig.register(7, 1).epoch
+        rig.beat(7, first)
+        assert rig.register(7, 2).error == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+        await rig.loop.sleep(9 * SECOND)
+        assert rig.register(7, 2).error == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+        await rig.loop.sleep(1)
+        assert rig.register(7, 2).epoch > first
+
+    play(story, brokers=0)
+
+
+def test_the_same_incarnation_keeps_its_epoch(play: Any) -> None:
+    """A registration that is repeated is no new one: same epoch, not fenced again."""
+
+    async def story(rig: Any) -> None:
+        epoch = rig.register(7, 1).epoch
+        rig.beat(7, epoch)
+        assert rig.register(7, 1).epoch == epoch
+        assert rig.image.is_up(7)
+
+    play(story, brokers=0)
+
+
+def test_a_heartbeat_of_another_time_is_refused(play: Any) -> None:
+    """An epoch that is not the present registration's, or none at all: STALE_BROKER_EPOCH."""
+
+    async def story(rig: Any) -> None:
+        epoch = rig.register(7, 1).epoch
+        assert rig.beat(7, epoch - 1).error == ErrorCode.STALE_BROKER_EPOCH
+        assert rig.beat(8, 1).error == ErrorCode.STALE_BROKER_EPOCH
+
+    play(story, brokers=0)
 
 
 def test_a_dead_leader_is_fenced_and_the_next_in_sync_replica_leads(play: Any) -> None:
@@ -15,7 +89,7 @@ def test_a_dead_leader_is_fenced_and_the_next_in_sync_replica_leads(play: Any) -
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
         rig.crash(0)
-        await rig.loop.sleep(9_000_000)
+        await rig.loop.sleep(8 * SECOND)
         assert rig.state().leader == 0
         await rig.loop.sleep(2_500_000)
         assert (rig.state().leader, rig.state().isr, rig.state().leader_epoch) == (1, (1, 2), 1)
@@ -23,6 +97,441 @@ def test_a_dead_leader_is_fenced_and_the_next_in_sync_replica_leads(play: Any) -
 
     events = play(story)
     (fenced,) = [event for event in events if event.kind == "broker.fenced"]
-    assert fenced.payload == {"node": 0}
+    assert (fenced.payload, fenced.reason) == ({"node": 0}, "session expired")
     moved = [event for event in events if event.kind == "partition.leader" and event.reason == "clean"]
     assert [(e.from_, e.to, e.payload["epoch"], e.cause) for e in moved] == [("0", "1", 1, fenced.seq)]
+    (isr,) = [event for event in events if event.kind == "isr.changed"]
+    assert isr.payload == {"isr": [1, 2], "before": [0, 1, 2], "epoch": 1}
+
+
+@pytest.mark.parametrize(
+    ("config", "early_us", "late_us"),
+    [
+        (ControllerConfig(), 9 * SECOND, 10_125_000),
+        (zookeeper_era((2, 4)), 6 * SECOND, 6_000_001),
+        (zookeeper_era((2, 5)), 18 * SECOND, 18_000_001),
+    ],
+)
+def test_a_session_lasts_as_long_as_the_release_says(
+    play: Any, config: ControllerConfig, early_us: int, late_us: int
+) -> None:
+    """KRaft: 9 s, looked at every eighth of that; ZooKeeper: 6 s before 2.5, 18 s since, and at once."""
+
+    async def story(rig: Any) -> None:
+        rig.beat(7, rig.register(7, 1).epoch)
+        started = rig.loop.now_us
+        await rig.loop.sleep(early_us)
+        assert rig.image.is_up(7)
+        assert await rig.loop.until(lambda: not rig.image.is_up(7), 3 * SECOND)
+        assert rig.loop.now_us - started <= late_us
+
+    play(story, brokers=0, config=config)
+
+
+def test_the_last_in_sync_replica_comes_back_to_lead(play: Any) -> None:
+    """With everybody gone nobody leads; a broker that was out of sync does not help, the last one in sync does."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        assert rig.alter((0,)) == ErrorCode.NONE
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        assert (rig.state().leader, rig.state().isr) == (-1, (0,))
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        assert (rig.state().leader, rig.state().isr) == (0, (0,))
+
+    play(story, config=NO_ELR)
+
+
+def test_an_unclean_restart_costs_eligibility(play: Any) -> None:
+    """A broker that crashed is eligible no more when its next incarnation comes, yet may lead as the last known."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0]])
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        assert (rig.state().isr, rig.state().elr, rig.state().last_known_elr) == ((), (0,), (0,))
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        assert (rig.state().leader, rig.state().isr, rig.state().recovering) == (0, (0,), True)
+
+    events = play(story)
+    assert [e.reason for e in events if e.kind == "partition.leader"] == ["created", "offline", "unclean"]
+
+
+def test_an_unclean_election_where_the_topic_allows_it(play: Any) -> None:
+    """With `unclean.leader.election.enable` a replica that is up leads, though it had fallen out of sync."""
+
+    async def story(rig: Any) -> None:
+        config = {"unclean.leader.election.enable": "true"}
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]], config=config)
+        rig.alter((0,))
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        assert (rig.state().leader, rig.state().isr, rig.state().recovering) == (1, (1,), True)
+        assert rig.alter((1,), recovering=False) == ErrorCode.NONE
+        assert not rig.state().recovering
+
+    play(story)
+
+
+@pytest.mark.parametrize(("config", "wait_us"), [(NO_ELR, 300 * SECOND), (zookeeper_era(), 0)])
+def test_a_topic_allowed_to_elect_uncleanly_does_so_when_next_looked_at(
+    play: Any, config: ControllerConfig, wait_us: int
+) -> None:
+    """KRaft looks every five minutes; the ZooKeeper era elected at once."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        rig.alter((0,))
+        rig.crash(0)
+        await rig.loop.sleep(25 * SECOND)
+        assert rig.state().leader == -1
+        rig.controller.update_topic_config("t", {"unclean.leader.election.enable": "true"})
+        await rig.loop.sleep(wait_us)
+        assert rig.state().leader == 1
+
+    play(story, config=config)
+
+
+def test_controlled_shutdown_hands_over_before_the_broker_goes(play: Any) -> None:
+    """The leader leaves the in-sync set at once, is let go when the others have heard of it, and comes back cleanly."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
+        await rig.loop.sleep(100_000)
+        gone: list[int] = []
+        rig.agents[0].shut_down(lambda: gone.append(rig.loop.now_us))
+        started = rig.loop.now_us
+        await rig.loop.sleep(10_000)
+        assert (rig.state().leader, rig.state().isr) == (1, (1, 2))
+        assert not gone
+        await rig.loop.sleep(5 * SECOND)
+        assert started < gone[0] <= started + 4_100_000
+        assert not rig.image.is_up(0)
+        rig.agents[0].start()
+        await rig.loop.sleep(12 * SECOND)
+        assert rig.image.is_up(0)
+        assert rig.alter((1, 2, 0)) == ErrorCode.NONE
+
+    play(story)
+
+
+def test_a_broker_that_leads_nothing_may_stop_at_once(play: Any) -> None:
+    """Nothing to hand over: the first heartbeat that asks is granted."""
+
+    async def story(rig: Any) -> None:
+        gone: list[int] = []
+        rig.agents[0].shut_down(lambda: gone.append(rig.loop.now_us))
+        await rig.loop.sleep(10_000)
+        assert len(gone) == 1
+        assert not rig.image.is_up(0)
+
+    events = play(story)
+    assert [e.reason for e in events if e.kind == "broker.fenced"] == ["shut down"]
+
+
+# --- AlterPartition ------------------------------------------------------------------------------------------------
+
+
+def test_a_leader_changes_its_in_sync_set(play: Any) -> None:
+    """A shrink and an expansion are done, told, and cost no leader epoch."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
+        assert rig.alter((0, 2)) == ErrorCode.NONE
+        assert rig.alter((0, 2, 1)) == ErrorCode.NONE
+        assert (rig.state().isr, rig.state().leader_epoch, rig.state().partition_epoch) == ((0, 2, 1), 0, 2)
+
+    events = play(story)
+    assert [e.reason for e in events if e.kind == "isr.changed"] == ["shrunk", "expanded"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"isr": (0,), "leader_epoch": 1}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"isr": (0,), "leader_epoch": 3}, ErrorCode.NOT_CONTROLLER),
+        ({"isr": (0,), "partition_epoch": 3}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"isr": (0,), "partition_epoch": 9}, ErrorCode.NOT_CONTROLLER),
+        ({"isr": (1,), "node": 1}, ErrorCode.INVALID_REQUEST),
+        ({"isr": ()}, ErrorCode.INVALID_REQUEST),
+        ({"isr": (1,)}, ErrorCode.INVALID_REQUEST),
+        ({"isr": (0, 0)}, ErrorCode.INVALID_REQUEST),
+        ({"isr": (0, 3)}, ErrorCode.INVALID_REQUEST),
+        ({"isr": (0,), "recovering": True}, ErrorCode.INVALID_REQUEST),
+        ({"isr": (0, 2)}, ErrorCode.INELIGIBLE_REPLICA),
+        ({"isr": (0,), "epoch": 99}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"isr": (0,)}, ErrorCode.NONE),
+    ],
+)
+def test_what_a_leader_may_not_ask(play: Any, wrong: dict[str, Any], error: ErrorCode) -> None:
+    """Epochs of the past or future, somebody else's partition, a set that makes no sense, a broker that is fenced."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
+        rig.controller.move_leader(P0, 1)
+        rig.controller.move_leader(P0, 0)
+        rig.crash(2)
+        await rig.loop.sleep(11 * SECOND)
+        assert (rig.state().leader_epoch, rig.state().isr) == (2, (0, 1))
+        before = rig.state()
+        assert rig.alter(**wrong) == error
+        assert (rig.state() is before) == bool(error)
+
+    play(story)
+
+
+def test_a_change_that_completes_a_reassignment_may_cost_the_leader_its_place(play: Any) -> None:
+    """The leader that asked is no replica any more: NEW_LEADER_ELECTED, and the first of the new list leads."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        rig.controller.move_leader(P0, 2)
+        assert (rig.state().replicas, rig.state().leader) == ((2, 1, 0), 0)
+        assert rig.controller.reassignments
+        assert rig.alter((0, 1, 2)) == ErrorCode.NEW_LEADER_ELECTED
+        assert (rig.state().replicas, rig.state().isr, rig.state().leader) == ((2, 1), (1, 2), 2)
+        assert not rig.controller.reassignments
+
+    play(story)
+
+
+def test_a_change_of_an_unknown_partition_is_refused_alone(play: Any) -> None:
+    """UNKNOWN_TOPIC_ID for no such topic, UNKNOWN_TOPIC_OR_PARTITION for no such partition; the rest is done."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        partitions = (TopicPartition("x", 0), TopicPartition("t", 5), P0)
+        changes = tuple(IsrChange(partition, 0, (0,), 0) for partition in partitions)
+        response = rig.ask(AlterPartitionRequest(0, rig.agents[0].epoch, changes))
+        assert [error for _, error, _ in response.results] == [
+            ErrorCode.UNKNOWN_TOPIC_ID,
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.NONE,
+        ]
+
+    play(story)
+
+
+# --- administration ------------------------------------------------------------------------------------------------
+
+
+def test_a_topic_is_made_told_and_known_to_every_broker(play: Any) -> None:
+    """Partitions, settings and an id of 22 characters are in every broker's image; the trace says so once."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 4, replication=2, config={"min.insync.replicas": "2"})
+        topic = rig.image.topics["t"]
+        assert len(topic.topic_id) == 22
+        assert topic.config == {"min.insync.replicas": "2"}
+        assert [(len(state.replicas), state.isr, state.leader) for state in topic.partitions] == [
+            (2, state.replicas, state.replicas[0]) for state in topic.partitions
+        ]
+        await rig.loop.sleep(10_000)
+        assert all(agent.image is rig.image for agent in rig.agents.values())
+
+    events = play(story)
+    (made,) = [event for event in events if event.kind == "metadata.changed"]
+    assert (made.topic, made.payload) == ("t", {"partitions": 4, "before": 0})
+    created = [event for event in events if event.kind == "partition.leader"]
+    assert [(event.reason, event.cause) for event in created] == [("created", made.seq)] * 4
+
+
+def test_the_same_seed_gives_the_same_ids_and_places(play: Any) -> None:
+    """Ids and placement are drawn from the seed and the topic's name; a topic made again gets another id."""
+
+    def run(seed: int) -> list[Any]:
+        seen: list[Any] = []
+
+        async def story(rig: Any) -> None:
+            rig.controller.create_topic("t", 9, replication=2)
+            seen.append(rig.image.topics["t"])
+            rig.controller.delete_topic("t")
+            rig.controller.create_topic("t", 9, replication=2)
+            seen.append(rig.image.topics["t"])
+
+        play(story, seed=seed)
+        assert seen[0].topic_id != seen[1].topic_id
+        return seen
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_replicas_go_round_when_the_configuration_says_so(play: Any) -> None:
+    """ "round-robin": partition i has its j-th replica on broker (i + j) mod n."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 3, replication=2)
+        assert [state.replicas for state in rig.image.topics["t"].partitions] == [(0, 1), (1, 2), (2, 0)]
+        rig.controller.add_partitions("t", 5)
+        assert [state.replicas for state in rig.image.topics["t"].partitions[3:]] == [(0, 2), (1, 0)]
+
+    play(story, config=ControllerConfig(placement="round-robin"))
+
+
+def test_a_topic_grows_and_goes(play: Any) -> None:
+    """Each change is told with the numbers before and after; brokers hear of partitions that are gone."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, replication=2)
+        rig.controller.add_partitions("t", 3)
+        assert [len(state.replicas) for state in rig.image.topics["t"].partitions] == [2, 2, 2]
+        await rig.loop.sleep(10_000)
+        rig.controller.delete_topic("t")
+        await rig.loop.sleep(10_000)
+        assert rig.images[1][-1][1].partitions == tuple(TopicPartition("t", number) for number in range(3))
+        assert rig.images[1][-1][0].topics == {}
+
+    events = play(story)
+    assert [e.payload for e in events if e.kind == "metadata.changed"] == [
+        {"partitions": 1, "before": 0},
+        {"partitions": 3, "before": 1},
+        {"partitions": 0, "before": 3},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (lambda c: c.create_topic("t"), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (lambda c: c.create_topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (lambda c: c.create_topic("x", 0), ErrorCode.INVALID_PARTITIONS),
+        (lambda c: c.create_topic("x", 1, replication=0), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (lambda c: c.create_topic("x", 1, replication=4), ErrorCode.INVALID_REPLICATION_FACTOR),
+        (lambda c: c.create_topic("x", assignment=[[0], [9]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (lambda c: c.create_topic("x", config={"min.insync.replicas": "no"}), ErrorCode.INVALID_CONFIG),
+        (lambda c: c.add_partitions("t", 1), ErrorCode.INVALID_PARTITIONS),
+        (lambda c: c.add_partitions("x", 2), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda c: c.add_partitions("t", 3, assignment=[[0, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (lambda c: c.delete_topic("x"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda c: c.update_topic_config("t", {"unclean.leader.election.enable": "maybe"}), ErrorCode.INVALID_CONFIG),
+        (lambda c: c.move_leader(TopicPartition("t", 7), 0), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda c: c.move_leader(P0, 9), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (lambda c: c.move_leader(P0, 1), ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(play: Any, ask: Any, error: ErrorCode) -> None:
+    """Kafka's error, and the image as it was."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", assignment=[[0, 1]])
+        rig.alter((0,))
+        before = rig.image
+        with pytest.raises(Refused) as refused:
+            ask(rig.controller)
+        assert refused.value.error == error
+        assert rig.image is before
+
+    play(story)
+
+
+def test_a_leader_is_moved_to_a_replica_in_sync(play: Any) -> None:
+    """The replica becomes the first of the list and leads, in a new leader epoch."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
+        rig.controller.move_leader(P0, 2)
+        assert (rig.state().replicas, rig.state().leader, rig.state().leader_epoch) == ((2, 0, 1), 2, 1)
+
+    events = play(story)
+    assert [(e.from_, e.to) for e in events if e.kind == "partition.leader" and e.reason == "preferred"] == [("0", "2")]
+
+
+def test_preferred_leaders_are_elected_on_request(play: Any) -> None:
+    """Of all partitions those that needed it; a preferred replica that is out of sync is not available."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 2, assignment=[[0, 1], [1, 0]])
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        assert rig.state().leader == 1
+        assert rig.controller.elect_leaders(Election.PREFERRED) == {P0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        rig.alter((1, 0))
+        assert rig.controller.elect_leaders(Election.PREFERRED, [P0]) == {P0: ErrorCode.NONE}
+        assert rig.state().leader == 0
+        assert rig.controller.elect_leaders(Election.UNCLEAN, [P0]) == {P0: ErrorCode.ELECTION_NOT_NEEDED}
+
+    play(story)
+
+
+def test_the_balance_of_leaders_is_restored_at_its_interval(play: Any) -> None:
+    """With `auto.leader.rebalance.enable` the first replica leads again at the next look; without it never."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        rig.alter((1, 0))
+        await rig.loop.sleep(300 * SECOND)
+        assert rig.state().leader == (0 if rig.controller.config.auto_leader_rebalance_enable else 1)
+
+    play(story, config=ControllerConfig(auto_leader_rebalance_enable=True))
+    play(story)
+
+
+def test_a_request_for_somebody_else_is_a_mistake(play: Any) -> None:
+    """A request that no broker sends to a controller is named, not swallowed."""
+
+    async def story(rig: Any) -> None:
+        with pytest.raises(TypeError, match="no broker sends"):
+            rig.ask("hello")
+
+    play(story)
+
+
+def test_a_question_waits_until_something_changes(play: Any) -> None:
+    """Asked about the present version the controller says nothing; the next change is the answer, with what changed."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        await rig.loop.sleep(10_000)
+        agent = rig.agents[2]
+        seen = len(rig.images[2])
+        await rig.loop.sleep(60 * SECOND)
+        assert len(rig.images[2]) == seen
+        rig.alter((0,))
+        await rig.loop.sleep(2_000)
+        image, response = rig.images[2][-1]
+        assert agent.image is image is rig.image
+        assert (response.partitions, response.topics, response.brokers) == ((P0,), ("t",), ())
+
+    play(story)
+
+
+def test_one_answer_covers_everything_since_the_version_asked_about(play: Any) -> None:
+    """A broker whose answers are held back hears of several changes at once, of each part that changed once."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 2, assignment=[[0, 1], [1, 0]])
+        await rig.loop.sleep(3 * SECOND)
+        seen = len(rig.images[2])
+        rig.alter((0,))
+        rig.alter((1,), partition=1)
+        rig.alter((0, 1))
+        await rig.loop.sleep(500_000)
+        assert len(rig.images[1]) > seen
+        assert len(rig.images[2]) == seen
+        await rig.loop.sleep(600_000)
+        assert len(rig.images[2]) == seen + 1
+        assert rig.images[2][-1][1].partitions == (P0, TopicPartition("t", 1))
+
+    play(story, config=ControllerConfig(stale_metadata_us={2: SECOND}), settle_us=5 * SECOND)
+
+
+def test_a_broker_that_asks_from_the_beginning_is_told_everything(play: Any) -> None:
+    """A version that the controller did not give this broker, as after a restart: all there is."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 2, assignment=[[0, 1], [1, 0]])
+        answer = rig.ask(MetadataLogRequest(9, 0))
+        assert answer.image is rig.image
+        assert (len(answer.partitions), answer.topics, answer.brokers) == (2, ("t",), (0, 1, 2))
+
+    play(story)
