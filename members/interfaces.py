@@ -66,7 +66,7 @@ class Renewing(Connection, Protocol):
     """
 
     def renew(self) -> None:
-        """Have the parked Fetch come back at the end of its present long poll; nothing happens when none is parked."""
+        """Have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
         ...
 
 

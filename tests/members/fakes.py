@@ -117,6 +117,7 @@ class ScriptedBroker:
     def __init__(self, loop: EventLoop, topics: Mapping[str, int]) -> None:
         self.loop = loop
         self.topics = dict(topics)
+        self.committed_epochs: dict[TopicPartition, int] = {}
         self.asked: list[tuple[int, Request]] = []
         self.held: list[tuple[FakeConnection, int, Request]] = []
         self.generation = 0
@@ -225,12 +226,16 @@ class ScriptedBroker:
 
     def _offset_commit(self, request: Any) -> Response:
         self.committed.update({entry.partition: entry.offset for entry in request.offsets})
+        self.committed_epochs.update({entry.partition: entry.leader_epoch for entry in request.offsets})
         return OffsetCommitResponse(tuple((entry.partition, ErrorCode.NONE) for entry in request.offsets))
 
     def _offset_fetch(self, request: Any) -> Response:
         return OffsetFetchResponse(
             offsets=tuple(
-                FetchedOffset(partition, self.committed.get(partition, NO_OFFSET)) for partition in request.partitions
+                FetchedOffset(
+                    partition, self.committed.get(partition, NO_OFFSET), self.committed_epochs.get(partition, -1)
+                )
+                for partition in request.partitions
             )
         )
 
@@ -335,14 +340,14 @@ class Bench:
 
     def __init__(self, loop: Any, **options: Any) -> None:
         self.loop = loop
-        self.broker = ScriptedBroker(loop, options.pop("topics", {"t": 4}))
-        self.net = FakeTransport(loop, self.broker)
-        self.data = FakeData(loop)
+        self.broker = self.make_broker(options)
+        self.net = self.make_net(options)
+        self.data: Any = self.make_data()
         self.events: list[TraceEvent] = []
         loop.trace.subscribe(self.events.append)
         profile = PROFILES[options.pop("profile", "java")]
         properties = {"group.id": "g", "auto.offset.reset": "earliest"} | options.pop("properties", {})
-        settings, self.notes = settings_from(profile, properties)
+        settings, self.notes = settings_from(profile, properties, pulls=self.data is None)
         self.consumer = Consumer(
             loop,
             "c1",
@@ -356,6 +361,15 @@ class Bench:
         )
         self.consumer.subscribe(**options.pop("subscribe", {"topics": ["t"]}))
         assert not options, f"unknown options {options}"
+
+    def make_broker(self, options: dict[str, Any]) -> Any:
+        return ScriptedBroker(self.loop, options.pop("topics", {"t": 4}))
+
+    def make_net(self, options: dict[str, Any]) -> Any:
+        return FakeTransport(self.loop, self.broker)
+
+    def make_data(self) -> Any:
+        return FakeData(self.loop)
 
     async def run_for(self, seconds: float) -> None:
         await self.loop.sleep(round(seconds * SECOND))
