@@ -358,7 +358,7 @@ class Connection(_Quiet):
         trace = self._trace
         quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
         if not quiet and self.request.__class__ in MACHINERY and not trace.heartbeats:
-            self._reply(normalise_response(response, self.request.version))
+            self._answer_quietly(normalise_response(response, self.request.version))
         elif not quiet:
             response = normalise_response(response, self.request.version)
             before = trace.cause
@@ -378,6 +378,23 @@ class Connection(_Quiet):
                 when = self._floor_in
             self._floor_in = when
             self.client.call_at(when, _all_is_well, self, order=_MESSAGE)
+
+    def _answer_quietly(self, response: Response) -> None:
+        """`_reply` for what moves records: while all is well, what follows there is written out here."""
+        if not self.plain or self._queue or self.client.incarnation != self._incarnation:
+            self._reply(response)
+            return
+        self._busy = False
+        self.give_up = None
+        at = self._at
+        if at == BLOCK:
+            at = self._refill()
+        self._at = at + 1
+        when = self._loop.now_us + self._latencies[at]
+        if when < self._floor_in:
+            when = self._floor_in
+        self._floor_in = when
+        self.client.call_at(when, self._back, response, order=_MESSAGE)
 
     @property
     def busy(self) -> bool:
@@ -496,6 +513,11 @@ def _arrive(flight: Flight) -> None:
         connection.correlation = flight[0]
         connection.request = request
         connection.broker.heartbeat(connection)
+    elif connection.plain and not connection._busy and request.__class__ is not HeartbeatRequest:
+        connection._busy = True
+        connection.correlation = flight[0]
+        connection.request = request
+        connection.broker.receive(connection)
     else:
         connection._take(flight)
 

@@ -23,8 +23,11 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
     txn_messages        the messages of transactional producers
     cluster_messages    brokers and controller; the cluster's metadata as a value
-    batch, batch_codec  a record batch as a value, and as bytes
+    batch, batch_sizes  a record batch as a value; the bytes it takes
+    batch_codec         a batch as bytes, and back
+    checksum            CRC-32C
     offset_records      keys and values of `__consumer_offsets`, as bytes
+    record_fields       the fields of Kafka's messages as bytes, classic and flexible
     errors              Kafka's error codes; ProtocolError for bytes that are no message
     versions, releases  what a version carries, what a broker takes, what two sides agree on
     consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3

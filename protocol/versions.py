@@ -215,6 +215,8 @@ def normalise_request(request: Request) -> Request:
     Returns the same object when nothing has to change. Raises ProtocolError when the version cannot express the
     request at all: several members in LeaveGroup 0-2, all partitions in OffsetFetch 0-1.
     """
+    if _untouched(request.__class__, request.version):
+        return request
     return _normalise(request, request.version)
 
 
@@ -224,13 +226,13 @@ def normalise_response(response: Response, version: int) -> Response:
     Returns the same object when nothing has to change. For OffsetFetch 0-1 an error of the whole group is repeated on
     the partitions that the response lists.
     """
+    if _untouched(response.__class__, version):
+        return response
     return _normalise(response, version)
 
 
 def _normalise(message: T, version: int) -> T:
     """First the table, then the rule of this message, if it has one."""
-    if _untouched(cast(type, type(message)), version):
-        return message
     carried = _carry(message, version)
     rule = _RULES.get(type(message))
     return cast(T, rule(message, carried, version)) if rule else carried
