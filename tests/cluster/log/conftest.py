@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.log.files import FileStore
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.log.sizes import batch_bytes
-from groupsim.protocol.batch import TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch import HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch_sizes import record_size
 
 Content = tuple[str, str | None]
-STORES: dict[str, Callable[[Path], SegmentStore]] = {"memory": lambda folder: MemoryStore()}
+STORES: dict[str, Callable[[Path], SegmentStore]] = {
+    "memory": lambda folder: MemoryStore(),
+    "files": lambda folder: FileStore(folder, sync=False),
+}
 """How to open a new store of each kind, in a folder of its own."""
 
 NewStore = Callable[[], SegmentStore]
@@ -48,7 +52,7 @@ class Kit:
             LogRecord(index, key.encode(), None if value is None else value.encode())
             for index, (key, value) in enumerate(content)
         )
-        return Batch(0, len(records), batch_bytes(records), at, at, records=records, **fields)
+        return Batch(0, len(records), HEADER_BYTES + sum(map(record_size, records)), at, at, records=records, **fields)
 
     def sent(self, producer: int, sequence: int, count: int = 1, *, epoch: int = 0, **fields: Any) -> Batch:
         """A counted batch of an idempotent producer."""
