@@ -60,7 +60,7 @@ class Watch:
         assert state.leader_epoch >= before.leader_epoch
         if state.leader != before.leader:
             assert state.leader_epoch > before.leader_epoch
-            clean = state.leader in (*before.isr, *before.elr)
+            clean = state.leader in (*before.isr, *before.elr, *self.rig.named)
             last = state.leader in before.last_known_elr and state.recovering
             assert state.leader == -1 or clean or last
 
@@ -83,7 +83,9 @@ def act(rig: Any, step: tuple[Any, ...], stopped: set[int]) -> None:
         state = rig.state(partition=which)
         if state.leader >= 0:
             others = tuple(node for node in state.replicas if node in step[2] and node != state.leader)
+            rig.named = others  # in sync by their leader's word, even before it is in force
             rig.alter((state.leader, *others), partition=which)
+            rig.named = ()
     elif what == "move":
         try:
             rig.controller.move_leader(TopicPartition("t", which), step[2])
@@ -109,6 +111,7 @@ def test_the_controllers_promises_hold_in_any_history(
         await loop.sleep(SECOND)
         lists = [[(p + j) % BROKERS for j in range(3)] for p in range(PARTITIONS)]
         rig.controller.create_topic("t", assignment=lists, config={"min.insync.replicas": str(min_isr)})
+        rig.named = ()
         Watch(rig, config)
         stopped: set[int] = set()
         for step in steps:
