@@ -34,7 +34,6 @@ from groupsim.cluster.log.interfaces import Segment
 from groupsim.cluster.log.markers import marker_of
 from groupsim.cluster.log.producer_state import Aborted, ProducerEntry
 from groupsim.cluster.log.retention import largest_timestamp_ms
-from groupsim.cluster.log.sizes import batch_bytes
 from groupsim.protocol.batch import (
     DELETE_HORIZON,
     HEADER_BYTES,
@@ -44,6 +43,7 @@ from groupsim.protocol.batch import (
     Batch,
     LogRecord,
 )
+from groupsim.protocol.batch_sizes import record_size
 
 MAX_OFFSET_RANGE = 2**31 - 1
 
@@ -308,7 +308,7 @@ def _rewritten(batch: Batch, left: tuple[LogRecord, ...], horizon: int | None) -
     newest = max(base + record.timestamp_delta for record in left)
     return evolve(
         batch,
-        size=batch_bytes(left),
+        size=HEADER_BYTES + sum(map(record_size, left)),
         timestamp_ms=base,
         max_timestamp_ms=batch.max_timestamp_ms if batch.attributes & LOG_APPEND_TIME else newest,
         attributes=batch.attributes | (DELETE_HORIZON if horizon is not None else 0),

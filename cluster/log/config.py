@@ -140,7 +140,11 @@ def _timestamp_type(value: Any) -> str:
 
 
 def _scaled(factor: int, read: Callable[[Any], int]) -> Callable[[Any], int]:
-    return lambda value: value if value == -1 else read(_number(-1, NEVER)(value) * factor)
+    def scaled(value: Any) -> int:
+        number = _number(-1, NEVER)(value)
+        return read(number if number < 0 else number * factor)
+
+    return scaled
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
