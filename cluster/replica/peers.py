@@ -303,7 +303,7 @@ class Peer:
             if room <= 0 and not first:
                 break
             data = self._read(replica, min(room, replica.max_bytes), first)
-            del self.ready[replica.name]
+            self.ready.pop(replica.name, None)
             self.news.pop(replica.name, None)
             if data.batches:
                 first = False
@@ -347,7 +347,8 @@ class Peer:
         self, replica: Replica, batches: tuple[Batch, ...] = (), diverging: EpochEnd | None = None
     ) -> PartitionData:
         log = replica.lead.hosted.log
-        replica.told_high_watermark = log.high_watermark
+        # A follower that has to cut its log takes nothing else from the answer.
+        replica.told_high_watermark = log.high_watermark if diverging is None else UNKNOWN
         replica.told_start = log.start_offset
         return PartitionData(
             replica.name,

@@ -1,4 +1,4 @@
-"""Brokers that are nothing but replicas, links between them that are no network, and a controller that obeys the test."""
+"""Brokers that are nothing but replicas, links that are no network, and a controller that obeys the test."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ from groupsim.protocol.cluster_messages import (
 from groupsim.protocol.data_messages import (
     FetchPartition,
     FetchRequest,
-    FetchResponse,
     ListOffsetsRequest,
     ProduceRequest,
-    ProduceResponse,
 )
 from groupsim.protocol.errors import ErrorCode
 
