@@ -29,6 +29,7 @@ from groupsim.protocol.batch import (
     LogRecord,
     timestamp_ms,
 )
+from groupsim.protocol.batch_sizes import counted_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from groupsim.protocol.errors import ErrorCode
 
 NEVER = 1 << 62
+_MOST_OVERHEAD = 16
 _SEQUENCES = 1 << 31
 
 
@@ -97,6 +99,8 @@ class Pending:
     def batch(self, *, transactional: bool) -> Batch:
         """The batch as the request carries it."""
         first, last = timestamp_ms(self.created_us), timestamp_ms(self.last_us)
+        if self.records is None:
+            self.size = self._counted(last - first)
         return Batch(
             0,
             self.count,
@@ -110,6 +114,17 @@ class Pending:
             TRANSACTIONAL if transactional else 0,
             None if self.records is None else tuple(self.records),
         )
+
+    def _counted(self, span_ms: int) -> int:
+        """The size of a counted batch, such that equal records without keys can be written with it."""
+        if self.key_length == -1 and self.value_length >= 0:
+            return counted_size(self.count, self.value_length, span_ms)
+        if self.count > 1:
+            return self.size
+        value = max(self.size - HEADER_BYTES - _MOST_OVERHEAD, 0)
+        while counted_size(1, value, span_ms) < self.size:
+            value += 1
+        return counted_size(1, value, span_ms)
 
     def next_sequence(self) -> int:
         """The sequence that follows its last record's; Java's wraps to 0."""

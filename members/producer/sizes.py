@@ -11,23 +11,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from groupsim.protocol.batch import HEADER_BYTES
-
-
-def varint_bytes(value: int) -> int:
-    """Bytes of a number that is not negative, as a zigzag varint."""
-    return max(1, ((value << 1).bit_length() + 6) // 7)
+from groupsim.protocol.batch_sizes import varint_size
 
 
 def _field_bytes(length: int) -> int:
     """Key or value with its length; -1 stands for null."""
-    return 1 if length < 0 else varint_bytes(length) + length
+    return 1 if length < 0 else varint_size(length) + length
 
 
 def record_bytes(offset_delta: int, key_length: int, value_length: int, time_delta_ms: int = 0) -> int:
     """One record; a length of -1 stands for null."""
     fields = _field_bytes(key_length) + _field_bytes(value_length)
-    body = 2 + varint_bytes(time_delta_ms) + varint_bytes(offset_delta) + fields
-    return varint_bytes(body) + body
+    body = 2 + varint_size(time_delta_ms) + varint_size(offset_delta) + fields
+    return varint_size(body) + body
 
 
 @lru_cache(maxsize=1 << 14)

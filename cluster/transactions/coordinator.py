@@ -1,0 +1,319 @@
+"""The transaction coordinator of one broker: `TransactionCoordinator`.
+
+It carries out what the cores (`shard`, one per partition of `__transaction_state` it leads) decide: answers, appends,
+markers, notes for the trace; and it looks, every `transaction.abort.timed.out…interval.ms` while a transaction is under
+way, for those that ran too long. A transactional id belongs to partition |hash| mod 50; that partition's leader
+coordinates it.
+
+A partition it was elected for is loaded first: COORDINATOR_LOAD_IN_PROGRESS until then; NOT_COORDINATOR for others.
+When it resigns, what waits for an append is answered NOT_COORDINATOR and its markers are left to the next coordinator.
+
+Source: `TransactionCoordinator`, `TransactionStateManager`, `KafkaApis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.cluster.transactions.config import TransactionConfig
+from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
+from groupsim.cluster.transactions.interfaces import Log, Topics
+from groupsim.cluster.transactions.markers import MarkerSender
+from groupsim.cluster.transactions.records import decode_key, decode_value, encode_key, encode_value
+from groupsim.cluster.transactions.shard import Shard
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import LogRecord, timestamp_ms
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.javahash import java_abs_mod
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+
+if TYPE_CHECKING:
+    from groupsim.coordinator.interfaces import Call
+    from groupsim.eventloop.interface import EventLoop, Handle, Host
+    from groupsim.members.interfaces import Connection
+
+_OFFSETS_TOPIC = "__consumer_offsets"
+_MS_US = 1_000
+
+
+class _Led:
+    """One partition of `__transaction_state` this broker leads."""
+
+    __slots__ = ("active", "epoch", "handle", "partition", "shard", "waiting")
+
+    def __init__(self, partition: int, epoch: int, shard: Shard) -> None:
+        self.partition = partition
+        self.epoch = epoch
+        self.shard = shard
+        self.active = False
+        self.handle: Handle | None = None
+        self.waiting: dict[Call, None] = {}  # requests whose answer needs an append
+
+
+class TransactionCoordinator:
+    """One broker's coordinator. `handle` takes transactional requests; `elect` and `resign` follow the leaders."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        node: int,
+        config: TransactionConfig,
+        log: Log,
+        topics: Topics,
+        connect: Callable[[int], Connection],
+        fresh_producer_id: Callable[[], int],
+    ) -> None:
+        self.node = node
+        self.config = config
+        self._loop = loop
+        self._host = host
+        self._log = log
+        self._topics = topics
+        self._fresh = fresh_producer_id
+        self._led: dict[int, _Led] = {}
+        self._epochs: dict[int, int] = {}
+        self.markers = MarkerSender(loop, host, config, topics, connect)
+        self._check: Handle | None = None
+        self._check_us = 0
+        self._handlers: dict[type, Callable[[Call, Any], None]] = {
+            InitProducerIdRequest: self._init_producer_id,
+            AddPartitionsToTxnRequest: self._add_partitions,
+            AddOffsetsToTxnRequest: self._add_offsets,
+            EndTxnRequest: self._end,
+        }
+
+    def handle(self, call: Call) -> None:
+        """Take a request; its answer comes now or later. Raises KeyError for one that is none of its own."""
+        self._handlers[type(call.request)](call, call.request)
+
+    def partition_for(self, transactional_id: str) -> int:
+        """Which partition of `__transaction_state` a transactional id belongs to."""
+        return java_abs_mod(transactional_id, self.config.num_partitions)
+
+    # --- leadership ------------------------------------------------------------------------------------------
+
+    def elect(self, partition: int, epoch: int, *, load_us: int = 0) -> None:
+        """The broker now leads a partition: load it, which takes `load_us`. An epoch that is not newer is ignored."""
+        if epoch <= self._epochs.get(partition, -1):
+            return
+        self._give_up(partition, epoch)
+        led = self._led[partition] = _Led(partition, epoch, Shard(self._fresh, self.config.max_timeout_ms))
+        if load_us > 0:
+            led.handle = self._host.call_at(self._loop.now_us + load_us, self._load, led)
+        else:
+            self._load(led)
+
+    def resign(self, partition: int, epoch: int) -> None:
+        """Another broker leads a partition from `epoch` on: give it up. An epoch that is not newer is ignored."""
+        if epoch > self._epochs.get(partition, -1):
+            self._give_up(partition, epoch)
+
+    def _give_up(self, partition: int, epoch: int) -> None:
+        self._epochs[partition] = epoch
+        led = self._led.pop(partition, None)
+        if led is None:
+            return
+        if led.handle is not None:
+            self._host.cancel(led.handle)
+        self.markers.cancel(partition)
+        for call in led.waiting:
+            call.answer(_refusal(call.request, ErrorCode.NOT_COORDINATOR))
+
+    def _load(self, led: _Led) -> None:
+        led.handle = None
+        for record in self._log.read(led.partition):
+            if record.key is not None:
+                name = decode_key(record.key)
+                led.shard.load(name, None if record.value is None else decode_value(name, record.value))
+        led.active = True
+        self._carry_out(led, led.shard.loaded(self._now_ms()))
+
+    def stop(self) -> None:
+        """Shut down: give everything up."""
+        for partition in list(self._led):
+            self._give_up(partition, self._epochs[partition])
+        self.markers.close()
+
+    @property
+    def led(self) -> tuple[int, ...]:
+        """The partitions this broker leads, loaded or not."""
+        return tuple(self._led)
+
+    def shard(self, partition: int) -> Shard:
+        """The core of a partition it leads. Raises KeyError otherwise."""
+        return self._led[partition].shard
+
+    # --- requests --------------------------------------------------------------------------------------------
+
+    def _find(self, call: Call, transactional_id: str) -> _Led | None:
+        """Who has the id here; None, and the request is answered, when it cannot be handled."""
+        led = self._led.get(self.partition_for(transactional_id))
+        if not transactional_id:
+            error = ErrorCode.INVALID_REQUEST
+        elif led is None:
+            error = ErrorCode.NOT_COORDINATOR
+        elif not led.active:
+            error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        else:
+            led.waiting[call] = None
+            return led
+        call.answer(_refusal(call.request, error))
+        return None
+
+    def _answer(self, led: _Led, call: Call, response: Any) -> None:
+        if led.waiting.pop(call, 0) is None:
+            call.answer(response)
+
+    def _init_producer_id(self, call: Call, request: InitProducerIdRequest) -> None:
+        if request.transactional_id is None:
+            call.answer(InitProducerIdResponse(producer_id=self._fresh(), producer_epoch=0))
+            return
+        led = self._find(call, request.transactional_id)
+        if led is not None:
+            self._carry_out(led, led.shard.init_producer_id(call, request, self._now_ms()))
+
+    def _add_partitions(self, call: Call, request: AddPartitionsToTxnRequest) -> None:
+        unknown = [tp for tp in request.partitions if self._topics.leader(tp) is None]
+        if unknown:  # nothing is added then
+            results = [
+                (tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if tp in unknown else ErrorCode.OPERATION_NOT_ATTEMPTED)
+                for tp in request.partitions
+            ]
+            call.answer(AddPartitionsToTxnResponse(tuple(results)))
+            return
+        led = self._find(call, request.transactional_id)
+        if led is not None:
+            self._add(led, call, request, request.partitions)
+
+    def _add_offsets(self, call: Call, request: AddOffsetsToTxnRequest) -> None:
+        led = self._find(call, request.transactional_id)
+        if led is None:
+            return
+        count = self._topics.partition_count(_OFFSETS_TOPIC)
+        if count is None:
+            self._answer(led, call, _refusal(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
+        self._add(led, call, request, (TopicPartition(_OFFSETS_TOPIC, java_abs_mod(request.group_id, count)),))
+
+    def _add(self, led: _Led, call: Call, request: Any, partitions: tuple[TopicPartition, ...]) -> None:
+        def done(error: ErrorCode) -> None:
+            self._answer(led, call, _refusal(request, error))
+
+        effects = led.shard.add_partitions(
+            request.transactional_id, request.producer_id, request.producer_epoch, partitions, self._now_ms(), done
+        )
+        self._carry_out(led, effects)
+
+    def _end(self, call: Call, request: EndTxnRequest) -> None:
+        led = self._find(call, request.transactional_id)
+        if led is not None:
+            done = partial(self._ended, led, call)
+            self._carry_out(led, led.shard.end(request, self._now_ms(), done))
+
+    def _ended(self, led: _Led, call: Call, error: ErrorCode) -> None:
+        self._answer(led, call, EndTxnResponse(error))
+
+    # --- effects ---------------------------------------------------------------------------------------------
+
+    def _now_ms(self) -> int:
+        return timestamp_ms(self._loop.now_us)
+
+    def _carry_out(self, led: _Led, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Reply):
+                self._answer(led, effect.call, effect.response)  # type: ignore[arg-type]
+            elif isinstance(effect, Append):
+                self._append(led, effect)
+            elif isinstance(effect, SendMarkers):
+                done = partial(self._written, led, effect.transactional_id)
+                self.markers.send(effect, led.partition, led.epoch, done)
+            else:
+                self._say(effect)
+        self._plan()
+
+    def _append(self, led: _Led, effect: Append) -> None:
+        value = None if effect.txn is None else encode_value(effect.txn)
+        record = LogRecord(0, encode_key(effect.transactional_id), value)
+        self._log.append(led.partition, (record,), partial(self._appended, led, effect.append_id))
+
+    def _appended(self, led: _Led, append_id: int, error: ErrorCode | None) -> None:
+        if self._led.get(led.partition) is led:
+            self._carry_out(led, led.shard.appended(append_id, error))
+
+    def _written(self, led: _Led, transactional_id: str) -> None:
+        if self._led.get(led.partition) is led:
+            self._carry_out(led, led.shard.markers_written(transactional_id, self._now_ms()))
+
+    def _say(self, effect: Changed) -> None:
+        self._loop.trace.emit(
+            Kind.TRANSACTION_STATE,
+            host=self._host.name,
+            from_=effect.before,
+            to=effect.after,
+            reason=effect.reason,
+            payload={
+                "transactional_id": effect.transactional_id,
+                "producer_id": effect.producer_id,
+                "epoch": effect.epoch,
+            },
+        )
+
+    # --- time ------------------------------------------------------------------------------------------------
+
+    def _plan(self) -> None:
+        """Look at the next tick at which something may have run out; no tick when nothing can."""
+        config, soonest = self.config, None
+        for led in self._led.values():
+            timeout = led.shard.next_timeout_ms()
+            if timeout is not None:
+                tick = _tick(timeout, config.abort_check_interval_ms)
+                soonest = tick if soonest is None else min(soonest, tick)
+            expiry = led.shard.next_expiry_ms(config.id_expiration_ms)
+            if expiry is not None:
+                tick = _tick(expiry, config.id_check_interval_ms)
+                soonest = tick if soonest is None else min(soonest, tick)
+        if soonest is None:
+            return
+        when = max((soonest - timestamp_ms(0)) * _MS_US, self._loop.now_us)
+        if self._check is not None:
+            if self._check_us <= when:
+                return
+            self._host.cancel(self._check)
+        self._check_us = when
+        self._check = self._host.call_at(when, self._look)
+
+    def _look(self, _: Any) -> None:
+        self._check = None
+        now_ms = self._now_ms()
+        for led in list(self._led.values()):
+            if led.active:
+                self._carry_out(led, led.shard.abort_timed_out(now_ms))
+                self._carry_out(led, led.shard.expire_ids(now_ms, self.config.id_expiration_ms))
+        self._plan()
+
+
+def _tick(due_ms: int, interval_ms: int) -> int:
+    """The first tick of a periodic look that comes after an instant."""
+    return (due_ms // interval_ms + 1) * interval_ms
+
+
+def _refusal(request: Any, error: ErrorCode) -> Any:
+    """The answer of a request with one error for all of it."""
+    if isinstance(request, InitProducerIdRequest):
+        return InitProducerIdResponse(error)
+    if isinstance(request, AddPartitionsToTxnRequest):
+        return AddPartitionsToTxnResponse(tuple((tp, error) for tp in request.partitions))
+    return AddOffsetsToTxnResponse(error) if isinstance(request, AddOffsetsToTxnRequest) else EndTxnResponse(error)

@@ -1,0 +1,69 @@
+"""The other end of WriteTxnMarkers: a partition leader writes commit and abort markers.
+
+A marker is a control batch of one record under the producer's id and epoch: its key says commit or abort, its value the
+coordinator's epoch. Markers of `__consumer_offsets` go the group coordinator's way, which makes the offsets stable.
+
+Source: `EndTransactionMarker`, `ControlRecordType`, `KafkaApis.handleWriteTxnMarkersRequest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.txn_messages import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+if TYPE_CHECKING:
+    from groupsim.coordinator.interfaces import Call
+
+_KEY = Struct(">hh").pack
+_VALUE = Struct(">hi").pack
+_ABORT, _COMMIT = 0, 1
+
+Write = Callable[[TopicPartition, TxnMarker, Callable[[ErrorCode], None]], None]
+"""Write one marker to one partition; tell the error (NONE when it is committed), now or later."""
+
+
+def marker_batch(marker: TxnMarker, now_ms: int) -> Batch:
+    """The control batch of a marker."""
+    record = LogRecord(0, _KEY(0, _COMMIT if marker.committed else _ABORT), _VALUE(0, marker.coordinator_epoch))
+    return batch_of(
+        (record,),
+        now_ms,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        base_sequence=NO_SEQUENCE,
+        attributes=TRANSACTIONAL | CONTROL,
+    )
+
+
+def write_markers(call: Call, request: WriteTxnMarkersRequest, write: Write) -> None:
+    """Have every marker of a request written, and answer when the last of them is settled."""
+    results: dict[tuple[int, TopicPartition], ErrorCode] = {}
+    wanted = [(number, tp) for number, marker in enumerate(request.markers) for tp in marker.partitions]
+
+    def settle(number: int, partition: TopicPartition, error: ErrorCode) -> None:
+        results[number, partition] = error
+        if len(results) == len(wanted):
+            call.answer(_response(request, results))
+
+    if not wanted:
+        call.answer(_response(request, results))
+    for number, partition in wanted:
+        write(partition, request.markers[number], lambda error, n=number, tp=partition: settle(n, tp, error))  # type: ignore[misc]
+
+
+def _response(
+    request: WriteTxnMarkersRequest, results: dict[tuple[int, TopicPartition], ErrorCode]
+) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        tuple(
+            (marker.producer_id, tuple((tp, results[number, tp]) for tp in marker.partitions))
+            for number, marker in enumerate(request.markers)
+        )
+    )
