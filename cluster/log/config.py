@@ -23,7 +23,10 @@ _INT: Final = 2**31 - 1
 
 @frozen
 class LogConfig:
-    """What a log goes by. Retentions of -1 are without limit; NEVER as a time or a number of messages means never."""
+    """What a log goes by. Retentions of -1 are without limit; NEVER as a time or a number of messages means never.
+
+    With an empty `cleanup_policy` nothing is deleted but what DeleteRecords names (KIP-1161).
+    """
 
     segment_bytes: int = 1_073_741_824
     segment_ms: int = 604_800_000
@@ -127,7 +130,7 @@ def _flag(value: Any) -> bool:
 
 def _policy(value: Any) -> tuple[str, ...]:
     parts = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    policies = tuple(str(part).strip() for part in parts)
+    policies = tuple(str(part).strip() for part in parts if str(part).strip())
     if not all(policy in ("delete", "compact") for policy in policies):
         raise ValueError(f"expected delete, compact or delete,compact, found {value!r}")
     return policies
@@ -156,7 +159,7 @@ _LONG_OR_NONE = _number(-1, NEVER)
 TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {
         "segment.bytes": Setting("segment_bytes", _number(1_048_576, _INT), "log.segment.bytes"),
-        "internal.segment.bytes": Setting("segment_bytes", _number(14, _INT)),
+        "internal.segment.bytes": Setting("segment_bytes", _number(1, _INT)),
         "segment.ms": Setting("segment_ms", _LONG_FROM_1, "log.roll.ms"),
         "segment.index.bytes": Setting("segment_index_bytes", _number(4, _INT), "log.index.size.max.bytes"),
         "index.interval.bytes": Setting("index_interval_bytes", _number(0, _INT), "log.index.interval.bytes"),
@@ -206,20 +209,24 @@ WITHOUT_EFFECT: Final = frozenset(
         "compression.gzip.level",
         "compression.lz4.level",
         "compression.zstd.level",
+        "errors.deadletterqueue.group.enable",
         "file.delete.delay.ms",
         "follower.replication.throttled.replicas",
         "leader.replication.throttled.replicas",
         "local.retention.bytes",
         "local.retention.ms",
+        "max.decompressed.message.bytes",
         "message.downconversion.enable",
         "preallocate",
+        "remote.copy.lag.bytes",
+        "remote.copy.lag.ms",
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
         "remote.storage.enable",
         "segment.jitter.ms",
     }
 )
-"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas."""
+"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas, no jitter."""
 
 
 def topic_config(settings: Mapping[str, Any], defaults: LogConfig | None = None) -> LogConfig:
@@ -232,22 +239,21 @@ def broker_defaults(settings: Mapping[str, Any]) -> LogConfig:
 
     Raises ValueError for a value that its setting does not take.
     """
-    own = {name: settings[name] for name in BROKER_SETTINGS if name in settings}
+    own = {name: value for name, value in settings.items() if name in BROKER_SETTINGS}
     return _filled(own, LogConfig(), BROKER_SETTINGS, "broker setting")
 
 
 def _filled(settings: Mapping[str, Any], config: LogConfig, table: Mapping[str, Setting], what: str) -> LogConfig:
-    changes: dict[str, Any] = {}
-    for name, value in settings.items():
-        row = table.get(name)
-        if row is None:
-            if name in WITHOUT_EFFECT:
-                continue
+    for name in settings:
+        if name not in table and name not in WITHOUT_EFFECT:
             raise UnknownSetting(_unknown(name, table, what))
-        try:
-            changes[row.field] = row.read(value)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+    changes: dict[str, Any] = {}
+    for name, row in table.items():  # in the table's order: of two names for one field the later one counts
+        if name in settings:
+            try:
+                changes[row.field] = row.read(settings[name])
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
     return evolve(config, **changes) if changes else config
 
 

@@ -14,7 +14,8 @@ of that moment, which tells a reader where it may stop looking.
 All of it can be told again from the log; a snapshot, taken when a segment is rolled, spares reading it from the start.
 
 Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `TransactionIndex`; KIP-98, KIP-360. Left
-out: verification of transactions (KIP-890), which asks another broker before the first batch.
+out of KIP-890: verification, which asks another broker before a transaction's first batch, and the refusal of a marker
+that does not raise the producer's epoch (here, as before transaction version 2, it may have the present one).
 """
 
 from __future__ import annotations

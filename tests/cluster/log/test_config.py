@@ -46,6 +46,17 @@ def test_a_topics_setting_beats_the_brokers_and_ms_beats_hours() -> None:
     assert (config.retention_ms, config.segment_ms) == (9, 7_200_000)
 
 
+def test_small_segments_have_a_name_of_their_own() -> None:
+    """Kafka's smallest segment.bytes is 1 MiB (KIP-1030); internal.segment.bytes beats it, in whatever order."""
+    assert topic_config({"internal.segment.bytes": 500, "segment.bytes": 2**20}).segment_bytes == 500
+
+
+def test_a_topic_may_have_no_policy() -> None:
+    """An empty cleanup.policy keeps everything (KIP-1161)."""
+    config = topic_config({"cleanup.policy": ""})
+    assert (config.cleanup_policy, config.delete, config.compact) == ((), False, False)
+
+
 def test_hours_of_minus_one_are_without_limit() -> None:
     """Not an hour less than nothing."""
     assert broker_defaults({"log.retention.hours": "-1"}).retention_ms == -1
