@@ -19,7 +19,8 @@ from attrs import define, evolve, field
 
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
-from groupsim.coordinator.records import Record
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.records import Loaded
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.coordinator.validation import Arrival
@@ -45,6 +46,14 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
     TopicPartition,
+)
+from groupsim.protocol.txn_messages import (
+    OffsetInTxn,
+    TxnMarker,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
 )
 
 GROUP = "g"
@@ -103,14 +112,14 @@ class Bench:
         config: CoordinatorConfig | None = None,
         *,
         auto_commit: bool = True,
-        records: Iterable[Record] = (),
+        records: Iterable[Loaded] = (),
         now_us: int = 0,
         partition: int = 0,
     ) -> None:
         self.config = config or CoordinatorConfig()
         self.auto_commit = auto_commit
         self.now_us = now_us
-        self.log: list[Record] = list(records)
+        self.log: list[Loaded] = list(records)
         self.sent: list[Sent] = []
         self.notes: list[Note] = []
         self.timer_events: list[SetTimer | CancelTimer] = []
@@ -212,6 +221,38 @@ class Bench:
         """Send an OffsetCommit of one partition; by default from outside the group."""
         entry = OffsetToCommit(TopicPartition(topic, partition), offset, metadata=metadata)
         return self.send(OffsetCommitRequest(group, (entry,), generation, member_id, instance, retention_ms, version))
+
+    def commit_in_transaction(
+        self,
+        offset: int,
+        *,
+        producer_id: int = 7,
+        producer_epoch: int = 0,
+        member_id: str = "",
+        generation: int = -1,
+        instance: str | None = None,
+        topic: str = "t",
+        partition: int = 0,
+        group: str = GROUP,
+        metadata: str = "",
+        version: int = 5,
+    ) -> Sent:
+        """Send a TxnOffsetCommit of one partition; by default of a producer that speaks for no member."""
+        entry = OffsetInTxn(TopicPartition(topic, partition), offset, metadata=metadata)
+        request = TxnOffsetCommitRequest(
+            f"txn-{producer_id}", group, producer_id, producer_epoch, (entry,), generation, member_id, instance, version
+        )
+        return self.send(request)
+
+    def end_transaction(self, committed: bool, *, producer_id: int = 7, producer_epoch: int = 0) -> Sent:
+        """End a producer's transaction in this partition."""
+        here = TopicPartition(OFFSETS_TOPIC, self.shard.partition.number)
+        marker = TxnMarker(producer_id, producer_epoch, committed, (here,))
+        sent = Sent(WriteTxnMarkersRequest((marker,)), correlation=len(self.sent) + 1)
+        self.sent.append(sent)
+        effects = self.shard.transaction_ended(sent, producer_id, producer_epoch, self.now_us, committed=committed)
+        self.carry_out(effects)
+        return sent
 
     def fetch_offsets(self, *partitions: TopicPartition, stable: bool = True, group: str = GROUP) -> Sent:
         """Send an OffsetFetch for these partitions, or for all."""
@@ -339,6 +380,20 @@ def committed(sent: Sent) -> list[ErrorCode]:
     """The errors, partition by partition, of the answer to an OffsetCommit."""
     assert isinstance(sent.response, OffsetCommitResponse)
     return [error for _, error in sent.response.partitions]
+
+
+def committed_in_transaction(sent: Sent) -> list[ErrorCode]:
+    """The errors, partition by partition, of the answer to a TxnOffsetCommit, or to a transaction's end."""
+    if isinstance(sent.response, WriteTxnMarkersResponse):
+        return [error for _, results in sent.response.markers for _, error in results]
+    assert isinstance(sent.response, TxnOffsetCommitResponse)
+    return [error for _, error in sent.response.results]
+
+
+def unstable(sent: Sent) -> list[TopicPartition]:
+    """The partitions that the answer to an OffsetFetch calls unstable."""
+    assert isinstance(sent.response, OffsetFetchResponse)
+    return [one.partition for one in sent.response.offsets if one.error is ErrorCode.UNSTABLE_OFFSET_COMMIT]
 
 
 def _sent(call: object) -> Sent:

@@ -1,0 +1,85 @@
+"""What a coordinator writes, as batches of `__consumer_offsets`; and batches, as what it reads.
+
+The records of one append are one batch. In a transaction the batch names its producer and is transactional; like
+Kafka's coordinator's it has no sequence number, so only the producer's epoch is looked at. The end of a transaction is
+a control batch of its own.
+
+Source: `CoordinatorRuntime`, `CoordinatorLoaderImpl`; classic-protocol reference, 3.2 and 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from groupsim.cluster.log.markers import marker_batch, marker_of
+from groupsim.coordinator import serde
+from groupsim.coordinator.interfaces import LoadFailed
+from groupsim.coordinator.records import Loaded, Producer, Record, TransactionEnd
+from groupsim.protocol.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.offset_records import FLEXIBLE_VERSION
+
+
+def to_batch(records: Sequence[Record], timestamp_ms: int, version: int = FLEXIBLE_VERSION) -> Batch:
+    """The batch of one append (`coordinator.interfaces.Log.append`), without its offset.
+
+    `version` is that of offsets' values (`serde.offset_version`). Raises ValueError for records that cannot share a
+    batch, ProtocolError for a value that does not fit its field.
+    """
+    first = records[0] if records else None
+    if isinstance(first, TransactionEnd) and len(records) == 1:
+        return marker_batch(
+            first.producer.producer_id,
+            first.producer.producer_epoch,
+            committed=first.committed,
+            coordinator_epoch=first.coordinator_epoch,
+            timestamp_ms=timestamp_ms,
+        )
+    producer = _producer(first)
+    rows = []
+    for delta, record in enumerate(records):
+        if isinstance(record, TransactionEnd) or _producer(record) != producer:
+            raise ValueError(f"the records of one append must share one transaction or none: {record}")
+        rows.append(LogRecord(delta, *serde.encode(record, version)))
+    if producer is None:
+        return batch_of(rows, timestamp_ms)
+    return batch_of(
+        rows,
+        timestamp_ms,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        attributes=TRANSACTIONAL,
+    )
+
+
+def placed_records(batches: Iterable[Batch], partition: int) -> Iterator[tuple[int, Loaded]]:
+    """Each record with its offset, in order; control batches that are no end of a transaction are left out.
+
+    Raises LoadFailed, naming partition and offset, for what is no record of a coordinator.
+    """
+    for batch in batches:
+        producer = Producer(batch.producer_id, batch.producer_epoch) if batch.is_transactional else None
+        if batch.is_control:
+            marker = marker_of(batch)
+            if marker is not None and producer is not None:
+                yield batch.base_offset, TransactionEnd(producer, marker.committed, marker.coordinator_epoch)
+            continue
+        if batch.attributes & COMPRESSION_MASK:
+            where = f"__consumer_offsets-{partition}, offset {batch.base_offset}"
+            raise LoadFailed(f"{where}: the batch is compressed, which is not read here")
+        for record in batch.records or ():
+            offset = batch.base_offset + record.offset_delta
+            try:
+                yield offset, serde.decode(record.key, record.value, producer)
+            except ProtocolError as error:
+                raise LoadFailed(f"__consumer_offsets-{partition}, offset {offset}: {error}") from error
+
+
+def to_records(batches: Iterable[Batch], partition: int) -> tuple[Loaded, ...]:
+    """What `coordinator.interfaces.Log.read` gives of these batches. Raises LoadFailed."""
+    return tuple(record for _, record in placed_records(batches, partition))
+
+
+def _producer(record: Record | None) -> Producer | None:
+    return getattr(record, "producer", None)
