@@ -83,5 +83,7 @@ class Formation:
     def _begin(self, _: object) -> None:
         """The run begins: from here on the brokers talk to the controller themselves."""
         self._open = False
+        image = self._controller.image
         for node in self._nodes.values():
-            node.begin(self._epochs[node.node], self._controller.image)
+            self._controller.delivery.has(node.node, image)
+            node.begin(self._epochs[node.node], image)

@@ -40,6 +40,10 @@ class Delivery:
         self._held_back: dict[int, None] = {}
         self._given: dict[int, dict[int, ClusterImage]] = {}
 
+    def has(self, node: int, image: ClusterImage) -> None:
+        """A broker has this image already, though it never asked for it: it was there before the run began."""
+        self._given[node] = {image.version: image}
+
     def ask(self, call: Call) -> None:
         """Take a `MetadataLogRequest`; an older question of the same broker is nobody's any more."""
         node, after = call.request.node, call.request.after_version
