@@ -35,7 +35,7 @@ def take(hosted: Hosted, data: PartitionData) -> None:
     log, station = hosted.log, hosted.station
     if data.batches:
         log.append_copied(data.batches, station.now_ms)
-    moved = hosted.advance(data.high_watermark)
+    moved = data.high_watermark > log.high_watermark and hosted.advance(data.high_watermark)
     if data.log_start_offset > log.start_offset:
         log.advance_start(min(data.log_start_offset, log.high_watermark))
     if not hosted.looked_after:

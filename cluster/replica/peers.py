@@ -338,6 +338,8 @@ class Peer:
         if epoch < 0:
             inside = log.start_offset <= position <= log.end_offset
             return None if inside else ErrorCode.OFFSET_OUT_OF_RANGE
+        if epoch == log.latest_epoch and log.start_offset <= position <= log.end_offset:
+            return None  # as nearly always
         end = log.epoch_end(epoch)
         if end.epoch < 0 or end.end_offset < 0 or position < log.start_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE

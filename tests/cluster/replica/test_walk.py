@@ -65,7 +65,7 @@ class Walk:
         inner = asked.answers
 
         class Kept(list):  # type: ignore[type-arg]
-            def append(kept, response: Any) -> None:  # noqa: N805
+            def append(kept, response: Any) -> None:
                 inner_result = response.results[0]
                 if acks == -1 and inner_result.error is ErrorCode.NONE:
                     self.kept[part, inner_result.base_offset] = mark
@@ -218,7 +218,7 @@ class Walk:
 @given(steps=st.lists(STEP, min_size=5, max_size=50), min_isr=st.sampled_from(("1", "2")))
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_committed_record_is_ever_lost(simulate: Any, a_batch: Any, steps: list[Any], min_isr: str) -> None:
-    """Under clean elections what was acknowledged or seen stays, in-sync logs agree, and mending brings all together."""
+    """Clean elections lose nothing acknowledged or seen, in-sync logs agree, and mending brings all together."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2), (1, 2, 0), min_insync_replicas=min_isr)
