@@ -13,6 +13,10 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
 correlation and the way back are fields of the connection, and a heartbeat allocates one tuple.
 
+A consumer's Fetch with a negative waiting time stands for all its long polls (`members.interfaces.Renewing`): it has no
+deadline, and the broker no timer for it. `renew` ends it with the long poll under way; from `go_by_the_clock` on, when
+something breaks that a real long poll would notice, it has both. Its long polls are counted from when it was sent.
+
 Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
 others do. The request timeout is one event per connection that is looked at lazily: it is armed for
 the earliest deadline when something is sent, and when it comes up it only looks whether that request still waits.
@@ -28,11 +32,18 @@ from typing import TYPE_CHECKING
 from groupsim.cluster.endpoint import MACHINERY, is_unanswered
 from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
 from groupsim.cluster.links import SILENT, Condition
+from groupsim.cluster.sockets import Correlations, Quiet
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol.data_messages import ProduceRequest, ProduceResponse
+from groupsim.protocol.data_messages import (
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+    ProduceRequest,
+    ProduceResponse,
+)
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 
@@ -49,48 +60,25 @@ _ALIVE = HeartbeatResponse()
 _NONE_YET: array[int] = array("Q")
 
 
-class Correlations:
-    """The correlation ids of one client host, shared by its connections, so that host and id name one request."""
+class Wait:
+    """A Fetch that stands for the long polls it would take, one after the other from `sent_us` on."""
 
-    __slots__ = ("last",)
+    __slots__ = ("correlation", "deadline_us", "ends", "period_us", "sent_us", "timeout_us")
 
-    def __init__(self) -> None:
-        self.last = 0
+    def __init__(self, correlation: int, sent_us: int, period_us: int, timeout_us: int) -> None:
+        self.correlation = correlation
+        self.sent_us = sent_us
+        self.period_us = period_us
+        self.timeout_us = timeout_us
+        self.deadline_us = _NEVER
+        self.ends = False  # with the long poll under way
 
-
-class _Quiet:
-    """What a heartbeat touches of a connection. Slots of a base class lie side by side, before those of the class
-    itself: of ten thousand connections none is in the processor's cache, and each line of one is waited for.
-    """
-
-    __slots__ = (
-        "_at",
-        "_broken",
-        "_busy",
-        "_check_us",
-        "_floor_in",
-        "_floor_out",
-        "_ids",
-        "_incarnation",
-        "_latencies",
-        "_loop",
-        "_more",
-        "_oldest",
-        "_processing_us",
-        "_queue",
-        "_trace",
-        "broker",
-        "broker_host",
-        "client",
-        "correlation",
-        "open",
-        "plain",
-        "request",
-        "up",
-    )
+    def next_us(self, now_us: int) -> int:
+        """When the long poll that is under way is over."""
+        return self.sent_us + ((now_us - self.sent_us) // self.period_us + 1) * self.period_us
 
 
-class Connection(_Quiet):
+class Connection(Quiet):
     """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
@@ -101,6 +89,7 @@ class Connection(_Quiet):
         "_ready_us",
         "_stream",
         "_thinking",
+        "_wait",
         "blame",
         "client_host",
         "client_id",
@@ -155,6 +144,7 @@ class Connection(_Quiet):
         self.conditions: Sequence[Condition] = ()
         self.blame = 0
         self.give_up: Callable[[], None] | None = None
+        self._wait: Wait | None = None
         self.correlation = -1
         self.took_us = 0
         self._busy = False
@@ -195,6 +185,9 @@ class Connection(_Quiet):
             self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
             return correlation
         deadline = now + timeout_us
+        if request.__class__ is FetchRequest and request.max_wait_ms < 0:
+            self._wait = Wait(correlation, now, -request.max_wait_ms * 1_000, timeout_us)
+            deadline = _NEVER
         flight = (correlation, request, on_done, deadline, self)
         if request.__class__ is ProduceRequest and is_unanswered(request):
             self._post(flight, now)
@@ -315,13 +308,50 @@ class Connection(_Quiet):
         self._check_us, self._check_handle = _NEVER, None
         if self._oldest is None:
             return
-        deadline = min(flight[3] for flight in self._flights())
+        deadline = min(self._deadline(flight) for flight in self._flights())
         if deadline > self._loop.now_us:
-            self._arm(deadline)
+            if deadline < _NEVER:
+                self._arm(deadline)
             return
         if self.blame:
             self._trace.begin(self.blame)
         self._lose(Disconnected("a request timed out", timed_out=True))
+
+    def _deadline(self, flight: Flight) -> int:
+        wait = self._wait
+        return wait.deadline_us if wait is not None and wait.correlation == flight[0] else flight[3]
+
+    # --- long polls without a timer --------------------------------------------------------------------------
+
+    @property
+    def renew(self) -> Callable[[], None] | None:
+        """See `members.interfaces.Renewing`; None while long polls go by the clock."""
+        return None if self._network.clocked else self._renew
+
+    def _renew(self) -> None:
+        wait = self._wait
+        if wait is not None and not wait.ends:
+            wait.ends = True
+            self.broker_host.call_at(wait.next_us(self._loop.now_us), self._end_wait, wait)
+
+    def go_by_the_clock(self) -> None:
+        """Something is wrong: a Fetch that stands for long polls is from now on the one that is under way."""
+        wait = self._wait
+        if wait is not None:
+            wait.deadline_us = wait.next_us(self._loop.now_us) - wait.period_us + wait.timeout_us
+            if wait.deadline_us < self._check_us:
+                self._arm(wait.deadline_us)
+            self._renew()
+
+    def _end_wait(self, wait: Wait) -> None:
+        """The long poll is over: if it is still in the broker's hands it is answered, empty."""
+        if self._wait is wait and self._busy and self.correlation == wait.correlation and self.give_up is not None:
+            self._give_up()
+            request = self.request
+            assert isinstance(request, FetchRequest)
+            self.answer(
+                FetchResponse(partitions=tuple([PartitionData(asked.partition) for asked in request.partitions]))
+            )
 
     def _lose(self, outcome: Disconnected) -> None:
         """The client knows now that the connection is gone."""

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import frozen
 
 from groupsim.cluster.causes import caused_by
-from groupsim.cluster.connection import Connection, Correlations
+from groupsim.cluster.connection import Connection
 from groupsim.cluster.faults import Fault, Match, MessageFault
 from groupsim.cluster.injection import FaultHandle
 from groupsim.cluster.latency import Draws
 from groupsim.cluster.links import Condition, Links
+from groupsim.cluster.sockets import Correlations
 from groupsim.cluster.taps import Taps
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
@@ -67,6 +68,7 @@ class Network:
         self.links = Links()
         self.taps = Taps(self)
         self.roles: Roles = NoRoles()
+        self.clocked = False  #: consumers' long polls have timers; else a quiet one waits for free
         self.watchers: list[Callable[[], None]] = []  #: told when faults of messages come and go; `links` has its own
         self._brokers: Mapping[int, Endpoint] = {}
         self._nodes: Mapping[int, Endpoint] = {}
@@ -137,6 +139,13 @@ class Network:
     def forget(self, connection: Connection) -> None:
         """A connection is gone; it says so itself."""
         self._connections.pop(connection, None)
+
+    def go_by_the_clock(self, trouble: bool) -> None:
+        """While something is wrong consumers' long polls are taken one by one (`Connection.go_by_the_clock`)."""
+        if trouble and not self.clocked:
+            for connection in self.connections:
+                connection.go_by_the_clock()
+        self.clocked = trouble
 
     def cut_broker(self, name: str, reason: str) -> None:
         """Break every connection of a broker, as its crash does."""

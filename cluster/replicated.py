@@ -269,9 +269,14 @@ class ReplicatedCluster:
     # --- trouble ---------------------------------------------------------------------------------------------
 
     def _look_for_trouble(self) -> None:
-        """While all is well, followers' long polls cost nothing; while something is wrong they go by the clock."""
+        """While all is well long polls cost nothing; while something is wrong they go by the clock.
+
+        A dead broker breaks its connections, which consumers notice at once.
+        """
         trouble = self._tapped or bool(self.network.links.conditions)
-        trouble = trouble or any(broker.host.paused or not broker.host.alive for broker in self.brokers.values())
+        trouble = trouble or any(broker.host.paused for broker in self.brokers.values())
+        self.network.go_by_the_clock(trouble)
+        trouble = trouble or any(not broker.host.alive for broker in self.brokers.values())
         for broker in self.brokers.values():
             broker.replicas.set_clocked(trouble)
 

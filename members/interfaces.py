@@ -57,16 +57,17 @@ class Renewing(Connection, Protocol):
     Such a Fetch has a negative `max_wait_ms`: minus the time after which each of the long polls it stands for would
     have been answered, empty, and sent again. What nobody can tell from the real thing is left out, and no more:
 
-    * `renew` has it answered, with what there is, at the next multiple of that time since it was parked;
+    * `renew` has it answered, with what there is, at the next multiple of that time since it was sent;
     * its timeout counts from the last long poll that could have gone out: while the connection moves and the broker's
       host is up and not paused it never expires; when either stands still, `timeout_us` after the last multiple of the
       waiting time before that.
 
-    A connection without `renew` is never sent such a Fetch.
+    A connection without `renew` is never sent such a Fetch, nor one whose `renew` is None at the moment.
     """
 
-    def renew(self) -> None:
-        """Have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
+    @property
+    def renew(self) -> Callable[[], None] | None:
+        """Call it to have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
         ...
 
 
