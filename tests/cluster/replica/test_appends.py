@@ -160,7 +160,7 @@ def test_batches_that_the_log_refuses_are_refused_one_by_one(simulate: Any, a_ba
 
 
 def test_a_duplicate_is_answered_with_its_first_offset(simulate: Any, a_batch: Any) -> None:
-    """An idempotent producer that sends a batch again gets the old offset; the log does not grow, the trace is silent."""
+    """An idempotent producer that sends a batch again gets the old offset; the log does not grow."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
