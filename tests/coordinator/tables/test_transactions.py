@@ -31,9 +31,9 @@ def stored(made: Bench) -> dict[TopicPartition, int]:
 @pytest.mark.parametrize(
     ("generation", "version", "error"),
     [
-        pytest.param(-1, 5, E.NONE, id="1.8-missing-outside"),
-        pytest.param(0, 5, E.ILLEGAL_GENERATION, id="1.8-missing-member-v5"),
-        pytest.param(0, 6, E.GROUP_ID_NOT_FOUND, id="1.8-missing-member-v6"),
+        (-1, 5, E.NONE),
+        (0, 5, E.ILLEGAL_GENERATION),
+        (0, 6, E.GROUP_ID_NOT_FOUND),
     ],
 )
 def test_group_that_is_not_there(generation: int, version: int, error: E) -> None:
@@ -63,14 +63,14 @@ def test_empty_group_takes_commits_from_outside() -> None:
 @pytest.mark.parametrize(
     ("who", "error"),
     [
-        pytest.param({}, E.NONE, id="anonymous"),
-        pytest.param({"member_id": "LEADER", "generation": 1}, E.NONE, id="member"),
-        pytest.param({"member_id": "LEADER", "generation": 0}, E.ILLEGAL_GENERATION, id="old-generation"),
-        pytest.param({"member_id": "LEADER", "generation": 2}, E.ILLEGAL_GENERATION, id="future-generation"),
-        pytest.param({"member_id": "LEADER"}, E.ILLEGAL_GENERATION, id="member-without-generation"),
-        pytest.param({"member_id": "stranger", "generation": 1}, E.UNKNOWN_MEMBER_ID, id="stranger"),
-        pytest.param({"member_id": "", "generation": 1}, E.UNKNOWN_MEMBER_ID, id="generation-only"),
-        pytest.param({"member_id": "LEADER", "generation": 1, "instance": "x"}, E.UNKNOWN_MEMBER_ID, id="instance"),
+        ({}, E.NONE),
+        ({"member_id": "LEADER", "generation": 1}, E.NONE),
+        ({"member_id": "LEADER", "generation": 0}, E.ILLEGAL_GENERATION),
+        ({"member_id": "LEADER", "generation": 2}, E.ILLEGAL_GENERATION),
+        ({"member_id": "LEADER"}, E.ILLEGAL_GENERATION),
+        ({"member_id": "stranger", "generation": 1}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": "", "generation": 1}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": "LEADER", "generation": 1, "instance": "x"}, E.UNKNOWN_MEMBER_ID),
     ],
 )
 def test_live_group(state: str, who: dict[str, object], error: E) -> None:
@@ -145,17 +145,17 @@ def test_end_of_somebody_elses_transaction() -> None:
 @pytest.mark.parametrize(
     ("steps", "offset"),
     [
-        pytest.param("plain txn end", 2, id="transaction-later"),
-        pytest.param("txn plain end", 2, id="plain-later"),
-        pytest.param("txn plain txn end", 3, id="transaction-again"),
-        pytest.param("txn txn end", 2, id="twice-in-a-transaction"),
-        pytest.param("txn other other-end end", 2, id="other-producer-later"),
-        pytest.param("other txn other-end end", 2, id="other-producer-earlier"),
-        pytest.param("other txn end other-end", 2, id="earlier-record-ends-later"),
-        pytest.param("txn plain other other-end end", 3, id="three"),
-        pytest.param("txn delete end", -1, id="deleted-meanwhile"),
-        pytest.param("txn delete plain end", 3, id="deleted-and-committed-again"),
-        pytest.param("plain txn delete txn end", 4, id="deleted-and-pending-again"),
+        ("plain txn end", 2),
+        ("txn plain end", 2),
+        ("txn plain txn end", 3),
+        ("txn txn end", 2),
+        ("txn other other-end end", 2),
+        ("other txn other-end end", 2),
+        ("other txn end other-end", 2),
+        ("txn plain other other-end end", 3),
+        ("txn delete end", -1),
+        ("txn delete plain end", 3),
+        ("plain txn delete txn end", 4),
     ],
 )
 def test_the_later_record_wins(steps: str, offset: int) -> None:

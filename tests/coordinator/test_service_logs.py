@@ -1,0 +1,173 @@
+"""A broker's coordinator over a log that cannot be read, that moves by itself, or that ends transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from groupsim.coordinator.interfaces import LoadFailed, OutOfSync
+from groupsim.coordinator.records import Loaded, Record
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.protocol.errors import ErrorCode as E
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    TopicPartition,
+)
+from groupsim.protocol.txn_messages import OffsetInTxn, TxnMarker, TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from tests.coordinator.tables.kit import Broker, on_broker
+
+TP = TopicPartition("t", 0)
+UNKNOWN = TopicPartition("nowhere", 0)
+PARTITION = 3  # of group "g"
+MARKER = TxnMarker(7, 0, True, ())
+
+
+def commit(offset: int, group: str = "g") -> OffsetCommitRequest:
+    """A commit from outside the group."""
+    return OffsetCommitRequest(group, (OffsetToCommit(TP, offset),))
+
+
+def commit_in_transaction(offset: int, *others: TopicPartition, group: str = "g") -> TxnOffsetCommitRequest:
+    """A commit of producer 7, of topic t and these others."""
+    return TxnOffsetCommitRequest("x", group, 7, 0, tuple(OffsetInTxn(tp, offset) for tp in (TP, *others)))
+
+
+def fetched(made: Broker) -> int:
+    """The committed offset, as read without waiting."""
+    answer = made.ask(OffsetFetchRequest("g", (TP,), False))
+    assert isinstance(answer, OffsetFetchResponse)
+    return answer.offsets[0].offset
+
+
+def commit_errors(response: object) -> list[E]:
+    """Partition by partition."""
+    assert isinstance(response, OffsetCommitResponse)
+    return [error for _, error in response.partitions]
+
+
+def test_partition_that_cannot_be_read_has_no_coordinator() -> None:
+    """3.3: a load that fails leaves NOT_COORDINATOR, Heartbeat included, until a newer election; the trace says why."""
+
+    async def story(made: Broker) -> None:
+        def broken(partition: int) -> Sequence[Loaded]:
+            raise LoadFailed(f"__consumer_offsets-{partition}, offset 4: not a record")
+
+        whole, made.log.read = made.log.read, broken  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1)
+        assert made.ask(HeartbeatRequest("g", 1, "m")).error is E.NOT_COORDINATOR  # type: ignore[union-attr]
+        assert PARTITION not in made.coordinator.led
+        groups = made.ask(ListGroupsRequest())
+        assert isinstance(groups, ListGroupsResponse)
+        assert groups.error is E.NONE
+        made.log.read = whole  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1)
+        assert made.ask(HeartbeatRequest("g", 1, "m")).error is E.NOT_COORDINATOR  # type: ignore[union-attr]
+        made.coordinator.elect(PARTITION, 2)
+        assert made.ask(HeartbeatRequest("g", 1, "m")).error is E.UNKNOWN_MEMBER_ID  # type: ignore[union-attr]
+
+    (said,) = warnings(watched(story))
+    assert "offset 4: not a record" in said
+
+
+def test_coordinator_whose_log_moved_reads_it_anew() -> None:
+    """3.3: an append that would not follow what was read fails NOT_COORDINATOR; the partition is loaded again."""
+
+    async def story(made: Broker) -> None:
+        first = made.send(commit(1))
+        await made.loop.sleep(10_000)
+        assert commit_errors(first.response) == [E.NONE]
+        append = made.log.append
+
+        def moved(partition: int, records: Sequence[Record], done: Callable[[E | None], None]) -> None:
+            raise OutOfSync("the log ends at 9, expected 5")
+
+        made.log.append = moved  # type: ignore[method-assign]
+        second = made.send(commit(2))
+        made.log.append = append  # type: ignore[method-assign]
+        assert not second.responses
+        await made.loop.sleep(1)
+        assert commit_errors(second.response) == [E.NOT_COORDINATOR]
+        assert fetched(made) == 1
+        third = made.send(commit(3))
+        await made.loop.sleep(10_000)
+        assert commit_errors(third.response) == [E.NONE]
+
+    (said,) = warnings(watched(story))
+    assert "the log ends at 9, expected 5" in said
+
+
+def test_transaction_from_commit_to_marker() -> None:
+    """A broker takes TxnOffsetCommit, unknown topics sorted out, and ends the transaction for its coordinator."""
+
+    async def story(made: Broker) -> None:
+        ended: list[E] = []
+        sent = made.send(commit_in_transaction(5, UNKNOWN))
+        await made.loop.sleep(10_000)
+        assert isinstance(sent.response, TxnOffsetCommitResponse)
+        assert sent.response.results == ((TP, E.NONE), (UNKNOWN, E.UNKNOWN_TOPIC_OR_PARTITION))
+        assert fetched(made) == -1
+        made.coordinator.end_transaction(PARTITION, MARKER, ended.append)
+        assert ended == []
+        await made.loop.sleep(10_000)
+        assert ended == [E.NONE]
+        assert fetched(made) == 5
+
+    watched(story)
+
+
+def test_marker_where_nobody_coordinates() -> None:
+    """Loading, not led, stopped: the transaction coordinator is told NOT_LEADER_OR_FOLLOWER, which it knows."""
+
+    async def story(made: Broker) -> None:
+        ended: list[E] = []
+        made.coordinator.end_transaction(PARTITION, MARKER, ended.append)
+        made.coordinator.elect(PARTITION, 1, load_us=1_000)
+        made.coordinator.end_transaction(PARTITION, MARKER, ended.append)
+        made.coordinator.stop()
+        made.coordinator.end_transaction(PARTITION, MARKER, ended.append)
+        assert ended == [E.NOT_LEADER_OR_FOLLOWER] * 3
+
+    on_broker(story, lead=False)
+
+
+def test_transactional_commit_needs_a_group() -> None:
+    """1.2: an empty group id is INVALID_GROUP_ID; where nothing but unknown topics is asked, nobody looks."""
+
+    async def story(made: Broker) -> None:
+        refused = made.ask(commit_in_transaction(5, group=""))
+        assert isinstance(refused, TxnOffsetCommitResponse)
+        assert refused.results == ((TP, E.INVALID_GROUP_ID),)
+        request = TxnOffsetCommitRequest("x", "g", 7, 0, (OffsetInTxn(UNKNOWN, 1),), 99, "stranger")
+        unknown = made.ask(request)
+        assert isinstance(unknown, TxnOffsetCommitResponse)
+        assert unknown.results == ((UNKNOWN, E.UNKNOWN_TOPIC_OR_PARTITION),)
+
+    on_broker(story)
+
+
+def watched(story: Callable[[Broker], Awaitable[None]]) -> list[TraceEvent]:
+    """Run a story on a broker whose trace is kept."""
+    events: list[TraceEvent] = []
+    trace = Trace()
+    trace.subscribe(events.append)
+
+    async def main(loop: VirtualLoop) -> None:
+        made = Broker(loop, {}, 1_000)
+        made.lead_all()
+        await story(made)
+
+    VirtualLoop(seed=1, trace=trace).run(main)
+    return events
+
+
+def warnings(events: Sequence[TraceEvent]) -> list[str]:
+    """What the trace warns of."""
+    return [event.reason or "" for event in events if event.kind is Kind.WARNING]
