@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,32 @@ STORES: dict[str, Callable[[Path], SegmentStore]] = {
 }
 """How to open a new store of each kind, in a folder of its own."""
 
-NewStore = Callable[[], SegmentStore]
+
+class NewStore:
+    """Opens one empty store after another; a test that opens many closes them in between, for files are scarce."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self._kind, self._folder = kind, folder
+        self._made = 0
+        self._open: list[SegmentStore] = []
+
+    def __call__(self) -> SegmentStore:
+        self._made += 1
+        self._open.append(STORES[self._kind](self._folder / f"log-{self._made}"))
+        return self._open[-1]
+
+    def close(self) -> None:
+        """Close what was opened so far."""
+        while self._open:
+            self._open.pop().close()
 
 
 @pytest.fixture(params=sorted(STORES))
-def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
-    """Opens one empty store after another."""
-    made = 0
-
-    def new() -> SegmentStore:
-        nonlocal made
-        made += 1
-        return STORES[request.param](tmp_path / f"log-{made}")
-
-    return new
+def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewStore]:
+    """Opens stores of one kind, and closes them in the end."""
+    stores = NewStore(request.param, tmp_path)
+    yield stores
+    stores.close()
 
 
 class Kit:

@@ -155,6 +155,17 @@ def test_aborted_records_go_and_supersede_nothing(new_store: Any, kit: Any) -> N
     assert log.aborted(0, 9) == ((1, 1),)
 
 
+def test_aborted_transactions_of_the_active_segment_are_still_told(new_store: Any, kit: Any) -> None:
+    """A round forgets only those whose records it has taken."""
+    log = _log(kit, new_store())
+    _write(log, kit.keyed(("a", "1")), kit.keyed(("a", "2")))
+    _close_segment(log, kit, 2_000)
+    _write(log, kit.in_txn(1, ("b", "1"), at=2_000), _marker(1, committed=False, at=2_000), at=2_000)
+    log.maintain(2_000)
+    assert len(kit.notes) == 1
+    assert log.aborted(0, 9) == ((1, 3),)
+
+
 def test_a_marker_goes_after_its_transaction_and_a_horizon(new_store: Any, kit: Any) -> None:
     """First the records, then the marker gets a horizon, then it goes, and readers need not be told any more."""
     log = _log(kit, new_store(), producer_id_expiration_ms=100)

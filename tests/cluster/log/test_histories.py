@@ -80,12 +80,14 @@ class History:
         self._forget_cut()
 
     def kill(self, number: int) -> None:
-        """The process, or the machine. Returns with what the store kept, and that has to be a prefix."""
-        watermark = self.log.high_watermark
-        records = sum(len(batch.records or ()) for batch in self.batches)
+        """The process, or the machine; what is left is a prefix, and what is lost is told."""
+        watermark, start = self.log.high_watermark, self.log.start_offset
+        before = [batch for batch in self.batches if batch.next_offset > start]
         lost = self.log.crash(machine=number % 2 == 1)
-        self.batches = [batch for batch in self.batches if batch.next_offset <= self.log.end_offset]
-        assert sum(len(batch.records or ()) for batch in self.batches) == records - lost
+        self.batches = list(self.log.batches(start, self.log.end_offset))
+        gone = before[len(self.batches) :]
+        assert self.batches == before[: len(self.batches)]
+        assert lost == sum(len(batch.records or ()) for batch in gone) or start > 0
         self._forget_cut()
         self.log.advance_high_watermark(watermark)
 
@@ -156,6 +158,7 @@ def _read_all(log: PartitionLog, offset: int, max_bytes: int) -> list[Batch]:
 @given(_steps("append", "append", "send", "send", "end", "elect", "replicate", "truncate", "kill"), st.integers(1, 900))
 def test_a_log_holds_what_a_list_holds(new_store: Any, kit: Any, steps: list[tuple[str, int]], max_bytes: int) -> None:
     """Whatever happens, reads return the list's batches, epochs end where a naive reading says, offsets rise."""
+    new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     log = history.log
     for name, number in steps:
@@ -175,6 +178,7 @@ def test_the_last_stable_offset_is_that_of_a_naive_reading(
     new_store: Any, kit: Any, steps: list[tuple[str, int]]
 ) -> None:
     """At every step, whatever the order of transactions, markers and replication."""
+    new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     for name, number in steps:
         getattr(history, name)(number)
@@ -185,6 +189,7 @@ def test_the_last_stable_offset_is_that_of_a_naive_reading(
 @given(_steps("append", "send", "send", "end", "truncate", "kill"))
 def test_producers_are_told_again_from_the_log(new_store: Any, kit: Any, steps: list[tuple[str, int]]) -> None:
     """After cuts and crashes a log knows of its producers what a follower knows that copied every batch."""
+    new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     for name, number in steps:
         getattr(history, name)(number)
@@ -208,6 +213,7 @@ def test_retention_takes_a_prefix_of_what_is_replicated(
     new_store: Any, kit: Any, steps: list[tuple[str, int]], by_size: bool
 ) -> None:
     """From the start offset on everything is there; nothing at or above the high watermark ever goes."""
+    new_store.close()
     limits = {"retention_bytes": 900, "retention_ms": -1} if by_size else {"retention_ms": 100}
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, **limits))
     log, start = history.log, 0
@@ -275,6 +281,7 @@ def test_compaction_keeps_the_last_committed_value_of_every_key(
     new_store: Any, kit: Any, steps: list[tuple[str, int]], delete_retention_ms: int
 ) -> None:
     """Records keep offset and value, none are reordered, and whoever reads the log builds the same table as before."""
+    new_store.close()
     config = {"cleanup_policy": ("compact",), "min_cleanable_dirty_ratio": 0.0, "segment_bytes": SEGMENT_BYTES}
     history = History(kit, kit.log(new_store(), delete_retention_ms=delete_retention_ms, **config))
     log = history.log

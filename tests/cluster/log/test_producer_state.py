@@ -121,6 +121,22 @@ def test_aborted_transactions_are_told_to_their_readers(new_store: Any, kit: Any
     assert log.aborted(0, 3) == ((1, 0),)
 
 
+def test_an_aborted_transaction_says_where_its_readers_may_stop(new_store: Any, kit: Any) -> None:
+    """Not before the transactions that were open when it ended: they may have been aborted later."""
+    log = kit.log(new_store())
+    log.append([kit.in_txn(1, ("a", "1")), kit.in_txn(2, ("b", "1"))], 0, 0)
+    log.append([_end(2, committed=False), _end(1, committed=False)], 0, 0)
+    assert log.aborted(0, 3) == ((2, 1), (1, 0))
+
+
+def test_a_marker_at_the_high_watermark_is_not_yet_final(new_store: Any, kit: Any) -> None:
+    """A leader that dies now may take it along."""
+    log = kit.log(new_store())
+    log.append([kit.in_txn(1, ("a", "1")), _end(1, committed=True), kit.counted()], 0, 0)
+    stable = [log.advance_high_watermark(offset) and log.last_stable_offset for offset in (1, 2)]
+    assert stable == [0, 2]
+
+
 def test_a_write_outside_of_an_open_transaction_is_refused(new_store: Any, kit: Any) -> None:
     """A producer in a transaction writes transactional batches only."""
     log = kit.log(new_store())
