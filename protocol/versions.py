@@ -284,10 +284,13 @@ def _parts_change(kind: Any, version: int) -> bool:
     return _is_part(part) and bool(_plan(cast(type, part), version))
 
 
-@lru_cache(maxsize=1024)
-def _untouched(message: type, version: int) -> bool:
-    """Whether a version cannot change a message at all: what is sent often costs one look-up."""
+def _cannot_change(message: type, version: int) -> bool:
+    """Whether a version cannot change a message at all."""
     return message not in _RULES and not _plan(message, version)
+
+
+# What is sent often costs one look-up.
+_untouched: Callable[[Any, int], bool] = lru_cache(maxsize=1024)(_cannot_change)
 
 
 # Each takes the message as it was, as its version carries it, and the version.
