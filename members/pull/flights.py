@@ -110,7 +110,9 @@ class Flights:
         """Send a fetch to every idle broker that has something to be fetched."""
         by_node: dict[int, list[PartitionState]] = {}
         for state in self.ready.values():
-            node = self._target(state)
+            node = state.leader[0]
+            if state.preferred != NO_REPLICA or node < 0:
+                node = self._target(state)
             if node in by_node:
                 by_node[node].append(state)
             elif node >= 0:
