@@ -275,15 +275,15 @@ class TransactionCoordinator:
 
     def _plan(self) -> None:
         """Look at the next tick at which something may have run out; no tick when nothing can."""
-        config, soonest = self.config, None
+        config, soonest, now_ms = self.config, None, self._now_ms()
         for led in self._led.values():
             timeout = led.shard.next_timeout_ms()
             if timeout is not None:
-                tick = _tick(timeout, config.abort_check_interval_ms)
+                tick = _tick(max(timeout, now_ms), config.abort_check_interval_ms)
                 soonest = tick if soonest is None else min(soonest, tick)
             expiry = led.shard.next_expiry_ms(config.id_expiration_ms)
             if expiry is not None:
-                tick = _tick(expiry, config.id_check_interval_ms)
+                tick = _tick(max(expiry, now_ms), config.id_check_interval_ms)
                 soonest = tick if soonest is None else min(soonest, tick)
         if soonest is None:
             return

@@ -274,7 +274,7 @@ class Shard:
 
     def next_timeout_ms(self) -> int | None:
         """When the first transaction under way runs out; None when there is none."""
-        due = [_runs_out_ms(entry.committed) for entry in self.entries.values() if entry.committed.start_ms >= 0]
+        due = [_runs_out_ms(entry.committed) for entry in self.entries.values() if entry.pending is None]
         soonest = min(due, default=_NEVER)
         return None if soonest >= _NEVER else soonest
 

@@ -444,6 +444,13 @@ class Process:
 
     def give_up_unsent(self) -> None:
         """Batches that are not in flight fail: the transaction is aborted."""
+        waiting, self._waiting = self._waiting, []
+        for topic, *_, on_settled, _ in waiting:
+            self._say_failed(
+                TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE, 1, "the transaction is aborted"
+            )
+            if on_settled is not None:
+                on_settled(ErrorCode.TRANSACTION_ABORTABLE, -1)
         for lanes in self.lanes.values():
             self.sender.abort(lanes)
 
@@ -486,8 +493,7 @@ class Process:
         self.host.call_at(self.loop.now_us, self._flushed)
 
     def _close_now(self, _: Any) -> None:
-        for lanes in self.lanes.values():
-            self.sender.abort(lanes)
+        self.give_up_unsent()
         self._over(None, "")
 
     def end(self) -> None:

@@ -1,0 +1,229 @@
+"""Transactions from the producer's side, against scripted coordinators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from producer_fakes import DROP, SECOND, ProducerBench, steady
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.producer.transactions import GroupMetadata, TxnState, WrongState
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition
+from groupsim.protocol.txn_messages import AddPartitionsToTxnResponse, OffsetInTxn, TxnOffsetCommitResponse
+
+TXN = {"transactional.id": "tx", "linger.ms": 0}
+
+
+async def begun(bench: ProducerBench) -> Any:
+    """Start, wait for the id, begin; the transaction."""
+    bench.producer.start()
+    await bench.run_for(0.1)
+    transaction = bench.producer.transaction
+    transaction.begin()
+    return transaction
+
+
+def apis(bench: ProducerBench) -> list[str]:
+    """What was asked of coordinators, in order."""
+    wanted = {
+        Api.INIT_PRODUCER_ID,
+        Api.ADD_PARTITIONS_TO_TXN,
+        Api.ADD_OFFSETS_TO_TXN,
+        Api.END_TXN,
+        Api.TXN_OFFSET_COMMIT,
+    }
+    return [request.API.name for _, request in bench.broker.asked if request.API in wanted]
+
+
+def test_a_transaction_names_its_partitions_first(on_producer: Any) -> None:
+    """A batch waits for AddPartitionsToTxn; commit flushes, then ends the transaction; batches are transactional."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        outcomes: list[Any] = []
+        for partition in (0, 3):
+            bench.producer.send("t", 50, partition=partition)
+        transaction.commit(outcomes.append)
+        await bench.run_for(1)
+        assert outcomes == [None]
+        assert transaction.state is TxnState.READY
+
+    bench = on_producer(story, properties=TXN)
+    assert apis(bench) == ["INIT_PRODUCER_ID", "ADD_PARTITIONS_TO_TXN", "END_TXN"]
+    added = bench.broker.last(Api.ADD_PARTITIONS_TO_TXN)
+    assert added.partitions == (TopicPartition("t", 0), TopicPartition("t", 3))
+    assert bench.broker.last(Api.END_TXN).committed
+    assert all(batch.is_transactional for _, batch in bench.batches())
+    assert bench.broker.records() == 2
+    first_produce = bench.broker.produced[0][0]
+    assert first_produce > bench.broker.times(Api.ADD_PARTITIONS_TO_TXN)[0]
+    assert bench.broker.times(Api.END_TXN)[0] > bench.broker.produced[-1][0]
+
+
+def test_an_empty_transaction_is_not_ended_at_the_coordinator(on_producer: Any) -> None:
+    """The coordinator knows nothing of a transaction without partitions, so nothing is sent."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        transaction.commit(lambda error: None)
+        await bench.run_for(0.1)
+        transaction.begin()
+        transaction.abort(lambda error: None)
+        await bench.run_for(0.1)
+        assert transaction.state is TxnState.READY
+
+    assert apis(on_producer(story, properties=TXN)) == ["INIT_PRODUCER_ID"]
+
+
+def test_offsets_go_with_member_and_generation(on_producer: Any) -> None:
+    """sendOffsetsToTransaction: the group is named, then TxnOffsetCommit carries the consumer's identity (KIP-447)."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        outcomes: list[Any] = []
+        group = GroupMetadata("g", 4, "m-1", "i-1")
+        transaction.send_offsets((OffsetInTxn(TopicPartition("in", 0), 7),), group, outcomes.append)
+        await bench.run_for(0.1)
+        transaction.commit(outcomes.append)
+        await bench.run_for(0.1)
+        assert outcomes == [None, None]
+
+    bench = on_producer(story, properties=TXN)
+    assert apis(bench) == ["INIT_PRODUCER_ID", "ADD_OFFSETS_TO_TXN", "TXN_OFFSET_COMMIT", "END_TXN"]
+    sent = bench.broker.last(Api.TXN_OFFSET_COMMIT)
+    assert (sent.generation_id, sent.member_id, sent.group_instance_id) == (4, "m-1", "i-1")
+    keys = [(request.key, request.key_type) for request in bench.broker.all(Api.FIND_COORDINATOR)]
+    assert keys == [("tx", 1), ("g", 0)]
+
+
+def test_a_stale_generation_spoils_the_transaction(on_producer: Any) -> None:
+    """ILLEGAL_GENERATION on the offsets: commit is refused, abort leads back to READY."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        stale = TxnOffsetCommitResponse(((TopicPartition("in", 0), ErrorCode.ILLEGAL_GENERATION),))
+        bench.broker.reply(Api.TXN_OFFSET_COMMIT, stale)
+        outcomes: list[Any] = []
+        transaction.send_offsets(
+            (OffsetInTxn(TopicPartition("in", 0), 7),), GroupMetadata("g", 1, "m"), outcomes.append
+        )
+        await bench.run_for(0.1)
+        assert transaction.state is TxnState.ABORTABLE_ERROR
+        transaction.commit(outcomes.append)
+        transaction.abort(outcomes.append)
+        await bench.run_for(0.1)
+        assert outcomes == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION, None]
+        assert transaction.state is TxnState.READY
+
+    assert not on_producer(story, properties=TXN).broker.last(Api.END_TXN).committed
+
+
+def test_a_failed_batch_spoils_the_transaction(on_producer: Any) -> None:
+    """A batch that cannot be written makes the commit fail; after the abort a new epoch is asked for."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        bench.broker.reply(Api.PRODUCE, ErrorCode.MESSAGE_TOO_LARGE)
+        outcomes: list[Any] = []
+        bench.producer.send("t", 50, partition=0)
+        transaction.commit(outcomes.append)
+        await bench.run_for(0.1)
+        assert outcomes == [ErrorCode.MESSAGE_TOO_LARGE]
+        transaction.abort(outcomes.append)
+        await bench.run_for(0.1)
+        assert outcomes[1:] == [None]
+        assert transaction.epoch == 1
+
+    bench = on_producer(story, properties=TXN)
+    assert apis(bench)[-2:] == ["END_TXN", "INIT_PRODUCER_ID"]
+    assert bench.broker.last(Api.INIT_PRODUCER_ID).producer_epoch == 0
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+)
+def test_a_fenced_producer_ends(on_producer: Any, error: ErrorCode) -> None:
+    """A coordinator that has a newer producer under this id ends the older one, as FAILED."""
+
+    async def story(bench: ProducerBench) -> None:
+        await begun(bench)
+        bench.broker.reply(Api.ADD_PARTITIONS_TO_TXN, AddPartitionsToTxnResponse(((TopicPartition("t", 0), error),)))
+        bench.producer.send("t", 50, partition=0)
+        await bench.run_for(1)
+        assert bench.producer.state == "FAILED"
+        assert bench.producer.failed is ErrorCode.PRODUCER_FENCED
+
+    bench = on_producer(story, properties=TXN)
+    assert [event.error for event in bench.told(Kind.PROCESS_FAILED)] == ["PRODUCER_FENCED"]
+    assert bench.broker.records() == 0
+
+
+def test_coordinators_are_waited_for_and_found_again(on_producer: Any) -> None:
+    """Loading, still ending the last transaction, moved, gone: the request is repeated until it is answered."""
+
+    async def story(bench: ProducerBench) -> None:
+        busy = AddPartitionsToTxnResponse(((TopicPartition("t", 0), ErrorCode.CONCURRENT_TRANSACTIONS),))
+        moved = AddPartitionsToTxnResponse(((TopicPartition("t", 0), ErrorCode.NOT_COORDINATOR),))
+        loading = AddPartitionsToTxnResponse(((TopicPartition("t", 0), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),))
+        transaction = await begun(bench)
+        bench.broker.reply(Api.ADD_PARTITIONS_TO_TXN, busy, moved, loading, DROP)
+        bench.broker.reply(Api.FIND_COORDINATOR, FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        outcomes: list[Any] = []
+        bench.producer.send("t", 50, partition=0)
+        transaction.commit(outcomes.append)
+        await bench.run_for(3)
+        assert outcomes == [None]
+
+    bench = on_producer(story, properties=TXN)
+    times = bench.broker.times(Api.ADD_PARTITIONS_TO_TXN)
+    assert len(times) == 5
+    assert times[1] - times[0] == 21_000  # 20 ms and a round trip: the quick retry of a transaction's first partitions
+    assert len(bench.broker.all(Api.FIND_COORDINATOR)) == 4
+
+
+def test_the_application_keeps_to_the_order(on_producer: Any) -> None:
+    """Beginning twice, or ending nothing, is refused with the state in which the producer is."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        with pytest.raises(WrongState, match="cannot begin in state IN_TRANSACTION; needs READY"):
+            transaction.begin()
+        transaction.commit(lambda error: None)
+        with pytest.raises(WrongState, match="cannot abort in state COMMITTING_TRANSACTION"):
+            transaction.abort(lambda error: None)
+
+    on_producer(story, properties=TXN)
+
+
+def test_a_load_in_transactions(on_producer: Any) -> None:
+    """An application that commits every second: all records in transactions, none lost, none outside of one."""
+
+    async def story(bench: ProducerBench) -> None:
+        bench.producer.start()
+        await bench.run_for(5.5)
+        await bench.producer.close()
+
+    load = steady(100, weights=(1, 1, 1, 1))
+    bench = on_producer(story, loads=[load], properties=TXN, commit_every_us=SECOND)
+    ends = bench.broker.all(Api.END_TXN)
+    assert [request.committed for request in ends] == [True] * 5 + [False]
+    assert bench.broker.records() == 550
+    assert bench.told(Kind.PRODUCE_FAILED) == []
+
+
+def test_an_abort_gives_up_what_is_not_sent(on_producer: Any) -> None:
+    """Batches that wait fail with the abort; those in flight are waited for."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        settled: list[Any] = []
+        for _ in range(3):
+            bench.producer.send("t", 50, partition=1, on_settled=lambda *what: settled.append(what))
+        transaction.abort(settled.append)
+        await bench.run_for(0.1)
+        assert settled == [(ErrorCode.TRANSACTION_ABORTABLE, -1)] * 3 + [None]
+
+    bench = on_producer(story, properties={"transactional.id": "tx", "linger.ms": 1_000})
+    assert bench.broker.records() == 0
