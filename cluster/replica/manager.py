@@ -34,9 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from groupsim.cluster.log import epochs, producer_state
 from groupsim.cluster.log.config import topic_config
 from groupsim.cluster.log.interfaces import SegmentStore
-from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.log.log import (
+    CLEANER_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    START_CHECKPOINT,
+    PartitionLog,
+)
 from groupsim.cluster.replica import appends, consumers, offsets
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replica.fetcher import Connect, Fetcher
@@ -283,7 +289,6 @@ class ReplicaManager:
             self._stop_copying(hosted)
             self._resign(hosted, told)
             hosted.poke()
-            hosted.log.close()
         kept = self._disk.pop(name, None)
         if kept is not None:
             _wipe(kept[1])
@@ -342,7 +347,11 @@ class ReplicaManager:
 
 
 def _wipe(store: SegmentStore) -> None:
-    """Delete a log from disk."""
+    """Delete a log from disk, with all that is kept beside it."""
+    for name in (START_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, CLEANER_CHECKPOINT):
+        store.write_checkpoint(name, "0")
+    for name in (epochs.CHECKPOINT, producer_state.CHECKPOINT):
+        store.write_checkpoint(name, "")
     for segment in tuple(store.segments):
         store.remove(segment)
     store.close()

@@ -248,11 +248,16 @@ class Rig:
             if wire.open and node in (wire.client, wire.server):
                 wire.cut()
 
+    def fence(self, node: int) -> None:
+        """The controller has noticed: the broker is fenced in the image, which changes nothing else."""
+        broker = evolve(self.image.brokers[node], fenced=True)
+        self.image = evolve(self.image, brokers={**self.image.brokers, node: broker})
+
     def start(self, node: int) -> None:
         self.down.discard(node)
         self.host(node).start()
         broker = self.image.brokers[node]
-        brokers = {**self.image.brokers, node: evolve(broker, epoch=broker.epoch + 10)}
+        brokers = {**self.image.brokers, node: evolve(broker, epoch=broker.epoch + 10, fenced=False)}
         self.image = evolve(self.image, version=self.image.version + 1, brokers=brokers)
         self.managers[node].start()
         everything = [
