@@ -81,8 +81,10 @@ class ProducerEntry:
         """The kept batch with exactly these sequence numbers, if any."""
         if batch.producer_epoch != self.epoch:
             return None
-        numbers = (batch.base_sequence, last_sequence(batch))
-        return next((kept for kept in self.batches if kept[:2] == numbers), None)
+        for kept in self.batches:
+            if kept.first_sequence == batch.base_sequence and kept.last_sequence == last_sequence(batch):
+                return kept
+        return None
 
     def take_data(self, batch: Batch) -> None:
         """A data batch was appended."""
@@ -156,7 +158,9 @@ class ProducerStates:
 
     def take(self, batch: Batch) -> None:
         """A batch with a producer id was appended. Source: `ProducerStateManager.update`, `completeTxn`."""
-        entry = self.entries.setdefault(batch.producer_id, ProducerEntry())
+        entry = self.entries.get(batch.producer_id)
+        if entry is None:
+            entry = self.entries[batch.producer_id] = ProducerEntry()
         before = entry.transaction
         ended = _apply(entry, batch)
         if ended is not None and before >= 0:
