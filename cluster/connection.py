@@ -13,9 +13,7 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
 correlation and the way back are fields of the connection, and a heartbeat allocates one tuple.
 
-A consumer's Fetch with a negative waiting time stands for all its long polls (`members.interfaces.Renewing`): it has no
-deadline, and the broker no timer for it. `renew` ends it with the long poll under way; from `go_by_the_clock` on, when
-something breaks that a real long poll would notice, it has both. Its long polls are counted from when it was sent.
+A consumer's Fetch with a negative waiting time stands for all its long polls (`long_polls`).
 
 Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
 others do. The request timeout is one event per connection that is looked at lazily: it is armed for
@@ -30,20 +28,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.endpoint import MACHINERY, is_unanswered
-from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
+from groupsim.cluster.latency import BLOCK, Draws
 from groupsim.cluster.links import SILENT, Condition
-from groupsim.cluster.sockets import Correlations, Quiet
+from groupsim.cluster.long_polls import NEVER as _NEVER
+from groupsim.cluster.long_polls import LongPoll
+from groupsim.cluster.sockets import Correlations, Wire, queued
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol.data_messages import (
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-    ProduceRequest,
-    ProduceResponse,
-)
+from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 
@@ -55,41 +49,19 @@ Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
 """A request in flight: correlation id, request, the client's callback, deadline, and what it travels on."""
 
 _MESSAGE = Order.MESSAGE
-_NEVER = 1 << 62
 _ALIVE = HeartbeatResponse()
 _NONE_YET: array[int] = array("Q")
 
 
-class Wait:
-    """A Fetch that stands for the long polls it would take, one after the other from `sent_us` on."""
-
-    __slots__ = ("correlation", "deadline_us", "ends", "period_us", "sent_us", "timeout_us")
-
-    def __init__(self, correlation: int, sent_us: int, period_us: int, timeout_us: int) -> None:
-        self.correlation = correlation
-        self.sent_us = sent_us
-        self.period_us = period_us
-        self.timeout_us = timeout_us
-        self.deadline_us = _NEVER
-        self.ends = False  # with the long poll under way
-
-    def next_us(self, now_us: int) -> int:
-        """When the long poll that is under way is over."""
-        return self.sent_us + ((now_us - self.sent_us) // self.period_us + 1) * self.period_us
-
-
-class Connection(Quiet):
+class Connection(Wire):
     """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
         "_check_handle",
         "_held_in",
         "_held_out",
-        "_network",
+        "_long_poll",
         "_ready_us",
-        "_stream",
-        "_thinking",
-        "_wait",
         "blame",
         "client_host",
         "client_id",
@@ -144,7 +116,7 @@ class Connection(Quiet):
         self.conditions: Sequence[Condition] = ()
         self.blame = 0
         self.give_up: Callable[[], None] | None = None
-        self._wait: Wait | None = None
+        self._long_poll: LongPoll | None = None
         self.correlation = -1
         self.took_us = 0
         self._busy = False
@@ -186,7 +158,7 @@ class Connection(Quiet):
             return correlation
         deadline = now + timeout_us
         if request.__class__ is FetchRequest and request.max_wait_ms < 0:
-            self._wait = Wait(correlation, now, -request.max_wait_ms * 1_000, timeout_us)
+            self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
             deadline = _NEVER
         flight = (correlation, request, on_done, deadline, self)
         if request.__class__ is ProduceRequest and is_unanswered(request):
@@ -228,32 +200,14 @@ class Connection(Quiet):
             return
         if not self._network.links.holds_out(self):
             self._forward(flight, now)
-        elif self._held_out is None:
-            self._held_out = deque((flight,))
         else:
-            self._held_out.append(flight)
+            self._held_out = queued(self._held_out, flight)
 
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
         when = now + self._network.links.stretch(self, self._draw())
         self._floor_out = when = max(when, self._floor_out) + self._think_us()
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
-
-    def _draw(self) -> int:
-        """The next latency."""
-        at = self._at if self._at < BLOCK else self._refill()
-        self._at = at + 1
-        return self._latencies[at]
-
-    def _refill(self) -> int:
-        """Draw the next block of latencies; returns where it begins."""
-        start = 0 if self._latencies else FIRST
-        self._latencies = drawn(self._network.timing.latency, self._stream, start)
-        return start
-
-    def _think_us(self) -> int:
-        """How long the broker takes for a request."""
-        return self._processing_us if self._thinking is None else self._thinking.next()
 
     def close(self) -> None:
         """See `members.interfaces.Connection.close`."""
@@ -318,8 +272,8 @@ class Connection(Quiet):
         self._lose(Disconnected("a request timed out", timed_out=True))
 
     def _deadline(self, flight: Flight) -> int:
-        wait = self._wait
-        return wait.deadline_us if wait is not None and wait.correlation == flight[0] else flight[3]
+        poll = self._long_poll
+        return poll.deadline_us if poll is not None and poll.correlation == flight[0] else flight[3]
 
     # --- long polls without a timer --------------------------------------------------------------------------
 
@@ -329,29 +283,20 @@ class Connection(Quiet):
         return None if self._network.clocked else self._renew
 
     def _renew(self) -> None:
-        wait = self._wait
-        if wait is not None and not wait.ends:
-            wait.ends = True
-            self.broker_host.call_at(wait.next_us(self._loop.now_us), self._end_wait, wait)
+        if self._long_poll is not None:
+            self._long_poll.renew(self._loop.now_us)
 
     def go_by_the_clock(self) -> None:
         """Something is wrong: a Fetch that stands for long polls is from now on the one that is under way."""
-        wait = self._wait
-        if wait is not None:
-            wait.deadline_us = wait.next_us(self._loop.now_us) - wait.period_us + wait.timeout_us
-            if wait.deadline_us < self._check_us:
-                self._arm(wait.deadline_us)
-            self._renew()
+        poll = self._long_poll
+        if poll is not None:
+            poll.go_by_the_clock(self._loop.now_us)
+            if poll.deadline_us < self._check_us:
+                self._arm(poll.deadline_us)
 
-    def _end_wait(self, wait: Wait) -> None:
-        """The long poll is over: if it is still in the broker's hands it is answered, empty."""
-        if self._wait is wait and self._busy and self.correlation == wait.correlation and self.give_up is not None:
-            self._give_up()
-            request = self.request
-            assert isinstance(request, FetchRequest)
-            self.answer(
-                FetchResponse(partitions=tuple([PartitionData(asked.partition) for asked in request.partitions]))
-            )
+    def in_hand(self, poll: LongPoll) -> bool:
+        """Whether the far end has the Fetch in hand that stands for these long polls."""
+        return self._long_poll is poll and self._busy and self.correlation == poll.correlation
 
     def _lose(self, outcome: Disconnected) -> None:
         """The client knows now that the connection is gone."""
@@ -366,9 +311,7 @@ class Connection(Quiet):
         if self._broken:
             return
         if self._busy:
-            if self._queue is None:
-                self._queue = deque()
-            self._queue.append(flight)
+            self._queue = queued(self._queue, flight)
             return
         self._busy = True
         self.correlation = flight[0]
@@ -461,9 +404,7 @@ class Connection(Quiet):
     def pass_back(self, response: Response) -> None:
         """Send towards the client, or hold back while a stall lasts."""
         if self._held_in or self._network.links.holds_in(self):
-            if self._held_in is None:
-                self._held_in = deque()
-            self._held_in.append(response)
+            self._held_in = queued(self._held_in, response)
         else:
             self._backward(response, self._loop.now_us)
 

@@ -1,6 +1,27 @@
-"""What lies at the bottom of a connection: its client's correlation ids, and the fields that a heartbeat touches."""
+"""What lies at the bottom of a connection: correlation ids, the fields that a heartbeat touches, latencies."""
 
 from __future__ import annotations
+
+from array import array
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
+
+if TYPE_CHECKING:
+    from groupsim.cluster.network import Network
+    from groupsim.eventloop.randomness import Stream
+
+
+T = TypeVar("T")
+
+
+def queued(queue: deque[T] | None, item: T) -> deque[T]:
+    """The queue with one more item; queues are made when they are needed."""
+    if queue is None:
+        return deque((item,))
+    queue.append(item)
+    return queue
 
 
 class Correlations:
@@ -42,3 +63,32 @@ class Quiet:
         "request",
         "up",
     )
+
+
+class Wire(Quiet):
+    """How long things take on a connection: segments, and requests in the hands of the broker."""
+
+    __slots__ = ("_network", "_stream", "_thinking")
+
+    _at: int
+    _latencies: array[int]
+    _network: Network
+    _processing_us: int
+    _stream: Stream
+    _thinking: Draws | None
+
+    def _draw(self) -> int:
+        """The next latency."""
+        at = self._at if self._at < BLOCK else self._refill()
+        self._at = at + 1
+        return self._latencies[at]
+
+    def _refill(self) -> int:
+        """Draw the next block of latencies; returns where it begins."""
+        start = 0 if self._latencies else FIRST
+        self._latencies = drawn(self._network.timing.latency, self._stream, start)
+        return start
+
+    def _think_us(self) -> int:
+        """How long the broker takes for a request."""
+        return self._processing_us if self._thinking is None else self._thinking.next()
