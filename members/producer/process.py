@@ -446,9 +446,8 @@ class Process:
         """Batches that are not in flight fail: the transaction is aborted."""
         waiting, self._waiting = self._waiting, []
         for topic, *_, on_settled, _ in waiting:
-            self._say_failed(
-                TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE, 1, "the transaction is aborted"
-            )
+            nowhere, error = TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE
+            self._say_failed(nowhere, error, 1, "given up before it was sent")
             if on_settled is not None:
                 on_settled(ErrorCode.TRANSACTION_ABORTABLE, -1)
         for lanes in self.lanes.values():

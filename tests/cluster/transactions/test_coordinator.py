@@ -107,7 +107,7 @@ def test_a_second_producer_ends_what_the_first_left_open(on_txn: Any) -> None:
 
 
 def test_a_producer_that_names_its_epoch_bumps_it(on_txn: Any) -> None:
-    """KIP-360: with the present epoch it is raised, repeated with the last one it is told again, older ones are fenced."""
+    """KIP-360: the present epoch is raised, a repetition is told the same again, an older one is fenced."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()

@@ -1,7 +1,7 @@
 """Brokers that take batches, and a producer on a bench: for tests of the producer alone.
 
 `broker.reply(Api.PRODUCE, ...)` queues answers as in the room's other fakes; a function gets (node, request). Without
-a script every batch is appended to `broker.logs`, duplicates of idempotent producers are dropped as a leader drops them.
+a script every batch is appended to `broker.logs`; a duplicate of an idempotent producer is dropped, as a leader does.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if "members_fakes" not in sys.modules:
     sys.modules["members_fakes"] = _module
     _spec.loader.exec_module(_module)
 
-from members_fakes import DROP, HOLD, FakeTransport, ScriptedBroker
+from members_fakes import DROP, HOLD, FakeTransport, ScriptedBroker  # noqa: E402
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.members.producer.load import Load
-from groupsim.members.producer.producer import Producer
-from groupsim.members.producer.settings import producer_settings_from
-from groupsim.members.producer.traffic import as_rate
-from groupsim.protocol.batch import NO_SEQUENCE, Batch
-from groupsim.protocol.data_messages import Produced, ProduceResponse
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.eventloop.events import Kind, TraceEvent  # noqa: E402
+from groupsim.members.producer.load import Load  # noqa: E402
+from groupsim.members.producer.producer import Producer  # noqa: E402
+from groupsim.members.producer.settings import producer_settings_from  # noqa: E402
+from groupsim.members.producer.traffic import as_rate  # noqa: E402
+from groupsim.protocol.batch import NO_SEQUENCE, Batch  # noqa: E402
+from groupsim.protocol.data_messages import Produced, ProduceResponse  # noqa: E402
+from groupsim.protocol.errors import ErrorCode  # noqa: E402
+from groupsim.protocol.messages import (  # noqa: E402
     Api,
     FindCoordinatorResponse,
     MetadataResponse,
@@ -38,7 +38,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.txn_messages import (  # noqa: E402
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
@@ -73,9 +73,8 @@ class Brokers(ScriptedBroker):
 
     def append(self, request: Any) -> ProduceResponse:
         """Append all batches of a request, as leaders do."""
-        return ProduceResponse(
-            tuple(Produced(tp, base_offset=self._append(tp, batch)) for tp, batch in request.batches)
-        )
+        placed = [(tp, self._append(tp, batch)) for tp, batch in request.batches]
+        return ProduceResponse(tuple(Produced(tp, base_offset=base) for tp, base in placed))
 
     def _append(self, partition: TopicPartition, batch: Batch) -> int:
         log = self.logs.setdefault(partition, [])

@@ -16,6 +16,7 @@ from groupsim.protocol.batch import EPOCH_MS
 
 
 async def five_seconds(bench: ProducerBench) -> None:
+    """Produce for five seconds and close."""
     bench.producer.start()
     await bench.run_for(5)
     await bench.producer.close()

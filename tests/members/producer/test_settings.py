@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -127,7 +128,7 @@ def test_capacity_is_what_fits(value: int) -> None:
 def test_zipf_is_exact_integers() -> None:
     """Weights fall as 1 / rank^s; an exponent of 0 makes all alike."""
     sums = zipf(4, "1")
-    weights = [sums[0], *(after - before for before, after in zip(sums, sums[1:]))]
+    weights = [sums[0], *(after - before for before, after in pairwise(sums))]
     assert weights == [10**12, 5 * 10**11, 333_333_333_333, 25 * 10**10]
     assert zipf(3, "0") == (10**12, 2 * 10**12, 3 * 10**12)
 

@@ -17,6 +17,7 @@ ONE = TopicPartition("t", 0)
 
 
 async def three_seconds(bench: ProducerBench) -> None:
+    """Produce for three seconds and close."""
     bench.producer.start()
     await bench.run_for(3)
     await bench.producer.close()
