@@ -202,6 +202,8 @@ def decode_records(section: Bytes, count: int, *, origin: int = 0) -> tuple[LogR
             found.append(record)
     except IndexError:
         raise ProtocolError(_RECORD, len(data) + origin, f"record {len(found)} of {count}", "the end") from None
+    except OverflowError as longer:
+        raise ProtocolError(_RECORD, longer.args[0] + origin, "a varint of at most 10 bytes", "a longer") from None
     if at != len(data):
         raise ProtocolError(_RECORD, at + origin, f"the end after {count} records", f"{len(data) - at} more bytes")
     return tuple(found)
@@ -245,7 +247,7 @@ def _field(data: bytes, at: int, end: int, origin: int) -> tuple[bytes | None, i
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag varint and what follows it. Raises IndexError at the end of the bytes."""
+    """A zigzag varint and what follows it. Raises IndexError at the end of the bytes, OverflowError at the eleventh."""
     byte = data[at]
     at += 1
     if byte < 0x80:
@@ -258,7 +260,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << shift
         shift += 7
         if shift > 70:
-            raise ProtocolError(_RECORD, at, "a varint of at most 10 bytes", "a longer one")
+            raise OverflowError(at)
     return (number >> 1) ^ -(number & 1), at
 
 
