@@ -177,7 +177,7 @@ class FileStore(SegmentStore):
         gone = self._segments[at]
         self._segments = [one for one in self._segments if one is not gone]  # whoever iterates keeps the old row
         if at == len(self._segments):
-            self._lower_recovery_point(gone.base_offset)
+            self._lower_recovery_point(self._segments[-1].next_offset if self._segments else gone.base_offset)
         self._delete(gone)
 
     def _lower_recovery_point(self, offset: int) -> None:

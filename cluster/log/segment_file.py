@@ -127,13 +127,15 @@ class FileSegment(Segment):
         self.offset_index = OffsetIndex(self.file(INDEX), self.base_offset, self._max_index_bytes, new=True)
         self.time_index = TimeIndex(self.file(TIME_INDEX), self.base_offset, self._max_index_bytes, new=True)
         self._loaded = True
+        damage = None
         try:
             for at, batch in self._scan(0, end):
                 self._verify(batch, at)
                 self._take(batch)
-        except DamagedLog as damage:
-            return damage
-        return None
+        except DamagedLog as found:
+            damage = found
+        self.time_index.append(self.max_timestamp_ms, self._offset_of_max)
+        return damage
 
     def cut(self) -> int:
         """Cut off what `walk` found wrong; returns how many bytes that was."""
@@ -333,9 +335,9 @@ class FileSegment(Segment):
     def seal(self) -> None:
         """Flush it with its indexes, the largest timestamp included: nothing more is expected, it can be trusted."""
         self.flush()
-        if self.max_timestamp_ms >= 0:
+        if self._loaded:  # if not, nothing was appended or cut since it was sealed
             self.time_index.append(self.max_timestamp_ms, self._offset_of_max)
-        self.write_indexes(sync=self._sync)
+            self.write_indexes(sync=self._sync)
 
     def write_indexes(self, *, sync: bool) -> None:
         """Bring the index files up to date."""
