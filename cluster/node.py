@@ -10,7 +10,7 @@ FindCoordinator are answered from it. A broker that hears nothing goes on as bef
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
 it has read the metadata as far as its own registration, as Kafka opens its port only then. A broker that is told to
 stop hands over what it leads before it goes (controlled shutdown); one that cannot reach the controller keeps trying,
-until it is killed.
+for five minutes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from groupsim.protocol.data_messages import (
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
     ProduceRequest,
+    ProduceResponse,
 )
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import FindCoordinatorRequest, HeartbeatRequest, MetadataRequest
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.log.interfaces import SegmentStore
     from groupsim.cluster.network import Network
     from groupsim.cluster.replicated_config import ReplicatedConfig
+
+_CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 
 
 class Node(Endpoint):
@@ -69,6 +72,7 @@ class Node(Endpoint):
         self._config = config
         self._network = network
         self._opened = True
+        self._stopped = False
         self._blocks = blocks
         host = self.host
         to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
@@ -121,6 +125,7 @@ class Node(Endpoint):
     def restart(self) -> None:
         """Begin the next life of a broker whose host has died."""
         self.host.start()
+        self._stopped = False
         self.metadata = BrokerMetadata()
         self._new_coordinator()
         self.start()
@@ -132,14 +137,21 @@ class Node(Endpoint):
         self.replicas.crash(machine=machine)
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Controlled shutdown: hand over what it leads, then go; `on_stopped` is called when it is gone."""
+        """Controlled shutdown: hand over what it leads, then go; `on_stopped` is called when it is gone.
 
-        def gone() -> None:
-            self.groups.stop()
-            self.replicas.shut_down()
-            on_stopped()
+        It goes after five minutes at the latest, though the controller be out of reach: Kafka's own limit.
+        """
+        stopping = self.host.incarnation
+
+        def gone(_: object = None) -> None:
+            if self.host.alive and self.host.incarnation == stopping and not self._stopped:
+                self._stopped = True
+                self.groups.stop()
+                self.replicas.shut_down()
+                on_stopped()
 
         self.agent.shut_down(gone)
+        self.host.call_at(self._loop.now_us + _CONTROLLED_SHUTDOWN_US, gone)
 
     # --- the image -------------------------------------------------------------------------------------------
 
@@ -184,8 +196,14 @@ class Node(Endpoint):
             call.give_up = give_up
 
     def _produce(self, call: Connection, request: ProduceRequest) -> None:
-        self.replicas.produce(request, call.client_id, call.answer)
-        if request.acks == 0:
+        if request.acks != 0:
+            self.replicas.produce(request, call.client_id, call.answer)
+            return
+        failed: list[ProduceResponse] = []
+        self.replicas.produce(request, call.client_id, failed.append)
+        if failed:  # the one way to tell somebody who wants no answer
+            call.cut("the broker closed the connection")
+        else:
             call.no_answer()
 
     def _init_producer_id(self, call: Connection, request: InitProducerIdRequest) -> None:

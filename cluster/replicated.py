@@ -201,6 +201,20 @@ class ReplicatedCluster:
             raise LookupError(f"{where}: no replica on broker {at}")
         return log
 
+    def log_ends(self) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition's log on its leader; a partition without one is left out.
+
+        For the trace's `log.ends`.
+        """
+        ends = {}
+        for name, topic in self.controller.image.topics.items():
+            for number, state in enumerate(topic.partitions):
+                broker = self.brokers.get(state.leader)
+                log = None if broker is None else broker.replicas.log(TopicPartition(name, number))
+                if log is not None:
+                    ends[f"{name}-{number}"] = [log.start_offset, log.end_offset, log.high_watermark]
+        return ends
+
     # --- groups ----------------------------------------------------------------------------------------------
 
     def coordinator_of(self, group_id: str) -> tuple[int, GroupCoordinator]:

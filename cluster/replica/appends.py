@@ -1,6 +1,7 @@
 """Appends to partitions led here: of producers (Produce), and of this broker's own coordinators.
 
-A producer chooses what it waits for: nothing (`acks` 0: no answer at all), the leader's log (1), or every in-sync
+A producer chooses what it waits for: nothing (`acks` 0: answered only when something was refused, whereupon the broker
+closes the connection), the leader's log (1), or every in-sync
 replica (-1, "all"). Only the last asks whether there are `min.insync.replicas`: before the append, and again when the
 high watermark has passed it. A batch that an idempotent producer sends again is answered with the offset it got the
 first time. A timeout takes nothing back: the records stay, and may be committed a moment later.
@@ -48,7 +49,7 @@ def produce(
             written.append((index, lead, result.base_offset + batch.count))
     if request.acks == ALL and written:
         _wait(station, request, results, written, answer)
-    elif request.acks != NOBODY:
+    elif request.acks != NOBODY or any(result.error for result in results):
         answer(ProduceResponse(tuple(results)))
     for _, lead, _ in written:
         lead.tell()

@@ -112,7 +112,7 @@ class ReplicaManager:
     # --- what clients and other brokers ask --------------------------------------------------------------------------
 
     def produce(self, request: ProduceRequest, client_id: str, answer: Callable[[ProduceResponse], None]) -> None:
-        """Append a producer's batches; `answer` is never called with acks 0."""
+        """Append a producer's batches; with acks 0 `answer` is called only when something was refused."""
         appends.produce(self._station, request, client_id, answer)
 
     def append(

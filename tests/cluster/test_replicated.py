@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
@@ -22,6 +24,8 @@ from groupsim.members.interfaces import Disconnected
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.data_messages import ProduceRequest
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,
@@ -36,6 +40,7 @@ from groupsim.protocol.txn_messages import InitProducerIdRequest
 
 SECOND = 1_000_000
 OF_G = TopicPartition(OFFSETS_TOPIC, partition_for("g"))
+OF_G_OF_3 = TopicPartition(OFFSETS_TOPIC, partition_for("g", 3))
 
 
 class Stage:
@@ -415,6 +420,65 @@ def test_a_session_lasts_as_long_as_the_settings_say() -> None:
         assert 26 * SECOND < fenced.t_us < 38 * SECOND
 
     run(story, controller=ControllerConfig(broker_session_timeout_ms=30_000))
+
+
+def test_a_broker_that_cannot_reach_the_controller_stops_all_the_same() -> None:
+    """Nobody lets it go, so it waits five minutes and goes."""
+
+    async def story(stage: Stage) -> None:
+        stage.cluster.network.inject(Isolate(Match(host="broker-1", peer="controller")))
+        stopped: list[int] = []
+        stage.cluster.stop_broker(1, lambda: stopped.append(stage.loop.now_us))
+        await stage.loop.sleep(400 * SECOND)
+        assert stopped == [300 * SECOND]
+        assert not stage.cluster.brokers[1].host.alive
+
+    run(story)
+
+
+def test_a_refused_produce_with_acks_0_ends_the_connection() -> None:
+    """The producer wants no answer; that its leader has moved it learns from the broken connection."""
+
+    async def story(stage: Stage) -> None:
+        leader = stage.leader(TopicPartition("t", 0))
+        for node in (leader, (leader + 1) % 4):
+            connection = stage.cluster.network.connect("p", "p", node, "produce")
+            request = ProduceRequest(0, 1_000, ((TopicPartition("t", 0), Batch(0, 1, 70, 0, 0)),))
+            connection.send(request, lambda outcome: None, SECOND)
+            await stage.loop.sleep(SECOND)
+            assert connection.open == (node == leader)
+        assert stage.cluster.log("t", 0).end_offset == 1
+
+    run(story)
+
+
+def test_logs_may_be_files(tmp_path: Path) -> None:
+    """With a folder for storage each broker keeps Kafka's own files there, and finds them again when it restarts."""
+
+    async def story(stage: Stage) -> None:
+        stage.cluster.set_rate("t", 20)
+        stage.group(2)
+        await stage.loop.sleep(10 * SECOND)
+        node = stage.leader(OF_G_OF_3)
+        stage.cluster.crash_broker(node)
+        await stage.loop.sleep(15 * SECOND)
+        stage.cluster.restart_broker(node)
+        await stage.loop.sleep(5 * SECOND)
+        stage.cluster.set_rate("t", 0)
+        await stage.loop.sleep(5 * SECOND)
+        state = stage.cluster.controller.image.partition(OF_G_OF_3)
+        assert state is not None
+        logs = [stage.cluster.log(*OF_G_OF_3, replica) for replica in state.replicas]
+        assert logs[0].read(0, 1 << 40) == logs[1].read(0, 1 << 40) == logs[2].read(0, 1 << 40)
+        ends = stage.cluster.log_ends()
+        assert ends[str(OF_G_OF_3)] == [0, logs[0].end_offset, logs[0].end_offset]
+
+    run(story, storage=tmp_path, coordinator=CoordinatorConfig(offsets_topic_num_partitions=3))
+    segment = f"{OF_G_OF_3}/00000000000000000000.log"
+    sizes = [path.stat().st_size for path in sorted(tmp_path.glob(f"broker-*/{segment}"))]
+    assert len(sizes) == 3
+    assert len(set(sizes)) == 1
+    assert sizes[0] > 1_000
 
 
 # --- topics ----------------------------------------------------------------------------------------------------------
