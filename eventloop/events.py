@@ -83,7 +83,7 @@ class Kind(StrEnum):
     CALLBACK_ENDED = "callback.ended"  # span; error, when it raised
     PARTITION_OWNED = "partition.owned"  # topic, partition, generation: may deliver its records from now on
     PARTITION_RELEASED = "partition.released"  # reason: revoked, lost, closed, crashed
-    POSITION_SET = "position.set"  # topic, partition; payload: offset; reason: committed, reset
+    POSITION_SET = "position.set"  # topic, partition; payload: offset; reason: committed, reset, truncated
     RECORDS_DELIVERED = "records.delivered"  # topic, partition; payload: base, count (poll returned them)
     RECORDS_PROCESSED = "records.processed"  # topic, partition; payload: base, count (the handler finished)
     OFFSETS_COMMITTED = "offsets.committed"  # host: the member; payload: offsets {topic-partition: offset}, auto

@@ -151,3 +151,62 @@ def test_client_ids_look_like_the_librarys():
     assert resolve(group__instance__id="i1")[0].client_id == "consumer-g-i1"
     assert resolve("librdkafka-2.x")[0].client_id == "rdkafka"
     assert resolve(client__id="mine")[0].client_id == "mine"
+
+
+# --- fetches, where consumers pull --------------------------------------------------------------------------------
+
+
+def pulling(profile="java", **changes):
+    """As `resolve`, for a consumer that pulls."""
+    properties = GROUP | {key.replace("__", "."): value for key, value in changes.items()}
+    return settings_from(PROFILES[profile], properties, pulls=True)
+
+
+def test_settings_of_fetches_have_an_effect_where_consumers_pull():
+    """On the light cluster they are noted, with values nobody looks at; where consumers pull they are read."""
+    settings, notes = pulling(fetch__min__bytes="1000", isolation__level="read_committed")
+    assert (settings.fetch_min_bytes, settings.isolation_level, notes) == (1_000, "read_committed", ())
+    settings, notes = resolve(fetch__min__bytes="many")
+    assert settings.fetch_min_bytes == 1
+    assert [(note.level, note.message) for note in notes] == [("note", CONSUMER_KEYS["fetch.min.bytes"].note)]
+    with pytest.raises(SettingError, match=r"isolation\.level"):
+        pulling(isolation__level="serializable")
+
+
+@pytest.mark.parametrize(
+    ("profile", "wait_ms", "min_bytes", "most_each", "isolation"),
+    [
+        ("java-3.9", 500, 1, 1_048_576, "read_uncommitted"),
+        ("librdkafka-2.x", 500, 1, 1_048_576, "read_committed"),
+        ("sarama", 500, 1, 1_048_576, "read_uncommitted"),
+        ("franz-go", 5_000, 1, 1_048_576, "read_uncommitted"),
+        ("kafkajs", 5_000, 1, 1_048_576, "read_committed"),
+        ("aiokafka", 500, 1, 1_048_576, "read_uncommitted"),
+        ("brod", 10_000, 0, 1_048_576, "read_uncommitted"),
+    ],
+)
+def test_defaults_of_fetches_are_the_librarys_own(profile, wait_ms, min_bytes, most_each, isolation):
+    """Each library waits as long, and asks for as much, as its own documentation says."""
+    settings, _ = pulling(profile)
+    assert (settings.fetch_max_wait_ms, settings.fetch_min_bytes) == (wait_ms, min_bytes)
+    assert (settings.max_partition_fetch_bytes, settings.isolation_level) == (most_each, isolation)
+
+
+def test_a_librarys_own_names_of_fetch_settings_are_known():
+    """librdkafka's fetch.wait.max.ms is Kafka's fetch.max.wait.ms, and so on."""
+    settings, notes = pulling("librdkafka", fetch__wait__max__ms=100, fetch__message__max__bytes=5_000)
+    assert (settings.fetch_max_wait_ms, settings.max_partition_fetch_bytes, notes) == (100, 5_000, ())
+
+
+@pytest.mark.parametrize(("text", "ms"), [("PT1H", 3_600_000), ("P7D", 604_800_000), ("P1DT2M3.5S", 86_523_500)])
+def test_a_reset_by_duration_is_read_in_java_4(text, ms):
+    """auto.offset.reset=by_duration:… is an ISO 8601 duration (KIP-1106)."""
+    settings, _ = pulling("java-4.x", auto__offset__reset=f"by_duration:{text}")
+    assert (settings.auto_offset_reset, settings.reset_duration_ms) == ("by_duration", ms)
+
+
+@pytest.mark.parametrize(("profile", "value"), [("java-3.9", "PT1H"), ("java-4.x", "1 hour"), ("java-4.x", "PT")])
+def test_a_reset_by_duration_that_cannot_be_is_refused(profile, value):
+    """Older clients know no such policy, and what is no duration is named."""
+    with pytest.raises(SettingError, match=r"auto\.offset\.reset"):
+        pulling(profile, auto__offset__reset=f"by_duration:{value}")
