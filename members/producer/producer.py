@@ -65,6 +65,7 @@ class Producer:
         self.commit_every_us = commit_every_us
         self._transport = transport
         self._process: Process | None = None
+        self._tell_end: Callable[[], None] | None = None
         self._end_state = NOT_STARTED
         self._ended = loop.event()
         self._ended.set()
@@ -154,6 +155,10 @@ class Producer:
         """Wait until no process runs."""
         await self._ended.wait()
 
+    def when_ended(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when the present process ends, and forget whoever asked before."""
+        self._tell_end = tell
+
     def crash(self, reason: str = "killed") -> None:
         """Kill the process: what is not acknowledged is forgotten."""
         if self._process is None:
@@ -179,6 +184,9 @@ class Producer:
             process.end()
         self._end_state = state
         self._ended.set()
+        tell, self._tell_end = self._tell_end, None
+        if tell is not None:
+            tell()
         self.host.crash()  # the process has ended: its timers end with it
 
     def pause(self, us: int) -> None:

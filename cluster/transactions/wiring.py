@@ -1,0 +1,179 @@
+"""A broker's part in transactions, in one object: `Transactions`.
+
+It ties the coordinator to the broker's replicas and image, and takes the markers that other brokers' coordinators send:
+those of ordinary partitions are appended as control batches, those of `__consumer_offsets` go through the group
+coordinator. A broker hands it the requests in `handlers`, tells it what it leads and no longer leads, and asks it who
+coordinates a transactional id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from groupsim.cluster.transactions.config import TRANSACTION_TOPIC, TransactionConfig
+from groupsim.cluster.transactions.coordinator import TransactionCoordinator
+from groupsim.cluster.transactions.writing import marker_batch, write_markers
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
+from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.javahash import java_abs_mod
+from groupsim.protocol.messages import FindCoordinatorResponse
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TxnMarker,
+    WriteTxnMarkersRequest,
+)
+
+if TYPE_CHECKING:
+    from groupsim.cluster.log.log import PartitionLog
+    from groupsim.coordinator.interfaces import Call
+    from groupsim.eventloop.interface import EventLoop, Host
+    from groupsim.members.interfaces import Connection
+    from groupsim.protocol.cluster_messages import ClusterImage
+
+_EVERYTHING = 1 << 62
+Done = Callable[[ErrorCode | None], None]
+
+
+class Replicas(Protocol):
+    """What is needed of a broker's replicas."""
+
+    def append(
+        self,
+        partition: TopicPartition,
+        batches: Sequence[Batch],
+        done: Done,
+        *,
+        on_appended: Callable[[int], None] | None = None,
+    ) -> None: ...
+
+    def log(self, partition: TopicPartition) -> PartitionLog | None: ...
+
+
+class Groups(Protocol):
+    """What is needed of the broker's group coordinator."""
+
+    def end_transaction(self, partition: int, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None: ...
+
+
+class StateTopic:
+    """`__transaction_state` on the broker's replicas; implements `interfaces.Log`."""
+
+    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas) -> None:
+        self._loop = loop
+        self._host = host
+        self._replicas = replicas
+
+    def append(self, partition: int, records: Sequence[LogRecord], done: Done) -> None:
+        """See `interfaces.Log.append`."""
+        batch = batch_of(records, timestamp_ms(self._loop.now_us))
+        under_way = True
+
+        def told(error: ErrorCode | None) -> None:
+            if under_way:  # never from within
+                self._host.call_at(self._loop.now_us, lambda _: done(error))
+            else:
+                done(error)
+
+        self._replicas.append(TopicPartition(TRANSACTION_TOPIC, partition), (batch,), told)
+        under_way = False
+
+    def read(self, partition: int) -> Sequence[LogRecord]:
+        """See `interfaces.Log.read`."""
+        log = self._replicas.log(TopicPartition(TRANSACTION_TOPIC, partition))
+        if log is None:
+            return ()
+        batches = log.read(log.start_offset, _EVERYTHING)
+        return [record for batch in batches if not batch.is_control for record in batch.records or ()]
+
+
+class Known:
+    """Topics as the broker's image has them; implements `interfaces.Topics`."""
+
+    def __init__(self, image: Callable[[], ClusterImage]) -> None:
+        self._image = image
+
+    def leader(self, partition: TopicPartition) -> int | None:
+        """See `interfaces.Topics.leader`."""
+        state = self._image().partition(partition)
+        return None if state is None else state.leader
+
+    def partition_count(self, topic: str) -> int | None:
+        """See `interfaces.Topics.partition_count`."""
+        found = self._image().topics.get(topic)
+        return None if found is None else len(found.partitions)
+
+
+class Transactions:
+    """Everything about transactions on one broker, for one of its lives."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        node: int,
+        config: TransactionConfig,
+        *,
+        replicas: Replicas,
+        groups: Groups,
+        image: Callable[[], ClusterImage],
+        connect: Callable[[int], Connection],
+        fresh_producer_id: Callable[[], int],
+    ) -> None:
+        self._loop = loop
+        self._replicas = replicas
+        self._groups = groups
+        self._known = Known(image)
+        self._image = image
+        log = StateTopic(loop, host, replicas)
+        self.coordinator = TransactionCoordinator(
+            loop, host, node, config, log, self._known, connect, fresh_producer_id
+        )
+        #: Request class → what takes (call, request).
+        self.handlers: Mapping[type, Callable[[Any, Any], None]] = {
+            InitProducerIdRequest: self._to_coordinator,
+            AddPartitionsToTxnRequest: self._to_coordinator,
+            AddOffsetsToTxnRequest: self._to_coordinator,
+            EndTxnRequest: self._to_coordinator,
+            WriteTxnMarkersRequest: self._write_markers,
+        }
+
+    def leading(self, partition: TopicPartition, epoch: int, *, load_us: int = 0) -> None:
+        """The broker leads a partition from now on."""
+        if partition.topic == TRANSACTION_TOPIC:
+            self.coordinator.elect(partition.partition, epoch, load_us=load_us)
+
+    def not_leading(self, partition: TopicPartition, epoch: int) -> None:
+        """The broker leads a partition no longer."""
+        if partition.topic == TRANSACTION_TOPIC:
+            self.coordinator.resign(partition.partition, epoch)
+
+    def find_coordinator(self, transactional_id: str) -> FindCoordinatorResponse:
+        """Who coordinates a transactional id, as this broker's image has it."""
+        count = self._known.partition_count(TRANSACTION_TOPIC)
+        if count is None:
+            return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        leader = self._known.leader(TopicPartition(TRANSACTION_TOPIC, java_abs_mod(transactional_id, count)))
+        broker = self._image().brokers.get(-1 if leader is None else leader)
+        if leader is None or broker is None or broker.fenced:
+            return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return FindCoordinatorResponse(ErrorCode.NONE, leader, broker.host)
+
+    def _to_coordinator(self, call: Call, request: Any) -> None:
+        self.coordinator.handle(call)
+
+    def _write_markers(self, call: Call, request: WriteTxnMarkersRequest) -> None:
+        write_markers(call, request, self._write)
+
+    def _write(self, partition: TopicPartition, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None:
+        if partition.topic == OFFSETS_TOPIC:
+            self._groups.end_transaction(partition.partition, marker, done)
+            return
+        batch = marker_batch(marker, timestamp_ms(self._loop.now_us))
+        self._replicas.append(partition, (batch,), lambda error: done(error or ErrorCode.NONE))

@@ -1,0 +1,121 @@
+"""Exactly once: consume, transform, produce, and commit the offsets in the same transaction.
+
+`ExactlyOnce` is what such an application does with the records of one poll: begin, send the outputs, send the offsets
+with the consumer's own group metadata (so that a member that was expelled cannot commit, KIP-447), commit. When
+anything of it fails it aborts, and the consumer goes back to where it was: the records come again. When the producer is
+fenced there is no going on, and the application closes.
+
+It needs one hook of the consumer: between processing the records of a poll and polling again it awaits this object,
+and by the answer it goes on, goes back, or ends. While it waits it does not poll, so no rebalance can take a partition
+away in the middle; `transaction.timeout.ms` and the session timeout bound what a member that hangs can hold up. Offsets
+must not be committed otherwise: `enable.auto.commit=false`.
+
+Source: `ExactlyOnceMessageProcessor` of Kafka's examples; KIP-98, KIP-447.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from groupsim.members.interfaces import Fetched
+from groupsim.members.producer.transactions import GroupMetadata, TxnState
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.txn_messages import OffsetInTxn
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.producer.producer import Producer
+    from groupsim.members.producer.transactions import Transaction
+
+
+class Verdict(Enum):
+    """What the consumer does next."""
+
+    GO_ON = auto()  # committed: poll for the next records
+    GO_BACK = auto()  # aborted: to the first offsets of these records, they come again
+    END = auto()  # fenced: close
+
+
+@frozen
+class Output:
+    """What becomes of each record: one of so many bytes, to this topic; to the same partition when `same_partition`."""
+
+    topic: str
+    value_bytes: int = 100
+    same_partition: bool = False
+
+
+class ExactlyOnce:
+    """The transactional half of a consume-transform-produce application. Start the producer before the first poll."""
+
+    def __init__(self, loop: EventLoop, producer: Producer, output: Output) -> None:
+        self._loop = loop
+        self._producer = producer
+        self._output = output
+        #: Transactions committed and aborted so far.
+        self.committed = self.aborted = 0
+
+    async def __call__(self, records: Sequence[Fetched], group: GroupMetadata) -> Verdict:
+        """Handle the records of one poll in a transaction of their own."""
+        if not self._producer.running:
+            return Verdict.END
+        transaction = self._producer.transaction
+        if transaction.state is not TxnState.READY and not await self._ready(transaction):
+            return Verdict.END
+        transaction.begin()
+        self._send(records)
+        error = await self._done(lambda tell: transaction.send_offsets(_offsets(records), group, tell))
+        if error is None:
+            error = await self._done(transaction.commit)
+        if error is None:
+            self.committed += 1
+            return Verdict.GO_ON
+        return await self._abort(transaction)
+
+    def _send(self, records: Sequence[Fetched]) -> None:
+        output = self._output
+        for found in records:
+            partition = found.partition.partition if output.same_partition else None
+            for _ in range(found.count):
+                self._producer.send(output.topic, output.value_bytes, partition=partition)
+
+    async def _abort(self, transaction: Transaction) -> Verdict:
+        if self._is_over(transaction):
+            return Verdict.END
+        await self._done(transaction.abort)
+        if self._is_over(transaction):
+            return Verdict.END
+        self.aborted += 1
+        return Verdict.GO_BACK
+
+    def _is_over(self, transaction: Transaction) -> bool:
+        return not self._producer.running or transaction.state is TxnState.FATAL_ERROR
+
+    async def _ready(self, transaction: Transaction) -> bool:
+        """Wait for the producer's id; False when the producer ended meanwhile."""
+        await self._done(lambda tell: transaction.when_ready(lambda: tell(None)))
+        return self._producer.running and transaction.state is TxnState.READY
+
+    async def _done(self, ask: Callable[[Callable[[ErrorCode | None], None]], None]) -> ErrorCode | None:
+        """Ask for something and wait until it is done or the producer has ended; the error, if any."""
+        heard: list[ErrorCode | None] = []
+        flag = self._loop.event()
+
+        def tell(error: ErrorCode | None) -> None:
+            heard.append(error)
+            flag.set()
+
+        self._producer.when_ended(flag.set)
+        ask(tell)
+        await flag.wait()
+        return heard[0] if heard else self._producer.failed or ErrorCode.PRODUCER_FENCED
+
+
+def _offsets(records: Sequence[Fetched]) -> tuple[OffsetInTxn, ...]:
+    """Where the next poll begins: one past the last record of each partition."""
+    ends = {found.partition: found.base + found.count for found in records}
+    return tuple(OffsetInTxn(partition, offset) for partition, offset in ends.items())
