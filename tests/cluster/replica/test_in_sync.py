@@ -10,7 +10,7 @@ from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.eventloop.trace import Level
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import PartitionState
-from groupsim.protocol.data_messages import FetchRequest
+from groupsim.protocol.data_messages import FetchPartition, FetchRequest
 from groupsim.protocol.errors import ErrorCode
 
 P0 = TopicPartition("orders", 0)
@@ -175,7 +175,8 @@ def test_a_replica_being_added_counts_at_once(simulate: Any, a_batch: Any) -> No
         rig.stall(0, 1)
         rig.produce(0, P0, a_batch(), acks=1)
         await rig.run(100 * SECOND)
-        assert rig.ends(P0, 0) == [(2, 1)]
+        rig.produce(0, P0, a_batch(), acks=1)
+        assert rig.ends(P0, 0) == [(3, 1)]
         assert len(rig.proposals) == 1  # one at a time
 
     simulate(story)
@@ -321,5 +322,109 @@ def test_a_lost_answer_is_missed_while_there_is_trouble(simulate: Any, a_batch: 
         assert rig.ends(P0, 1) == [(0, 0)]
         await rig.run(3 * SECOND)
         assert rig.ends(P0, 1) == [(1, 1)]
+
+    simulate(story)
+
+
+def test_a_parked_poll_counts_as_renewed_until_there_is_trouble(simulate: Any, a_batch: Any) -> None:
+    """A follower whose poll was parked long ago, and whose link stalls at 20 s, is out at 60 s and not at 45 s."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        await rig.run(20 * SECOND)
+        rig.stall(0, 1)
+        await rig.run(14 * SECOND)
+        rig.produce(0, P0, a_batch())
+        await rig.run(25 * SECOND)
+        assert isr_of(rig) == (0, 1)
+        await rig.run(2 * SECOND)
+        assert isr_of(rig) == (0,)
+
+    simulate(story)
+
+
+def test_an_answer_to_a_proposal_that_was_overtaken_is_dropped(simulate: Any) -> None:
+    """The controller's image ends a proposal; what is answered to it later touches the next one not."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        rig.change(P0, isr=(0,))
+        rig.obey = False
+        await rig.run(SECOND)
+        rig.change(P0, isr=(0,))
+        await rig.run(SECOND)
+        assert len(rig.proposals) == 2
+        rig.proposals[0][2](ErrorCode.INELIGIBLE_REPLICA, None)
+        await rig.run(2 * SECOND)
+        assert len(rig.proposals) == 2
+
+    simulate(story)
+
+
+def test_a_life_that_the_leader_has_not_heard_of_is_not_proposed(simulate: Any, a_batch: Any) -> None:
+    """A restarted follower fetches with its new broker epoch; it joins when the leader's image has that epoch too."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        await rig.run(SECOND)
+        rig.crash(1)
+        rig.change(P0, isr=(0,))
+        rig.cut_off.add(0)
+        rig.start(1)
+        await rig.run(5 * SECOND)
+        assert rig.proposals == []
+        rig.cut_off.clear()
+        rig.tell([])
+        await rig.run(5 * SECOND)
+        assert isr_of(rig) == (0, 1)
+
+    simulate(story)
+
+
+def test_a_request_of_an_earlier_life_is_refused(simulate: Any) -> None:
+    """A Fetch with an older broker epoch than the image's must not count for the follower that lives now."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        answers: list[Any] = []
+        asked = (FetchPartition(P0, 0, current_leader_epoch=0),)
+        rig.managers[0].fetch(
+            FetchRequest(500, 1, asked, replica_id=1, replica_epoch=10, session_epoch=0), answers.append
+        )
+        assert answers[0].partitions[0].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    simulate(story)
+
+
+def test_a_parked_follower_hears_that_its_epoch_is_over(simulate: Any) -> None:
+    """The same broker leads at a new epoch: a fetch that named the old one is answered FENCED_LEADER_EPOCH."""
+
+    async def story(rig: Any) -> None:
+        rig.cut_off.add(1)
+        rig.topic("orders", (0, 1))
+        answers: list[Any] = []
+        asked = (FetchPartition(P0, 0, current_leader_epoch=0),)
+        rig.managers[0].fetch(
+            FetchRequest(500, 1, asked, replica_id=1, replica_epoch=11, session_epoch=0), answers.append
+        )
+        assert answers == []
+        rig.elect(P0, 0)
+        assert [data.error for data in answers[0].partitions] == [ErrorCode.FENCED_LEADER_EPOCH]
+
+    simulate(story)
+
+
+def test_a_stale_leader_is_told_what_to_forget(simulate: Any, a_batch: Any) -> None:
+    """A leader that has not heard of its end is asked for the partition no longer: the next request drops it."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1, 2), (0, 1, 2))
+        await rig.run(5 * SECOND)
+        rig.cut_off.add(0)
+        rig.elect(P0, 1)
+        rig.produce(0, TopicPartition("orders", 1), a_batch(), acks=1)
+        await rig.run(SECOND)
+        told = [request.forgotten for _, client, server, request in rig.requests if (client, server) == (2, 0)]
+        assert (P0,) in told
 
     simulate(story)
