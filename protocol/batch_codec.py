@@ -210,29 +210,43 @@ def decode_records(section: Bytes, count: int, *, origin: int = 0) -> tuple[LogR
 
 
 def _record(data: bytes, at: int, origin: int) -> tuple[LogRecord, int]:
+    """One record and where the next begins. Numbers of one byte, nearly all there are, are read in place."""
     length, begin = _varint(data, at)
     end = begin + length
     if length < _SHORTEST_RECORD - 1 or end > len(data):
         raise ProtocolError(
             _RECORD, at + origin, f"a length of {_SHORTEST_RECORD - 1} to {len(data) - begin}", str(length)
         )
-    timestamp_delta, at = _varint(data, begin + 1)  # one byte of attributes, unused
-    offset_delta, at = _varint(data, at)
-    key, at = _field(data, at, end, origin)
+    byte, at = data[begin + 1], begin + 2  # one byte of attributes, unused
+    timestamp_delta = (byte >> 1) ^ -(byte & 1)
+    if byte > 0x7F:
+        timestamp_delta, at = _varint(data, begin + 1)
+    byte = data[at]
+    offset_delta, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else _varint(data, at)
+    key, at = (None, at + 1) if data[at] == 1 else _field(data, at, end, origin)
     value, at = _field(data, at, end, origin)
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    if data[at]:
+        headers, at = _headers(data, at, end, origin)
+    else:
+        at += 1
+    if at != end:
+        raise ProtocolError(_RECORD, at + origin, f"its end at byte {end + origin}", f"{end - at} more bytes")
+    return LogRecord(offset_delta, key, value, timestamp_delta, headers), at
+
+
+def _headers(data: bytes, at: int, end: int, origin: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
     number, at = _varint(data, at)
     if number < 0:
         raise ProtocolError(_RECORD, at + origin, "a count of headers of at least 0", str(number))
-    headers: tuple[tuple[str, bytes | None], ...] = ()
+    headers = []
     for _ in range(number):
         name, at = _field(data, at, end, origin)
         if name is None:
             raise ProtocolError(_RECORD, at + origin, "the name of a header", "null")
         content, at = _field(data, at, end, origin)
-        headers = (*headers, (name.decode("utf-8", "replace"), content))
-    if at != end:
-        raise ProtocolError(_RECORD, at + origin, f"its end at byte {end + origin}", f"{end - at} more bytes")
-    return LogRecord(offset_delta, key, value, timestamp_delta, headers), at
+        headers.append((name.decode("utf-8", "replace"), content))
+    return tuple(headers), at
 
 
 def _field(data: bytes, at: int, end: int, origin: int) -> tuple[bytes | None, int]:
@@ -302,27 +316,24 @@ def encode_records(records: tuple[LogRecord, ...]) -> bytes:
     """The records as they stand behind a header, not compressed."""
     parts: list[bytes] = []
     for record in records:
-        body = b"".join(
-            (
-                b"\x00",
-                varint(record.timestamp_delta),
-                varint(record.offset_delta),
-                *_with_length(record.key),
-                *_with_length(record.value),
-                varint(len(record.headers)),
-                *(part for header in record.headers for part in _header(*header)),
-            )
-        )
-        parts += (varint(len(body)), body)
+        key, value, headers = record.key, record.value, record.headers
+        body = [
+            b"\x00",
+            varint(record.timestamp_delta),
+            varint(record.offset_delta),
+            b"\x01" if key is None else varint(len(key)) + key,
+            b"\x01" if value is None else varint(len(value)) + value,
+            varint(len(headers)),
+        ]
+        for name, content in headers:
+            body += (*_with_length(name.encode()), *_with_length(content))
+        joined = b"".join(body)
+        parts += (varint(len(joined)), joined)
     return b"".join(parts)
 
 
 def _with_length(data: bytes | None) -> tuple[bytes, ...]:
     return (b"\x01",) if data is None else (varint(len(data)), data)
-
-
-def _header(name: str, value: bytes | None) -> tuple[bytes, ...]:
-    return (*_with_length(name.encode()), *_with_length(value))
 
 
 def varint(number: int) -> bytes:

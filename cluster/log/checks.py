@@ -22,7 +22,7 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
         )
     if not config.log_append_time:
         _check_time(batch, config, now_ms)
-    if batch.records is not None and config.compact and not batch.is_control:
+    if config.compact and not batch.is_control and batch.records is not None:
         _check_keys(batch)
 
 
