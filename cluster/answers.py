@@ -66,6 +66,7 @@ from groupsim.protocol.txn_messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from groupsim.protocol.zookeeper_messages import ZkAnswer, ZkError
 
 _FETCH_SAYS_IT_ONCE = 13  # from this version on an error of the whole names no partitions
 
@@ -196,4 +197,5 @@ _ERRORS: dict[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.BROKER_HEARTBEAT: lambda request, error: BrokerHeartbeatResponse(error),
     Api.ALTER_PARTITION: _alter,
     Api.METADATA_LOG: lambda request, error: MetadataLogResponse(ClusterImage(), error=error),
+    Api.ZOOKEEPER: lambda request, error: ZkAnswer(ZkError.CONNECTION_LOSS),
 }

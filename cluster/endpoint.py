@@ -46,6 +46,7 @@ class Endpoint:
 
     def __init__(self, loop: EventLoop, name: str) -> None:
         self.host: Host = loop.host(name)
+        self.connects: type[Connection] | None = None  #: the class of its connections, where it is not the usual one
         self.heartbeat: Callable[[Call], None] = self._no_groups
         self._loop = loop
         self._trace = loop.trace

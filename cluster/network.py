@@ -81,6 +81,10 @@ class Network:
         self._brokers = brokers
         self._nodes = {**brokers, **(others or {})}
 
+    def reach(self, node: int, other: Endpoint) -> None:
+        """Add somebody who can be reached (ZooKeeper); after `attach`."""
+        self._nodes = {**self._nodes, node: other}
+
     # --- members.interfaces.Transport ------------------------------------------------------------------------
 
     @property
@@ -95,7 +99,7 @@ class Network:
             raise LookupError(f"{host} connects to broker {node}; there are {list(self._nodes)}")
         number = self._opened[host, node, purpose] = self._opened.get((host, node, purpose), -1) + 1
         entity = f"{host}->{broker.host.name}/{purpose}"
-        connection = Connection(
+        connection = (broker.connects or Connection)(
             self,
             broker,
             self.loop.host(host),

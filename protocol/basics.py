@@ -14,7 +14,10 @@ NO_EPOCH = -1
 
 
 class Api(IntEnum):
-    """Kafka's api keys of the messages here. METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`."""
+    """Kafka's api keys of the messages here.
+
+    METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`. ZOOKEEPER stands for another program's protocol.
+    """
 
     PRODUCE = 0
     FETCH = 1
@@ -42,6 +45,7 @@ class Api(IntEnum):
     BROKER_REGISTRATION = 62
     BROKER_HEARTBEAT = 63
     METADATA_LOG = 1_000
+    ZOOKEEPER = 2_000
 
     @property
     def title(self) -> str:

@@ -22,6 +22,7 @@ from groupsim.protocol.cluster_messages import ClusterRequest, ClusterResponse
 from groupsim.protocol.data_messages import DataRequest, DataResponse
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.txn_messages import TxnRequest, TxnResponse
+from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 
 # --- Metadata and FindCoordinator ------------------------------------------------------------------------------
 
@@ -435,6 +436,7 @@ Request: TypeAlias = (
     | DataRequest
     | TxnRequest
     | ClusterRequest
+    | ZkRequest
 )
 Response: TypeAlias = (
     MetadataResponse
@@ -452,4 +454,5 @@ Response: TypeAlias = (
     | DataResponse
     | TxnResponse
     | ClusterResponse
+    | ZkResponse
 )

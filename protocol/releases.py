@@ -43,8 +43,10 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 BASELINE = "4.4"
 
-BETWEEN_BROKERS = frozenset({Api.ALTER_PARTITION, Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT, Api.METADATA_LOG})
-"""What no broker tells a client that it takes; not in `RELEASES`."""
+BETWEEN_BROKERS = frozenset(
+    {Api.ALTER_PARTITION, Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT, Api.METADATA_LOG, Api.ZOOKEEPER}
+)
+"""What no broker tells a client that it takes, ZooKeeper's messages among it; not in `RELEASES`."""
 
 # Release → what it changed against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
 # KAFKA-19444); it lists Produce from 0 on for old librdkafka's sake but takes it from 3 on (KAFKA-18659). Topic ids in

@@ -1,0 +1,200 @@
+"""The server: takes the requests of one connection in order, answers each at once, and tells watchers what changed.
+
+What triggers what:
+
+    OpenSession ──> a new session, or an old one goes on over this connection (the one before is cut)
+    any request ──> the session lives on; a write fires watches before it is answered
+    CloseSession ──> the session ends, its ephemeral nodes go, their watches fire
+    a session's time is up ──> the same, and its connection is cut: its client learns of it when it comes back
+
+Reads and writes take the network's processing time and no more: neither disk nor quorum is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupsim.cluster.connection import Connection
+from groupsim.cluster.endpoint import Endpoint
+from groupsim.cluster.zookeeper.connection import SessionConnection
+from groupsim.cluster.zookeeper.sessions import TICK_MS, Session, Sessions
+from groupsim.cluster.zookeeper.tree import Tree, ZkRefused
+from groupsim.cluster.zookeeper.watches import Watches
+from groupsim.eventloop.interface import EventLoop
+from groupsim.protocol.messages import Response
+from groupsim.protocol.zookeeper_messages import (
+    CloseSession,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    OpenSession,
+    Ping,
+    SetData,
+    SetWatches,
+    ZkAnswer,
+    ZkError,
+    ZkRequest,
+)
+
+HOST = "zookeeper"
+EXPIRED, CLOSED = "session-expired", "left"
+OnNode = Callable[[str, str, Session], None]
+
+
+class ZooKeeperServer(Endpoint):
+    """One ZooKeeper. `on_created` and `on_removed` are told of clients' ephemeral nodes: path, data or reason, session."""
+
+    def __init__(self, loop: EventLoop, *, tick_ms: int = TICK_MS) -> None:
+        super().__init__(loop, HOST)
+        self.connects = SessionConnection
+        self.tree = Tree()
+        self.watches = Watches()
+        self.sessions = Sessions(loop, self.host, self._expired, tick_ms)
+        self.on_created: list[OnNode] = []
+        self.on_removed: list[OnNode] = []
+        self._by_connection: dict[SessionConnection, Session] = {}
+
+    # --- requests --------------------------------------------------------------------------------------------
+
+    def receive(self, call: Connection) -> None:
+        """Take the request in hand of a connection and answer it."""
+        assert isinstance(call, SessionConnection)
+        request: Any = call.request
+        self.note_received(call)
+        if isinstance(request, OpenSession):
+            call.answer(self._open(call, request))
+            return
+        session = self._by_connection.get(call)
+        if session is None:
+            call.answer(ZkAnswer(ZkError.SESSION_EXPIRED, self.tree.zxid))
+            return
+        self.sessions.touch(session)
+        call.answer(self._carry_out(call, session, request))
+
+    def _open(self, call: SessionConnection, request: OpenSession) -> ZkAnswer:
+        if request.session:
+            session = self.sessions.get(request.session)
+            if session is None:
+                return ZkAnswer(ZkError.SESSION_EXPIRED, self.tree.zxid)
+            self._let_go(session, "the session goes on over another connection")
+            self.sessions.touch(session)
+        else:
+            session = self.sessions.open(request.timeout_ms, call.host_name)
+        session.connection = call
+        self._by_connection[call] = session
+        return ZkAnswer(zxid=self.tree.zxid, session=session.id, timeout_ms=session.timeout_ms)
+
+    def _carry_out(self, call: SessionConnection, session: Session, request: ZkRequest) -> ZkAnswer:
+        try:
+            return self._answer(call, session, request)
+        except ZkRefused as refused:
+            return ZkAnswer(refused.error, self.tree.zxid)
+
+    def _answer(self, call: SessionConnection, session: Session, request: ZkRequest) -> ZkAnswer:
+        tree = self.tree
+        if isinstance(request, Create):
+            self.create(request.path, request.data, session if request.ephemeral else None)
+        elif isinstance(request, Delete):
+            self.delete(request.path, request.expected)
+        elif isinstance(request, SetData):
+            self.set_data(request.path, request.data, request.expected)
+        elif isinstance(request, SetWatches):
+            self.watches.restore(request, tree, call)
+        elif isinstance(request, CloseSession):
+            self._end(session, CLOSED)
+            self._by_connection.pop(call, None)
+        elif not isinstance(request, Ping):
+            return self._read(call, request)
+        return ZkAnswer(zxid=tree.zxid)
+
+    def _read(self, call: SessionConnection, request: ZkRequest) -> ZkAnswer:
+        """Look first, then leave the watch: a read that fails leaves none, but for that of Exists."""
+        tree = self.tree
+        if isinstance(request, Exists):
+            node = tree.find(request.path)
+            if request.watch:
+                self.watches.on_data(request.path, call)
+            error = ZkError.OK if node is not None else ZkError.NO_NODE
+            return ZkAnswer(error, tree.zxid, stat=None if node is None else node.stat)
+        if isinstance(request, GetChildren):
+            answer = ZkAnswer(zxid=tree.zxid, children=tree.children(request.path), stat=tree.get(request.path).stat)
+            if request.watch:
+                self.watches.on_children(request.path, call)
+            return answer
+        assert isinstance(request, GetData)
+        node = tree.get(request.path)
+        if request.watch:
+            self.watches.on_data(request.path, call)
+        return ZkAnswer(zxid=tree.zxid, data=node.data, stat=node.stat)
+
+    # --- changes ---------------------------------------------------------------------------------------------
+
+    def create(self, path: str, data: str, session: Session | None = None) -> None:
+        """Add a node, ephemeral when a session is given, and tell the watchers. Raises ZkRefused."""
+        self.tree.create(path, data, 0 if session is None else session.id)
+        if session is not None:
+            session.ephemerals[path] = None
+            for told in self.on_created:
+                told(path, data, session)
+        self.watches.created(path, self.tree.zxid)
+
+    def set_data(self, path: str, data: str, expected: int = -1) -> None:
+        """Replace a node's data and tell the watchers. Raises ZkRefused."""
+        self.tree.set_data(path, data, expected)
+        self.watches.changed(path, self.tree.zxid)
+
+    def delete(self, path: str, expected: int = -1, reason: str = CLOSED) -> None:
+        """Remove a node and tell the watchers. Raises ZkRefused."""
+        owner = self.sessions.get(self.tree.delete(path, expected).owner)
+        if owner is not None:
+            self._gone(path, owner, reason)
+        self.watches.deleted(path, self.tree.zxid)
+
+    def _gone(self, path: str, owner: Session, reason: str) -> None:
+        owner.ephemerals.pop(path, None)
+        for told in self.on_removed:
+            told(path, reason, owner)
+
+    # --- ends of sessions ------------------------------------------------------------------------------------
+
+    def _expired(self, session: Session) -> None:
+        self._end(session, EXPIRED)
+        self._let_go(session, "the session has expired")
+
+    def _end(self, session: Session, reason: str) -> None:
+        """Remove what the session owned, and let its watches go."""
+        self.sessions.close(session)
+        if session.connection is not None:
+            self.watches.forget(session.connection)
+        for path in tuple(session.ephemerals):
+            self.tree.delete(path)
+            self._gone(path, session, reason)
+            self.watches.deleted(path, self.tree.zxid)
+
+    def _let_go(self, session: Session, reason: str) -> None:
+        """Cut the connection a session has, if it still has one."""
+        connection, session.connection = session.connection, None
+        if connection is not None:
+            self._by_connection.pop(connection, None)
+            self.watches.forget(connection)
+            connection.cut(reason)
+
+    # --- the trace -------------------------------------------------------------------------------------------
+
+    def note_received(self, call: Connection) -> None:
+        """ZooKeeper's messages are listed in a full trace only."""
+        if self._trace.heartbeats:
+            super().note_received(call)
+
+    def note_answer(self, call: Connection, response: Response) -> None:
+        """As `note_received`."""
+        if self._trace.heartbeats:
+            super().note_answer(call, response)
+
+    def note_dropped(self, call: Connection, reason: str) -> None:
+        """As `note_received`."""
+        if self._trace.heartbeats:
+            super().note_dropped(call, reason)

@@ -1,0 +1,115 @@
+"""The znodes: a tree of paths with data, versions, and an owner where a node is ephemeral.
+
+Every change has a number, the zxid, larger than that of any change before it. A node remembers that of its creation, of
+its last data and of the last change of its children: by these a client that comes back learns what it has missed.
+
+Source: ZooKeeper 3.4, `DataTree`, `PrepRequestProcessor`.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupsim.protocol.zookeeper_messages import ANY_VERSION, Stat, ZkError
+
+
+class ZkRefused(Exception):
+    """A request that cannot be carried out; `error` says why."""
+
+    def __init__(self, error: ZkError, path: str) -> None:
+        super().__init__(f"{error.name} for {path}")
+        self.error = error
+        self.path = path
+
+
+@define
+class Znode:
+    """One node; `children` by name."""
+
+    data: str
+    created: int
+    modified: int
+    children_modified: int
+    version: int = 0
+    owner: int = 0
+    children: dict[str, None] = Factory(dict)
+
+    @property
+    def stat(self) -> Stat:
+        """What a client is told of it."""
+        return Stat(self.created, self.modified, self.children_modified, self.version, self.owner)
+
+
+def parent_of(path: str) -> str:
+    """The path above: that of `/a/b` is `/a`, that of `/a` is `/`."""
+    return path.rpartition("/")[0] or "/"
+
+
+def name_of(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2]
+
+
+class Tree:
+    """All znodes, by path."""
+
+    def __init__(self) -> None:
+        self.zxid = 0
+        self._nodes: dict[str, Znode] = {"/": Znode("", 0, 0, 0)}
+
+    def find(self, path: str) -> Znode | None:
+        """The node at a path, if there is one."""
+        return self._nodes.get(path)
+
+    def get(self, path: str) -> Znode:
+        """The node at a path. Raises ZkRefused NO_NODE."""
+        node = self._nodes.get(path)
+        if node is None:
+            raise ZkRefused(ZkError.NO_NODE, path)
+        return node
+
+    def children(self, path: str) -> tuple[str, ...]:
+        """The names of a node's children, sorted. Raises ZkRefused NO_NODE."""
+        return tuple(sorted(self.get(path).children))
+
+    def create(self, path: str, data: str, owner: int = 0) -> Znode:
+        """Add a node. Raises ZkRefused NODE_EXISTS, NO_NODE (no parent), NO_CHILDREN_FOR_EPHEMERALS."""
+        if path in self._nodes:
+            raise ZkRefused(ZkError.NODE_EXISTS, path)
+        parent = self.get(parent_of(path))
+        if parent.owner:
+            raise ZkRefused(ZkError.NO_CHILDREN_FOR_EPHEMERALS, path)
+        zxid = self._next()
+        node = self._nodes[path] = Znode(data, zxid, zxid, zxid, owner=owner)
+        parent.children[name_of(path)] = None
+        parent.children_modified = zxid
+        return node
+
+    def delete(self, path: str, expected: int = ANY_VERSION) -> Znode:
+        """Remove a node. Raises ZkRefused NO_NODE, BAD_VERSION, NOT_EMPTY."""
+        node = self._expect(path, expected)
+        if node.children:
+            raise ZkRefused(ZkError.NOT_EMPTY, path)
+        del self._nodes[path]
+        parent = self.get(parent_of(path))
+        del parent.children[name_of(path)]
+        parent.children_modified = self._next()
+        return node
+
+    def set_data(self, path: str, data: str, expected: int = ANY_VERSION) -> Znode:
+        """Replace a node's data. Raises ZkRefused NO_NODE, BAD_VERSION."""
+        node = self._expect(path, expected)
+        node.data = data
+        node.version += 1
+        node.modified = self._next()
+        return node
+
+    def _expect(self, path: str, expected: int) -> Znode:
+        node = self.get(path)
+        if expected not in (ANY_VERSION, node.version):
+            raise ZkRefused(ZkError.BAD_VERSION, path)
+        return node
+
+    def _next(self) -> int:
+        self.zxid += 1
+        return self.zxid

@@ -1,0 +1,168 @@
+"""What Kafka's clients of 0.8 say to ZooKeeper: sessions, znodes, one-shot watches.
+
+ZooKeeper is another program with a protocol of its own, so these messages share one api key that is not Kafka's
+(`Api.ZOOKEEPER`). Requests of one connection are answered in order. Between answers the server sends `WatchEvent`s,
+which answer nothing: an event reaches the client before the answer to any read that would show what it tells of.
+
+Sources: ZooKeeper 3.4, `zookeeper.jute`, `KeeperException.Code`, `Watcher.Event.EventType`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import ClassVar, Final, TypeAlias
+
+from attrs import frozen
+
+from groupsim.protocol.basics import Api
+
+ZOOKEEPER_NODE: Final = 2181
+"""The node id under which ZooKeeper is reached over the simulated network; it is its port in life."""
+ANY_VERSION: Final = -1
+
+
+class ZkError(IntEnum):
+    """What a request came to, by ZooKeeper's own numbers."""
+
+    OK = 0
+    CONNECTION_LOSS = -4
+    NO_NODE = -101
+    BAD_VERSION = -103
+    NO_CHILDREN_FOR_EPHEMERALS = -108
+    NODE_EXISTS = -110
+    NOT_EMPTY = -111
+    SESSION_EXPIRED = -112
+
+
+class EventType(StrEnum):
+    """What a watch saw."""
+
+    CREATED = "NodeCreated"
+    DELETED = "NodeDeleted"
+    DATA_CHANGED = "NodeDataChanged"
+    CHILDREN_CHANGED = "NodeChildrenChanged"
+
+
+@frozen
+class Stat:
+    """What ZooKeeper knows of a znode besides its data; `owner` is the session of an ephemeral one, else 0."""
+
+    created: int
+    modified: int
+    children_modified: int
+    version: int
+    owner: int = 0
+
+
+@frozen
+class _Request:
+    API: ClassVar[Api] = Api.ZOOKEEPER
+    version: ClassVar[int] = 0
+
+
+@frozen
+class OpenSession(_Request):
+    """The first message of a connection: open a session, or go on with one (`session` other than 0)."""
+
+    timeout_ms: int
+    session: int = 0
+
+
+@frozen
+class CloseSession(_Request):
+    """End the session: its ephemeral nodes go at once."""
+
+
+@frozen
+class Ping(_Request):
+    """Nothing but a sign of life."""
+
+
+@frozen
+class Create(_Request):
+    """Make a znode; its parent must exist and not be ephemeral."""
+
+    path: str
+    data: str = ""
+    ephemeral: bool = False
+
+
+@frozen
+class Delete(_Request):
+    """Remove a znode without children, if its version is the one expected."""
+
+    path: str
+    expected: int = ANY_VERSION
+
+
+@frozen
+class SetData(_Request):
+    """Replace a znode's data, if its version is the one expected."""
+
+    path: str
+    data: str
+    expected: int = ANY_VERSION
+
+
+@frozen
+class Exists(_Request):
+    """Ask for a znode's Stat; a watch is left also where there is none yet."""
+
+    path: str
+    watch: bool = False
+
+
+@frozen
+class GetData(_Request):
+    """Read a znode's data."""
+
+    path: str
+    watch: bool = False
+
+
+@frozen
+class GetChildren(_Request):
+    """Read the names of a znode's children."""
+
+    path: str
+    watch: bool = False
+
+
+@frozen
+class SetWatches(_Request):
+    """After a reconnect: leave these watches again; what has changed since `since` is told at once."""
+
+    since: int
+    data: tuple[str, ...] = ()
+    exists: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+
+@frozen
+class ZkAnswer:
+    """The answer to any request; `zxid` is the last change the server had made by then."""
+
+    API: ClassVar[Api] = Api.ZOOKEEPER
+    error: ZkError = ZkError.OK
+    zxid: int = 0
+    data: str = ""
+    children: tuple[str, ...] = ()
+    stat: Stat | None = None
+    session: int = 0
+    timeout_ms: int = 0
+
+
+@frozen
+class WatchEvent:
+    """A watch has fired, and is gone with that."""
+
+    API: ClassVar[Api] = Api.ZOOKEEPER
+    type: EventType
+    path: str
+    zxid: int
+
+
+ZkRequest: TypeAlias = (
+    OpenSession | CloseSession | Ping | Create | Delete | SetData | Exists | GetData | GetChildren | SetWatches
+)
+ZkResponse: TypeAlias = ZkAnswer | WatchEvent
