@@ -16,10 +16,13 @@ from collections.abc import Callable, Sequence
 from attrs import define
 
 from groupsim.cluster.latency import Draws
+from groupsim.cluster.offset_batches import to_batch
 from groupsim.coordinator.records import Record
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
+from groupsim.protocol.batch import Batch, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.offset_records import FLEXIBLE_VERSION
 
 Done = Callable[[ErrorCode | None], None]
 
@@ -40,6 +43,7 @@ class _Partition:
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
         self.records: list[Record] = []
+        self.appended: list[tuple[int, int]] = []  # instant and first record of each append, for who reads batches
         self.pending: deque[_Pending] = deque()
         self.last_us = 0
         self.held = False
@@ -64,6 +68,7 @@ class OffsetsLog:
         part = self._parts[partition]
         error = part.failures.popleft() if part.failures else None
         if error is None:
+            part.appended.append((self._loop.now_us, len(part.records)))
             part.records.extend(records)
         due = max(self._loop.now_us + part.draws.next(), part.last_us)
         part.last_us = due
@@ -86,7 +91,18 @@ class OffsetsLog:
 
     def seed(self, partition: int, records: Sequence[Record]) -> None:
         """Put records there before the run, as if an earlier coordinator had left them."""
-        self._parts[partition].records.extend(records)
+        part = self._parts[partition]
+        part.appended += [(0, len(part.records) + index) for index in range(len(records))]
+        part.records.extend(records)
+
+    def batches(self, partition: int, version: int = FLEXIBLE_VERSION) -> tuple[Batch, ...]:
+        """The partition as Kafka's logs have it: a batch for each append; `version` is that of offsets' values."""
+        part = self._parts[partition]
+        ends = [*(first for _, first in part.appended[1:]), len(part.records)] if part.appended else []
+        return tuple(
+            to_batch(part.records[first:end], timestamp_ms(when_us), version).placed(first, 0)
+            for (when_us, first), end in zip(part.appended, ends, strict=True)
+        )
 
     # --- faults ----------------------------------------------------------------------------------------------
 

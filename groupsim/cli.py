@@ -133,6 +133,42 @@ def describe(
     raise typer.Exit(describe_command.describe(source, at, group, seed, as_json))
 
 
+@app.command("offsets")
+@guarded
+def offsets(
+    source: Annotated[
+        str,
+        typer.Argument(help="A scenario, or a data directory, partition or segment (.log).", metavar="FILE|NAME|DIR"),
+    ],
+    at: Annotated[
+        str | None, typer.Option("--at", help="Of a run: at this virtual time; its end otherwise.", metavar="TIME")
+    ] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", help="Only offsets of this topic.", metavar="TOPIC")] = None,
+    live: Annotated[
+        bool, typer.Option("--live/--all", help="Only what counts; or what is superseded too.", metavar="")
+    ] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Print the records of `__consumer_offsets` decoded: what is live, and what it superseded.
+
+    Segments may be Kafka's own; they are only read.
+
+    Examples:
+
+    - `groupsim offsets demo --at 40s`
+    - `groupsim offsets my.yaml --group orders --live --json`
+    - `groupsim offsets /var/lib/kafka/data --group orders`
+    - `groupsim offsets /var/lib/kafka/data/__consumer_offsets-12/00000000000000000000.log`
+    """
+    from groupsim import offsets_command
+
+    asked = offsets_command.Asked(group, topic, live)
+    raise typer.Exit(offsets_command.offsets(source, at, seed, asked, as_json))
+
+
 @app.command("list")
 @guarded
 def list_(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -16,6 +16,7 @@ from groupsim.exits import RUN_FAILED, Trouble
 from groupsim.members.failures import PluginError
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.story.words import clock
 
 PATIENCE_S = 0.7  # a run that takes longer shows its progress
@@ -60,12 +61,13 @@ def perform(
     sinks: Sequence[Sink] = (),
     snapshots_at: Sequence[int] = (),
     command: str = "run",
+    looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
 ) -> Run:
-    """Run it. Raises `Trouble` with exit code 3 when the run itself fails."""
+    """Run it; `looks` as for `run_scenario`. Raises `Trouble` with exit code 3 when the run itself fails."""
     console = Console(stderr=True)
     progress = [ProgressSink(scenario.run_for, console)] if console.is_terminal else []
     try:
-        return run_scenario(scenario, seed=seed, sinks=(*sinks, *progress), snapshots_at=snapshots_at)
+        return run_scenario(scenario, seed=seed, sinks=(*sinks, *progress), snapshots_at=snapshots_at, looks=looks)
     except (PluginError, EventLoopError) as error:
         again = shlex.join(["groupsim", command, source, "--seed", str(seed), "--traceback"])
         raise Trouble(_told(error), f"repeat it with: {again}", RUN_FAILED) from error

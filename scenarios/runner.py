@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
@@ -89,11 +89,13 @@ def run_scenario(
     sinks: Sequence[Sink] = (),
     trace_level: Level = NORMAL,
     snapshots_at: Sequence[int] = (),
+    looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
 ) -> Run:
     """Run a scenario to its end and judge it.
 
     `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
-    half-written stays. `snapshots_at` are instants (µs) at which every group is looked at. Raises PluginError when a
+    half-written stays. `snapshots_at` are instants (µs) at which every group is looked at, `looks` are instants with
+    what to do there, which must change nothing. Raises PluginError when a
     user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
     """
     events: list[TraceEvent] = []
@@ -105,7 +107,8 @@ def run_scenario(
     snapshots: dict[int, dict[str, GroupSnapshot | None]] = {}
 
     async def main(loop: EventLoop) -> None:
-        await _perform(loop, scenario, seed, snapshots_at, snapshots)
+        snap = [(at_us, partial(_look, at_us, snapshots)) for at_us in snapshots_at]
+        await _perform(loop, scenario, seed, (*snap, *looks))
 
     try:
         loop.run(main)
@@ -140,8 +143,7 @@ async def _perform(
     loop: EventLoop,
     scenario: Scenario,
     seed: int,
-    snapshots_at: Sequence[int],
-    snapshots: dict[int, dict[str, GroupSnapshot | None]],
+    looks: Sequence[tuple[int, Callable[[Stage], None]]],
 ) -> None:
     trace = loop.trace
     trace.emit(Kind.RUN_STARTED, payload=introduction(scenario, seed))
@@ -150,23 +152,16 @@ async def _perform(
     for step in scenario.timeline:
         if step.at != "never":
             _schedule(stage, step, step.at, 1)
-    for at_us in snapshots_at:
-        loop.call_at(at_us, _looker(stage, at_us, snapshots))
+    for at_us, look in looks:
+        loop.call_at(at_us, look, stage)
     await loop.sleep(scenario.run_for)
     trace.cause = 0
     beats = {actor.name: actor.consumer.heartbeats for actor in stage.actors_by_name.values()}
     trace.emit(Kind.RUN_ENDED, payload={"heartbeats": beats})
 
 
-def _looker(stage: Stage, at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]]) -> Callable[[Any], None]:
-    def look(_: Any) -> None:
-        snapshots[at_us] = _look(stage)
-
-    return look
-
-
-def _look(stage: Stage) -> dict[str, GroupSnapshot | None]:
-    return {group: stage.cluster.snapshot(group) for group in stage.scenario.groups}
+def _look(at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]], stage: Stage) -> None:
+    snapshots[at_us] = {group: stage.cluster.snapshot(group) for group in stage.scenario.groups}
 
 
 def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:

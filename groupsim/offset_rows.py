@@ -1,0 +1,191 @@
+"""The records of a partition of `__consumer_offsets` as rows: what each says, and whether it still counts.
+
+    live         the last word on its key
+    superseded   a later record has the same key; which one is said
+    tombstone    the last word, and it deletes
+    pending      in a transaction that has not ended
+    aborted      in a transaction that was aborted
+    marker       the end of a transaction
+    foreign      of another kind of group, or unknown: the coordinator skips it
+
+A committed transaction's record counts from its own place in the log, not from the marker's. Source:
+`OffsetMetadataManager.replay`; classic-protocol reference, 1.7 and 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attrs import define, field, frozen
+
+from groupsim.cluster.offset_batches import placed_records
+from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
+from groupsim.protocol.batch import EPOCH_MS, Batch
+
+LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
+    "live",
+    "superseded",
+    "tombstone",
+    "pending",
+    "aborted",
+    "marker",
+    "foreign",
+)
+STATES = (LIVE, TOMBSTONE, PENDING, SUPERSEDED, ABORTED, MARKER, FOREIGN)
+COUNTS = (LIVE, PENDING)
+"""What `--live` shows."""
+
+
+@define
+class Row:
+    """One record: where it is, when its batch was made (ms since 1970), what it says, whether it counts."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    record: Loaded = field(repr=False)
+    state: str = LIVE
+    superseded_by: int | None = None
+
+    @property
+    def type(self) -> str:
+        """offset, group, marker, or the name of what is foreign."""
+        record = self.record
+        if isinstance(record, ForeignRecord):
+            return record.name
+        if isinstance(record, TransactionEnd):
+            return "marker"
+        return "group" if isinstance(record, GroupRecord) else "offset"
+
+    @property
+    def group(self) -> str | None:
+        """The group of its key; a marker has none."""
+        return getattr(self.record, "group_id", None)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic of an offset."""
+        return self.record.partition.topic if isinstance(self.record, OffsetRecord) else None
+
+    @property
+    def key(self) -> str:
+        """The key in a few words."""
+        record = self.record
+        if isinstance(record, TransactionEnd):
+            return f"producer {record.producer.producer_id}"
+        if isinstance(record, OffsetRecord):
+            return f"{record.group_id} {record.partition}"
+        return record.group_id or "?"
+
+    @property
+    def value(self) -> str:
+        """The value in a few words."""
+        record = self.record
+        if isinstance(record, TransactionEnd):
+            return "committed" if record.committed else "aborted"
+        if isinstance(record, ForeignRecord):
+            return "not read here"
+        if record.value is None:
+            return "deleted"
+        return _offset_words(record) if isinstance(record, OffsetRecord) else _group_words(record)
+
+
+def _offset_words(record: OffsetRecord) -> str:
+    value = record.value
+    assert value is not None
+    words = [str(value.offset)]
+    if value.leader_epoch >= 0:
+        words.append(f"epoch {value.leader_epoch}")
+    if value.metadata:
+        words.append(repr(value.metadata))
+    if value.expire_us is not None:
+        words.append(f"expires {(value.expire_us - value.commit_us) // 1_000} ms later")
+    if record.producer is not None:
+        words.append(f"producer {record.producer.producer_id}")
+    return ", ".join(words)
+
+
+def _group_words(record: GroupRecord) -> str:
+    value = record.value
+    assert value is not None
+    count = len(value.members)
+    members = "no members" if not count else f"{count} member{'s' if count > 1 else ''}"
+    protocol = f", {value.protocol}" if value.protocol else ""
+    return f"generation {value.generation}{protocol}, {members}"
+
+
+def rows_of(batches: Sequence[Batch], partition: int) -> list[Row]:
+    """Every record of a partition's batches, in order. Raises LoadFailed for what is no record."""
+    rows = [
+        Row(partition, offset, batch.timestamp_ms, record)
+        for batch in batches
+        for offset, record in placed_records((batch,), partition)
+    ]
+    _judge_transactions(rows)
+    latest: dict[object, Row] = {}
+    for row in rows:
+        if row.state == LIVE and not isinstance(row.record, TransactionEnd | ForeignRecord):
+            _supersede(latest, row)
+    for row in rows:
+        if isinstance(row.record, TransactionEnd | ForeignRecord):
+            row.state = MARKER if isinstance(row.record, TransactionEnd) else FOREIGN
+    return rows
+
+
+def _supersede(latest: dict[object, Row], row: Row) -> None:
+    """The row is the last word on its key so far."""
+    record = row.record
+    key = (record.group_id, record.partition) if isinstance(record, OffsetRecord) else row.group
+    before = latest.get(key)
+    if before is not None:
+        before.state, before.superseded_by = SUPERSEDED, row.offset
+    latest[key] = row
+    if not isinstance(record, TransactionEnd | ForeignRecord) and record.value is None:
+        row.state = TOMBSTONE
+
+
+def _judge_transactions(rows: Iterable[Row]) -> None:
+    """What is in an open transaction is pending, in an aborted one aborted; a tombstone removes what is pending."""
+    pending: dict[int, list[Row]] = {}
+    for row in rows:
+        record = row.record
+        if isinstance(record, TransactionEnd):
+            for one in pending.pop(record.producer.producer_id, []):
+                if one.state == PENDING:
+                    one.state = LIVE if record.committed else ABORTED
+        elif isinstance(record, OffsetRecord) and record.producer is not None:
+            row.state = PENDING
+            pending.setdefault(record.producer.producer_id, []).append(row)
+        elif isinstance(record, OffsetRecord) and record.value is None:
+            _remove_pending(pending, row)
+
+
+def _remove_pending(pending: dict[int, list[Row]], tombstone: Row) -> None:
+    record = tombstone.record
+    assert isinstance(record, OffsetRecord)
+    for rows in pending.values():
+        for row in rows:
+            same = isinstance(row.record, OffsetRecord) and row.record.partition == record.partition
+            if same and row.group == record.group_id and row.state == PENDING:
+                row.state, row.superseded_by = SUPERSEDED, tombstone.offset
+
+
+@frozen
+class Summary:
+    """How many records there are, by state; `bytes` are those of their batches."""
+
+    partitions: int
+    records: int
+    states: dict[str, int]
+    bytes: int
+
+
+def summary_of(rows: Sequence[Row], size: int) -> Summary:
+    """The counts of some rows."""
+    states = {state: sum(row.state == state for row in rows) for state in STATES}
+    return Summary(len({row.partition for row in rows}), len(rows), {k: n for k, n in states.items() if n}, size)
+
+
+def time_us(row: Row) -> int:
+    """The row's time in virtual time."""
+    return 1_000 * (row.timestamp_ms - EPOCH_MS)

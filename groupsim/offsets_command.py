@@ -1,0 +1,219 @@
+"""`groupsim offsets`: the records of `__consumer_offsets`, decoded, of a run or of files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from attrs import frozen
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groupsim import as_json
+from groupsim.coordinator.interfaces import LoadFailed
+from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.serde import offset_version
+from groupsim.eventloop.units import parse_duration
+from groupsim.exits import WELL, Trouble
+from groupsim.offset_rows import COUNTS, LIVE, PENDING, SUPERSEDED, Row, Summary, rows_of, summary_of, time_us
+from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch_codec import read_batches
+from groupsim.protocol.errors import ProtocolError
+from groupsim.running import perform
+from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.story.words import clock, span
+from groupsim.settings_changed import load
+from groupsim.terminal import Terminal
+
+Batches = dict[int, list[Batch]]
+_FOLDER = re.compile(rf"{OFFSETS_TOPIC}-(\d+)$")
+_SEGMENT = re.compile(r"\d{20}\.log$")
+_STYLES = {LIVE: "", PENDING: "yellow"}
+
+
+@frozen
+class Asked:
+    """Which records are wanted."""
+
+    group: str | None = None
+    topic: str | None = None
+    live: bool = False
+
+    def wants(self, row: Row) -> bool:
+        """Whether a row is among them; a marker belongs to no group."""
+        if self.live and row.state not in COUNTS:
+            return False
+        return self.group in (None, row.group) and self.topic in (None, row.topic)
+
+
+def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bool) -> int:
+    """Print the records; returns the exit code."""
+    path = Path(source)
+    of_files = path.is_dir() or path.suffix == ".log"
+    if of_files:
+        if at is not None:
+            raise Trouble("--at is a moment of a run, and these are files", "leave it out")
+        found = read_files(path, asked)
+    else:
+        found = of_run(source, at, seed)
+    rows = [row for number in sorted(found) for row in _rows(found[number], number)]
+    _check_group(asked, rows)
+    shown = [row for row in rows if asked.wants(row)]
+    size = sum(batch.size for batches in found.values() for batch in batches)
+    summary = summary_of(shown, size)
+    if wants_json:
+        print(as_json.text(document(shown, summary)))
+    else:
+        show(shown, summary, Terminal(), virtual=not of_files)
+    return WELL
+
+
+def _check_group(asked: Asked, rows: Sequence[Row]) -> None:
+    """A group nobody has heard of is more likely a slip of the pen than a group without records."""
+    known = sorted({row.group for row in rows if row.group is not None})
+    if asked.group is not None and known and asked.group not in known:
+        raise Trouble(f"no record is of group {asked.group!r}", suggest(asked.group, known, "groups with records"))
+
+
+def _rows(batches: Sequence[Batch], number: int) -> list[Row]:
+    try:
+        return rows_of(batches, number)
+    except (LoadFailed, ProtocolError) as error:
+        raise Trouble(str(error), "compare with kafka-dump-log.sh --offsets-decoder") from error
+
+
+# --- where they come from ----------------------------------------------------------------------------------------
+
+
+def of_run(source: str, at: str | None, seed: int) -> Batches:
+    """The partitions of a scenario's groups, and others with records, at a moment of its run."""
+    scenario = load(source)
+    at_us = scenario.run_for if at is None else _moment(at)
+    if at_us > scenario.run_for:
+        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
+    found: Batches = {}
+    perform(scenario, seed, source, looks=[(at_us, partial(_take, found))], command="run")
+    return found
+
+
+def _moment(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise Trouble(f"--at {text}: {error}") from None
+
+
+def _take(found: Batches, stage: Stage) -> None:
+    config = stage.cluster.config
+    version = offset_version(config.coordinator_config.broker_version)
+    for number in range(config.offsets_partitions):
+        batches = stage.cluster.offsets_log.batches(number, version)
+        if batches:
+            found[number] = list(batches)
+
+
+def read_files(path: Path, asked: Asked) -> Batches:
+    """The partitions of `__consumer_offsets` in a data directory, in one of its folders, or one segment."""
+    if not path.exists():
+        raise Trouble(f"{path}: there is no such file", "name an existing segment, or a folder of them")
+    folders = [path] if path.is_file() or _FOLDER.match(path.resolve().name) else _folders(path)
+    found: Batches = {}
+    for folder in folders:
+        number = _number(folder)
+        if asked.group is not None and len(folders) > 1 and partition_for(asked.group, len(folders)) != number:
+            complete = sorted(map(_number, folders)) == list(range(len(folders)))
+            if complete:  # all partitions are here, so the group's is known and no other needs reading
+                continue
+        segments = [folder] if folder.is_file() else sorted(one for one in folder.iterdir() if _SEGMENT.match(one.name))
+        found[number] = [batch for segment in segments for batch in _read(segment)]
+    return found
+
+
+def _folders(path: Path) -> list[Path]:
+    found = [one for one in path.iterdir() if one.is_dir() and _FOLDER.match(one.name)]
+    if found:
+        return sorted(found, key=_number)
+    if any(_SEGMENT.match(one.name) for one in path.iterdir()):
+        return [path]
+    raise Trouble(
+        f"{path} holds no partition of {OFFSETS_TOPIC}",
+        f"name a broker's data directory (log.dirs), a folder {OFFSETS_TOPIC}-N in it, or a segment (….log)",
+    )
+
+
+def _number(path: Path) -> int:
+    named = _FOLDER.match((path if path.is_dir() else path.resolve().parent).resolve().name)
+    return int(named[1]) if named else 0
+
+
+def _read(segment: Path) -> Sequence[Batch]:
+    try:
+        return read_batches(segment.read_bytes())
+    except OSError as error:
+        raise Trouble(f"{segment}: {error.strerror}") from error
+    except ProtocolError as error:
+        remedy = "the end of an open segment may be half written; a broker that starts cuts such a tail"
+        raise Trouble(f"{segment}: {error}", remedy) from error
+
+
+# --- what is printed ---------------------------------------------------------------------------------------------
+
+
+def show(rows: Sequence[Row], summary: Summary, console: Console, *, virtual: bool) -> None:
+    """Print a table for each partition, and the counts."""
+    for number in dict.fromkeys(row.partition for row in rows):
+        console.print(Text(f"{OFFSETS_TOPIC}-{number}", "bold cyan"))
+        console.print(_table([row for row in rows if row.partition == number], virtual=virtual))
+    console.print(Text(_summary_words(summary), "bold" if rows else "yellow"))
+
+
+def _table(rows: Sequence[Row], *, virtual: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column("offset", justify="right", no_wrap=True)
+    for column in ("time", "type", "key", "value", "counts"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        when = clock(time_us(row)) if virtual else _date(row.timestamp_ms)
+        cells = (str(row.offset), when, row.type, row.key, row.value, _state(row))
+        table.add_row(*(Text(cell) for cell in cells), style=_STYLES.get(row.state, "dim"))
+    return table
+
+
+def _state(row: Row) -> str:
+    return f"until {row.superseded_by}" if row.state == SUPERSEDED else row.state
+
+
+def _date(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _summary_words(summary: Summary) -> str:
+    if not summary.records:
+        return f"no records, of {summary.bytes:,} bytes read"
+    states = ", ".join(f"{count} {state}" for state, count in summary.states.items())
+    what = f"{summary.records} record{'s' if summary.records > 1 else ''}"
+    where = f"{summary.partitions} partition{'s' if summary.partitions > 1 else ''}"
+    return f"{what} in {where}: {states}; {summary.bytes:,} bytes of log"
+
+
+def document(rows: Sequence[Row], summary: Summary) -> Mapping[str, object]:
+    """The same for programs: records with all their fields."""
+    return {"schema": as_json.SCHEMA, "summary": as_json.plain(summary), "records": [_plain(row) for row in rows]}
+
+
+def _plain(row: Row) -> Mapping[str, object]:
+    return {
+        "partition": row.partition,
+        "offset": row.offset,
+        "timestamp_ms": row.timestamp_ms,
+        "type": row.type,
+        "state": row.state,
+        "superseded_by": row.superseded_by,
+        "record": as_json.plain(row.record),
+    }

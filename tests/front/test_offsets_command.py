@@ -1,0 +1,195 @@
+"""`groupsim offsets`: the records of `__consumer_offsets`, of a run and of files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from groupsim.cli import app
+from groupsim.cluster.offset_batches import to_batch
+from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, Producer, TransactionEnd
+from groupsim.offset_rows import rows_of
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
+from groupsim.protocol.batch_codec import encode
+from groupsim.protocol.batch_sizes import batch_of
+
+SEGMENT = "00000000000000000000.log"
+SCENARIO = """\
+title: Two commits
+shows: Offsets of one consumer.
+run-for: 20s
+topics:
+  orders: {partitions: 1, rate: 10/s}
+groups:
+  g1:
+    client: java-3.9
+    members: {c1: 1}
+"""
+
+
+def call(*args: object) -> Result:
+    """Run the command in this process."""
+    return CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, ["offsets", *map(str, args)])
+
+
+def document(*args: object) -> dict[str, Any]:
+    """What it prints with --json."""
+    result = call(*args, "--json")
+    assert result.exit_code == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A scenario file."""
+    path = tmp_path / "two.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def offset(number: int | None, producer: int | None = None, *, group: str = "g", partition: int = 0) -> OffsetRecord:
+    """An offset of topic t, or its tombstone."""
+    value = None if number is None else OffsetValue(number, -1, "", 1_000)
+    return OffsetRecord(
+        group, TopicPartition("t", partition), value, None if producer is None else Producer(producer, 0)
+    )
+
+
+def log(*appends: Any) -> list[Batch]:
+    """Each append as a placed batch."""
+    return [to_batch((one,), timestamp_ms(1_000_000)).placed(place, 0) for place, one in enumerate(appends)]
+
+
+def states(*appends: Any) -> list[str]:
+    """Each record's state, with what superseded it."""
+    rows = rows_of(log(*appends), 0)
+    return [row.state if row.superseded_by is None else f"{row.state} {row.superseded_by}" for row in rows]
+
+
+COMMIT, ABORT = TransactionEnd(Producer(7, 0), True), TransactionEnd(Producer(7, 0), False)
+
+
+@pytest.mark.parametrize(
+    ("appends", "told"),
+    [
+        ((offset(1), offset(2), offset(2, partition=1)), ["superseded 1", "live", "live"]),
+        ((offset(1), offset(None)), ["superseded 1", "tombstone"]),
+        ((offset(1), offset(None), offset(3)), ["superseded 1", "superseded 2", "live"]),
+        ((offset(1), offset(2, 7)), ["live", "pending"]),
+        ((offset(1), offset(2, 7), COMMIT), ["superseded 1", "live", "marker"]),
+        ((offset(1), offset(2, 7), ABORT), ["live", "aborted", "marker"]),
+        ((offset(1, 7), offset(2), COMMIT), ["superseded 1", "live", "marker"]),
+        ((offset(1, 7), offset(None), COMMIT), ["superseded 1", "tombstone", "marker"]),
+        ((offset(1), offset(2, group="h")), ["live", "live"]),
+    ],
+)
+def test_what_counts_and_what_superseded_it(appends: tuple[Any, ...], told: list[str]) -> None:
+    """The last word on a key is live; a transaction counts from its place once it is committed."""
+    assert states(*appends) == told
+
+
+def test_groups_and_foreign_records() -> None:
+    """Group records supersede each other by group; records of other kinds of group are named."""
+    first, second = GroupValue("", 0, None, None, 0), GroupValue("consumer", 3, "range", "m", 0)
+    foreign = batch_of((LogRecord(0, b"\x00\x03\x00\x01g", b"\x00\x00\x00\x00\x00\x01"),), 0).placed(2, 0)
+    rows = rows_of([*log(GroupRecord("g", first), GroupRecord("g", second)), foreign], 0)
+    assert [(row.type, row.key, row.state) for row in rows] == [
+        ("group", "g", "superseded"),
+        ("group", "g", "live"),
+        ("ConsumerGroupMetadata", "g", "foreign"),
+    ]
+    assert rows[1].value == "generation 3, range, no members"
+
+
+def test_run_at_a_moment(scenario: Path) -> None:
+    """The log of a run as it is at that moment: the group's record and its commits, oldest first, then a summary."""
+    result = call(scenario, "--at", "12s")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("__consumer_offsets-")
+    assert max(map(len, lines)) <= 80
+    assert "generation 1, range, 1" in result.stdout
+    assert "g1 orders-0" in result.stdout
+    assert lines[-1].startswith("3 records in 1 partition: 2 live, 1 superseded; ")
+    later = call(scenario, "--live").stdout
+    assert "until" not in later
+    assert later.splitlines()[-1].startswith("2 records in 1 partition: 2 live; ")
+
+
+def test_run_as_json(scenario: Path) -> None:
+    """With --json every record with all its fields; filters by group and topic apply."""
+    found = document(scenario, "--topic", "orders", "--group", "g1")
+    assert found["summary"]["records"] == len(found["records"])
+    last = found["records"][-1]
+    assert (last["type"], last["state"], last["record"]["partition"]) == ("offset", "live", "orders-0")
+    assert {record["type"] for record in found["records"]} == {"offset"}
+
+
+def write(folder: Path, batches: list[Batch], name: str = SEGMENT) -> Path:
+    """A segment file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_bytes(b"".join(map(encode, batches)))
+    return path
+
+
+def test_files_of_a_data_directory(tmp_path: Path) -> None:
+    """A data directory, a partition's folder and a segment show the same records, and are only read."""
+    batches = log(offset(1), offset(2), offset(5, 7))
+    segment = write(tmp_path / "__consumer_offsets-12", batches)
+    (tmp_path / "orders-0").mkdir()
+    before = segment.read_bytes()
+    told = [document(path) for path in (tmp_path, segment.parent, segment)]
+    assert told[0] == told[1] == told[2]
+    records = told[0]["records"]
+    assert [(one["partition"], one["offset"], one["state"]) for one in records] == [
+        (12, 0, "superseded"),
+        (12, 1, "live"),
+        (12, 2, "pending"),
+    ]
+    assert told[0]["summary"]["bytes"] == len(before)
+    assert "2026-01-01 00:00:01" in " ".join(call(segment).stdout.split())
+    assert segment.read_bytes() == before
+    assert sorted(path.name for path in segment.parent.iterdir()) == [SEGMENT]
+
+
+def test_segments_follow_each_other(tmp_path: Path) -> None:
+    """Segments of one folder are one log: a later one supersedes what an earlier one says."""
+    batches = log(offset(1), offset(2))
+    folder = tmp_path / "__consumer_offsets-3"
+    write(folder, batches[:1])
+    write(folder, batches[1:], "00000000000000000001.log")
+    assert [one["superseded_by"] for one in document(folder)["records"]] == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("args", "said", "remedy"),
+    [
+        (["{run}", "--at", "1h"], "after the end of the run", "an earlier moment"),
+        (["{run}", "--at", "soon"], "--at soon", "unit"),
+        (["{run}", "--group", "g2"], "no record is of group 'g2'", "g1"),
+        (["{dir}/none.log"], "there is no such file", "existing segment"),
+        (["{dir}"], "holds no partition of __consumer_offsets", "log.dirs"),
+        (["{dir}/torn/" + SEGMENT], "torn/" + SEGMENT + ": record batch at byte 112", "cuts such a tail"),
+        (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
+        (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
+    ],
+)
+def test_bad_input_is_named_with_the_remedy(
+    scenario: Path, tmp_path: Path, args: list[str], said: str, remedy: str
+) -> None:
+    """Exit code 2, one sentence with the place, one with the remedy."""
+    torn = write(tmp_path / "torn", log(offset(1), offset(2)))
+    torn.write_bytes(torn.read_bytes()[:-3])
+    write(tmp_path / "strange", [batch_of((LogRecord(0, b"?", b""),), 0)])
+    result = call(*(arg.format(run=scenario, dir=tmp_path) for arg in args))
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert said in told
+    assert remedy in told
