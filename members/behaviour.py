@@ -17,6 +17,7 @@ from groupsim.protocol.messages import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.producer.eos import ExactlyOnce
 
 _BLOCK = 64  # records whose times are drawn together
 _LARGEST_WORD = (1 << 64) - 1
@@ -71,6 +72,8 @@ class Behaviour:
     #: The application asks for a rebalance again and again, with this time between (ClickHouse #33433).
     enforce_rebalance_every: Distribution | None = None
     stuck: frozenset[Stuck] = frozenset()
+    #: Exactly once: awaited with the records of each poll, in whose place it commits (`producer.eos`).
+    exactly_once: ExactlyOnce | None = None
 
 
 class ProcessingTimes:

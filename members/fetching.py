@@ -106,6 +106,13 @@ class Fetcher(ABC):
         """A connection was closed from this side."""
         return
 
+    def go_back(self, partitions: Iterable[TopicPartition]) -> None:
+        """To the committed offsets of these partitions, looked up anew: their records come again.
+
+        Raises RuntimeError where records are not pulled from brokers.
+        """
+        raise RuntimeError("going back to committed offsets needs brokers to pull from (the replicated cluster)")
+
     def leader_epoch(self, partition: TopicPartition) -> int:
         """The leader epoch of the last record before the position, to be committed with it; -1 when unknown."""
         return NO_EPOCH

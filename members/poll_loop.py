@@ -19,6 +19,8 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched
 from groupsim.members.leaving import unsubscribe
 from groupsim.members.member import Member
+from groupsim.members.producer.eos import Verdict
+from groupsim.members.producer.transactions import GroupMetadata
 
 
 class PollLoop:
@@ -47,10 +49,25 @@ class PollLoop:
         await self._stay_away()
         for found in records:
             await self._process(found)
-        if records:
+        if records and self._member.behaviour.exactly_once is not None:
+            await self._in_transaction(records)
+        elif records:
             await self._member.commits.after_batch()
         if records or self._member.behaviour.poll_timeout:
             await self._gap()
+
+    async def _in_transaction(self, records: tuple[Fetched, ...]) -> None:
+        """Outputs and offsets in one transaction: go on after it, back to the committed offsets, or end."""
+        member = self._member
+        generation, exactly_once = member.generation, member.behaviour.exactly_once
+        assert exactly_once is not None
+        instance = member.settings.group_instance_id
+        group = GroupMetadata(member.group, generation.id, generation.member_id, instance)
+        verdict = await exactly_once(records, group)
+        if verdict is Verdict.END:
+            raise ClientFailure("PRODUCER_FENCED", "the transactional producer was fenced or has ended", fatal=True)
+        if verdict is Verdict.GO_BACK:
+            member.fetcher.go_back(dict.fromkeys(found.partition for found in records))
 
     def block(self, us: int) -> None:
         """Keep the application's thread away from poll for `us`, from now or from the end of its batch on."""

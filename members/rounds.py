@@ -119,6 +119,7 @@ class Rounds:
             behaviour.poll_timeout is None
             and behaviour.poll_gap is None
             and behaviour.commit not in _COMMITS_AFTER_BATCH
+            and behaviour.exactly_once is None
             and not self._member.profile.commits_after_batch
         )
 

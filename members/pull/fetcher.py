@@ -19,6 +19,7 @@ Sources: `Fetcher`, `AbstractFetch.handleFetchSuccess`, `FetchCollector`, `Subsc
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.fetching import Fetcher, no_offset
@@ -81,6 +82,15 @@ class PullFetcher(Fetcher):
             if partition not in states:
                 states[partition] = PartitionState(partition)
         super().ownership_changed()
+
+    def go_back(self, partitions: Iterable[TopicPartition]) -> None:
+        """To the committed offsets of these partitions, looked up anew: their records come again."""
+        for partition in partitions:
+            if partition in self._states:
+                self._states[partition] = PartitionState(partition)
+                self.positions.pop(partition, None)
+        self._drop_unwanted()
+        self._member.wake.set()
 
     def _drop_unwanted(self) -> None:
         held, states = self._held, self._states

@@ -13,6 +13,8 @@ from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.consumer import Consumer
 from groupsim.members.interfaces import Fetched
 from groupsim.members.producer.eos import ExactlyOnce, Output, Verdict
 from groupsim.members.producer.load import Load
@@ -20,6 +22,8 @@ from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
 from groupsim.members.producer.transactions import GroupMetadata
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import settings_from
 from groupsim.protocol.javahash import java_abs_mod
 from groupsim.protocol.messages import FindCoordinatorRequest, TopicPartition
 
@@ -37,6 +41,7 @@ class Rig:
         self.cluster.create_topic(TRANSACTION_TOPIC, 5, replication=3, config={"cleanup.policy": "compact"})
         self.cluster.create_topic("t", 3, replication=3, config={"min.insync.replicas": "2"})
         self.cluster.create_topic("in", 3, replication=3)
+        self.producers: list[Producer] = []
 
     def _equip(self, node: Any) -> Transactions:
         name = node.host.name
@@ -64,6 +69,30 @@ class Rig:
         settings, _ = producer_settings_from({"transactional.id": "tx", "transaction.timeout.ms": 10_000})
         return Producer(self.loop, host, settings, self.cluster.network, loads, **more)
 
+    def consumer(self, number: int) -> Consumer:
+        """A member of group g that turns each record of `in` into one of `t`, in transactions `tx<number>`."""
+        properties = {"transactional.id": f"tx{number}", "transaction.timeout.ms": 10_000}
+        settings, _ = producer_settings_from(properties)
+        producer = Producer(self.loop, f"app-{number}-producer", settings, self.cluster.network)
+        self.producers.append(producer)
+        producer.start()
+        consuming, _ = settings_from(
+            PROFILES["java"], {"group.id": "g", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        )
+        behaviour = Behaviour(exactly_once=ExactlyOnce(self.loop, producer, Output("t", same_partition=True)))
+        made = Consumer(self.loop, f"app-{number}", consuming, self.cluster.transport, None, behaviour)
+        made.subscribe(["in"])
+        made.start()
+        return made
+
+    def committed_records(self) -> int:
+        """Records of `t` that a reader with read_committed sees."""
+        total = 0
+        for number in range(3):
+            log = self.cluster.log("t", number)
+            total += sum(_visible(batch, log) for batch in log.read(0, 1 << 40))
+        return total
+
     def ends(self, topic: str = "t") -> list[tuple[int, int]]:
         """Of each partition: last stable offset and log end."""
         logs = [self.cluster.log(topic, number) for number in range(3)]
@@ -75,6 +104,15 @@ class Rig:
         state = self.cluster.controller.image.partition(where)
         assert state is not None
         return state.leader
+
+
+def _visible(batch: Any, log: Any) -> int:
+    """The records of a batch, none when it is a marker or belongs to an aborted transaction."""
+    if batch.is_control:
+        return 0
+    markers = (b for b in log.read(batch.next_offset, 1 << 40) if b.is_control and b.producer_id == batch.producer_id)
+    end = next(markers)
+    return batch.count if end.records[0].key[3] == 1 else 0
 
 
 def play(story: Callable[[Rig], Awaitable[None]], seed: int = 1) -> list[TraceEvent]:
@@ -130,6 +168,25 @@ def test_exactly_once_commits_offsets_of_the_group() -> None:
 
     events = play(story)
     assert states(events).count("CompleteCommit") == 2
+
+
+def test_consumers_that_transform_exactly_once() -> None:
+    """Two members, one killed in the middle of its work: every input has one committed output, no more, no less."""
+
+    async def story(rig: Rig) -> None:
+        feed = rig.cluster.attach_feed("in", 60, [1, 1, 1])
+        consumers = [rig.consumer(number) for number in (1, 2)]
+        await rig.loop.sleep(8 * SECOND)
+        consumers[0].crash()
+        rig.producers[0].crash()
+        await rig.loop.sleep(10 * SECOND)
+        await feed.close()
+        await rig.loop.sleep(40 * SECOND)
+        inputs = sum(end for _, end in rig.ends("in"))
+        assert inputs > 1_000
+        assert rig.committed_records() == inputs
+
+    play(story)
 
 
 def test_a_coordinator_that_dies_is_followed_by_another() -> None:

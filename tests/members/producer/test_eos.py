@@ -29,10 +29,8 @@ def test_outputs_and_offsets_are_committed_together(on_producer: Any) -> None:
         assert (app.committed, app.aborted) == (2, 0)
 
     bench = on_producer(story, properties=TXN)
-    assert [entry.offset for request in bench.broker.all(Api.TXN_OFFSET_COMMIT) for entry in request.offsets] == [
-        17,
-        18,
-    ]
+    commits = bench.broker.all(Api.TXN_OFFSET_COMMIT)
+    assert [entry.offset for request in commits for entry in request.offsets] == [17, 18]
     assert sum(batch.count for batch in bench.broker.logs[TopicPartition("t", 2)]) == 8
     assert [request.committed for request in bench.broker.all(Api.END_TXN)] == [True, True]
 
