@@ -16,7 +16,7 @@ NO_EPOCH = -1
 class Api(IntEnum):
     """Kafka's api keys of the messages here.
 
-    METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`. ZOOKEEPER stands for another program's protocol.
+    METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`. ZOOKEEPER stands for that program's protocol.
     """
 
     PRODUCE = 0

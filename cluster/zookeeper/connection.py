@@ -38,7 +38,7 @@ class SessionConnection(Connection):
     def _back(self, response: Response) -> None:
         if response.__class__ is WatchEvent:
             if self.up and self._on_event is not None:
-                self._on_event(response)  # type: ignore[arg-type]
+                self._on_event(response)
             return
         floor = self._floor_in  # an event may be on its way: what is sent next stays behind it
         super()._back(response)

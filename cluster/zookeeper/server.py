@@ -45,7 +45,7 @@ OnNode = Callable[[str, str, Session], None]
 
 
 class ZooKeeperServer(Endpoint):
-    """One ZooKeeper. `on_created` and `on_removed` are told of clients' ephemeral nodes: path, data or reason, session."""
+    """One ZooKeeper. `on_created` and `on_removed` hear of ephemeral nodes: path, data or reason, session."""
 
     def __init__(self, loop: EventLoop, *, tick_ms: int = TICK_MS) -> None:
         super().__init__(loop, HOST)

@@ -4,7 +4,7 @@ The server does not look at every session at its own instant but at all of a buc
 next whole `tickTime`. So a session of 6 s under ticks of 2 s lives between 6 and 8 s after its last sign of life, and
 sessions that fell silent at different times die at one instant. A timeout is held between 2 and 20 ticks.
 
-Source: ZooKeeper 3.4, `SessionTrackerImpl` (`roundToInterval`, `touchSession`), `ZooKeeperServer` (`minSessionTimeout`).
+Source: ZooKeeper 3.4, `SessionTrackerImpl` (`roundToInterval`, `touchSession`), `ZooKeeperServer`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,60 @@
+"""Range and roundrobin of 0.8: every consumer works out its own share, from what it has read, and asks nobody.
+
+Given the same view, the shares fit together. Given different views they overlap or leave gaps: then claims collide, or
+partitions stay without a consumer until somebody looks again.
+
+Source: Kafka 0.8.2, `PartitionAssignor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from groupsim.protocol.javahash import java_string_hash
+from groupsim.protocol.messages import TopicPartition
+
+
+@frozen
+class View:
+    """What one consumer has read: partitions by topic, and the sorted streams that want each topic."""
+
+    stream: str
+    topics: tuple[str, ...]
+    partitions: Mapping[str, tuple[int, ...]]
+    streams: Mapping[str, tuple[str, ...]]
+
+
+class CannotDecide(Exception):
+    """The view does not allow a decision; the attempt has failed."""
+
+
+def range_share(view: View) -> tuple[TopicPartition, ...]:
+    """A run of each topic's partitions; the first streams get one more where it does not come out even."""
+    share: list[TopicPartition] = []
+    for topic in view.topics:
+        streams, partitions = view.streams.get(topic, ()), view.partitions.get(topic, ())
+        if view.stream not in streams:
+            raise CannotDecide(f"{view.stream} does not find itself among the consumers of {topic}")
+        each, more = divmod(len(partitions), len(streams))
+        place = streams.index(view.stream)
+        first = each * place + min(place, more)
+        share += [TopicPartition(topic, p) for p in partitions[first : first + each + (place < more)]]
+    return tuple(share)
+
+
+def roundrobin_share(view: View) -> tuple[TopicPartition, ...]:
+    """All partitions of all topics in turn, ordered by Java's hash of their names; all must want the same topics."""
+    wanted = list(dict.fromkeys(view.streams.values()))
+    if len(wanted) != 1:
+        raise CannotDecide("round-robin is allowed only if all consumers of the group subscribe to the same topics")
+    streams = wanted[0]
+    dealt = sorted(
+        (TopicPartition(topic, p) for topic in view.topics for p in view.partitions.get(topic, ())),
+        key=lambda partition: java_string_hash(f"[{partition.topic},{partition.partition}]"),
+    )
+    return tuple(partition for i, partition in enumerate(dealt) if streams[i % len(streams)] == view.stream)
+
+
+SHARES = {"range": range_share, "roundrobin": roundrobin_share}

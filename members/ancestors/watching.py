@@ -1,0 +1,128 @@
+"""Watches, and who is told when they fire.
+
+A watch fires once. Who subscribes to a path has it left again before it is told, by a read made for that; so nothing
+goes unnoticed for long, but two changes in quick succession are told as one. After a reconnect all watches are left
+again, and what was missed fires then. After an expiry nothing is left of them, so everybody is told, to be safe.
+
+Listeners are told one after the other, in one story: one that takes its time holds up the rest.
+
+Source: zkclient 0.3, `ZkClient.processDataOrChildChange`, `fireChildChangedEvents`, `ZkEventThread`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from groupsim.protocol.zookeeper_messages import (
+    EventType,
+    Exists,
+    GetChildren,
+    GetData,
+    SetWatches,
+    WatchEvent,
+    ZkAnswer,
+    ZkError,
+    ZkRequest,
+)
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop, Queue
+
+Listener: TypeAlias = Callable[[], Awaitable[None]]
+Ask: TypeAlias = Callable[[ZkRequest], Awaitable[ZkAnswer]]
+
+
+class Watching:
+    """The watches and listeners of one process."""
+
+    def __init__(self, loop: EventLoop, ask: Ask) -> None:
+        self._ask = ask
+        self._queue: Queue[Listener] = loop.queue()
+        self._of_children: dict[str, Listener] = {}
+        self._of_data: dict[str, Listener] = {}
+        self._data: dict[str, None] = {}
+        self._exists: dict[str, None] = {}
+        self._children: dict[str, None] = {}
+
+    # -- listeners ----------------------------------------------------------------------------------------------
+
+    async def subscribe_children(self, path: str, listener: Listener) -> None:
+        """Have `listener` told when a child of `path` comes or goes, from now on."""
+        self._of_children[path] = listener
+        await self._look_at_children(path)
+
+    async def subscribe_data(self, path: str, listener: Listener) -> None:
+        """Have `listener` told when the data of `path` change, from now on."""
+        self._of_data[path] = listener
+        await self._ask(Exists(path, watch=True))
+
+    def is_subscribed(self, path: str) -> bool:
+        """Whether somebody listens to a path: its reads leave watches then."""
+        return path in self._of_children or path in self._of_data
+
+    async def tell(self) -> None:
+        """Tell listeners, one after the other, for ever."""
+        while True:
+            listener = await self._queue.get()
+            await listener()
+
+    def begin_anew(self, first: Listener) -> None:
+        """A new session has no watches: `first` is told of it, then everybody."""
+        for watched in (self._data, self._exists, self._children):
+            watched.clear()
+        self._queue.put(first)
+        for path in self._of_children:
+            self._queue.put(self._children_changed(path))
+        for path in self._of_data:
+            self._queue.put(self._data_changed(path))
+
+    # -- watches ------------------------------------------------------------------------------------------------
+
+    def note(self, request: ZkRequest, answer: ZkAnswer) -> None:
+        """Remember the watch that a read has left."""
+        if isinstance(request, GetChildren) and request.watch and answer.error is ZkError.OK:
+            self._children[request.path] = None
+        elif isinstance(request, GetData | Exists) and request.watch:
+            if answer.error is ZkError.OK:
+                self._data[request.path] = None
+            elif isinstance(request, Exists):
+                self._exists[request.path] = None
+
+    def to_restore(self, zxid: int) -> SetWatches | None:
+        """What leaves them all again on a new connection; None when there are none."""
+        if not (self._data or self._exists or self._children):
+            return None
+        return SetWatches(zxid, tuple(self._data), tuple(self._exists), tuple(self._children))
+
+    def fired(self, event: WatchEvent) -> None:
+        """A watch has fired, and is gone."""
+        path = event.path
+        of_children = event.type is EventType.CHILDREN_CHANGED
+        if of_children or event.type is EventType.DELETED:
+            self._children.pop(path, None)
+        if not of_children:
+            self._data.pop(path, None)
+            self._exists.pop(path, None)
+        if path in self._of_children and event.type is not EventType.DATA_CHANGED:
+            self._queue.put(self._children_changed(path))
+        if path in self._of_data and not of_children:
+            self._queue.put(self._data_changed(path))
+
+    def _children_changed(self, path: str) -> Listener:
+        async def told() -> None:
+            await self._look_at_children(path)
+            await self._of_children[path]()
+
+        return told
+
+    def _data_changed(self, path: str) -> Listener:
+        async def told() -> None:
+            await self._ask(Exists(path, watch=True))
+            await self._of_data[path]()
+
+        return told
+
+    async def _look_at_children(self, path: str) -> None:
+        await self._ask(Exists(path, watch=True))
+        await self._ask(GetChildren(path, watch=True))
