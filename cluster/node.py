@@ -99,7 +99,7 @@ class Node(Endpoint):
     def _new_coordinator(self) -> None:
         config = self._config
         version = config.coordinator_config.broker_version
-        self.log = OffsetsTopic(self._loop, self.replicas, config.loading, version)
+        self.log = OffsetsTopic(self._loop, self.host, self.replicas, config.loading, version)
         self.groups = GroupCoordinator(
             self._loop, self.host, self.node, config.coordinator_config, self.log, self.metadata
         )

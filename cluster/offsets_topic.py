@@ -27,12 +27,13 @@ from groupsim.coordinator.interfaces import LoadFailed, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import Loaded, Record
 from groupsim.coordinator.serde import offset_version
+from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from groupsim.eventloop.interface import EventLoop
+    from groupsim.eventloop.interface import EventLoop, Host
 
 Done = Callable[[ErrorCode | None], None]
 _EVERYTHING = 1 << 62
@@ -79,12 +80,18 @@ class LoadingCost:
 class OffsetsTopic:
     """The partitions of `__consumer_offsets` that a broker leads; implements `coordinator.interfaces.Log`."""
 
-    def __init__(self, loop: EventLoop, replicas: Replicas, cost: LoadingCost, broker_version: str) -> None:
+    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas, cost: LoadingCost, broker_version: str) -> None:
         self._loop = loop
+        self._host = host
         self._version = offset_version(broker_version)
         self._replicas = replicas
         self._cost = cost
         self._next: dict[int, int] = {}
+        self._failures: dict[int, list[ErrorCode]] = {}
+
+    def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
+        """Refuse the next `times` appends to a partition with `error`; nothing of them gets into the log."""
+        self._failures.setdefault(partition, []).extend([error] * times)
 
     def loading_us(self, partition: int) -> int:
         """How long it takes to load a partition as it is now."""
@@ -99,6 +106,9 @@ class OffsetsTopic:
 
     def append(self, partition: int, records: Sequence[Record], done: Done) -> None:
         """See `coordinator.interfaces.Log.append`."""
+        if failures := self._failures.get(partition):
+            self._host.call_at(self._loop.now_us, done, failures.pop(0), order=Order.APPEND)
+            return
         where = TopicPartition(OFFSETS_TOPIC, partition)
         log = self._replicas.log(where)
         expected = self._next.get(partition)

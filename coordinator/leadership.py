@@ -67,7 +67,7 @@ class Leadership:
         self._host = host
         self._log = log
         self._trace = loop.trace
-        noting = any(loop.trace.wants(kind) for kind in _OUR_KINDS)
+        noting = any(loop.trace.will_want(kind) for kind in _OUR_KINDS)
         self.shard = Shard(partition, config, loop.ticket, noting=noting)
         self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
         #: A steady heartbeat: True when it is done and the answer is NONE.

@@ -52,13 +52,14 @@ class Trace:
     whether quiet heartbeats are listed too.
     """
 
-    __slots__ = ("_clock", "_seq", "_spans", "_subscribers", "_wanted", "cause", "heartbeats", "level")
+    __slots__ = ("_chosen", "_clock", "_seq", "_spans", "_subscribers", "_wanted", "cause", "heartbeats", "level")
 
     def __init__(self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None) -> None:
         self.level = level
         self.heartbeats = level is Level.FULL
         self.cause = 0
         self._wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
+        self._chosen = self._wanted
         self._seq = 0
         self._spans = 0
         self._clock: HasNow = _Unattached()
@@ -76,6 +77,10 @@ class Trace:
     def wants(self, kind: Kind) -> bool:
         """Whether an event of this kind would be kept; ask before you build one."""
         return kind in self._wanted
+
+    def will_want(self, kind: Kind) -> bool:
+        """As `wants`, for who asks once and for all: also while the trace is muted."""
+        return kind in self._chosen
 
     def subscribe(self, subscriber: Subscriber, kinds: Iterable[Kind] | None = None) -> None:
         """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""

@@ -36,7 +36,7 @@ class _OnLinks(Deed):
 
     member: Members = key(_MEMBER)
     broker: Broker | None = key(_BROKER, None)
-    connection: Literal["coordinator", "data"] | None = key("Only this kind of connection.", None)
+    connection: Literal["coordinator", "data", "zookeeper"] | None = key("Only this kind of connection.", None)
 
     def perform(self, stage: Stage) -> None:
         """Begin, for each process."""
@@ -176,7 +176,7 @@ class FailAppend(Deed):
 
     def perform(self, stage: Stage) -> None:
         """Lie in wait."""
-        stage.fail_appends(self.group, ErrorCode[self.error], self.appends)
+        stage.on_brokers.fail_appends(self.group, ErrorCode[self.error], self.appends)
 
 
 @fault("freeze-broker")
@@ -189,7 +189,21 @@ class FreezeBroker(Deed):
 
     def perform(self, stage: Stage) -> None:
         """Begin."""
-        stage.freeze(self.broker, self.for_)
+        stage.on_brokers.freeze(self.broker, self.for_)
+
+
+@fault("freeze-zookeeper")
+@frozen(kw_only=True)
+class FreezeZookeeper(Deed):
+    """Stop ZooKeeper for a while, the whole ensemble of it; only where somebody uses it (client: zookeeper-0.8)."""
+
+    for_: Duration = key("How long.")
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        if stage.zookeeper is None:
+            raise ValueError("nobody here uses ZooKeeper; only members with `client: zookeeper-0.8` do")
+        stage.freeze_host(stage.zookeeper.host, self.for_)
 
 
 @fault("hold-appends")
@@ -202,4 +216,4 @@ class HoldAppends(Deed):
 
     def perform(self, stage: Stage) -> None:
         """Begin."""
-        stage.hold_appends(self.group, self.for_)
+        stage.on_brokers.hold_appends(self.group, self.for_)

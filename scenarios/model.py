@@ -52,6 +52,17 @@ class ClusterSpec:
     election: Duration | None = key("Gap between the end of a coordinator and the election of the next.", None)
     loading: Duration | None = key("Time a new coordinator takes to load its groups.", None)
     stale_metadata: Duration | None = key("How long brokers go on naming the old coordinator.", None)
+    logs: Literal["counted", "replicated"] = key(
+        "What stands for the brokers' logs: numbers that grow at a rate, or replicated logs that producers write and "
+        "consumers pull from.",
+        "counted",
+    )
+    placement: Literal["striped", "zookeeper", "zookeeper-seeded"] | None = key(
+        "Which brokers replicas go to: KRaft's striping, or the older way, from broker 0 or from a drawn one on.", None
+    )
+    broker_session: Duration | None = key(
+        "How long the controller waits for a silent broker; 9s, or ZooKeeper's 18s before 3.3.", None
+    )
 
 
 @frozen

@@ -14,11 +14,12 @@ from typing import Any
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.units import parse_duration
+from groupsim.members.ancestors.kinds import CLIENTS, client_settings, uses_zookeeper
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
-from groupsim.members.profiles import PROFILES
-from groupsim.members.settings import ConsumerSettings, Note, SettingError, settings_from
+from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
+from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
@@ -72,7 +73,7 @@ def _whole(scenario: Scenario) -> Found:
             yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
         yield from _topic(("topics", name), topic, scenario.cluster.brokers)
     try:
-        coordinator_config(scenario)
+        check_settings(scenario)
     except ValueError as error:
         message, _, remedy = str(error).partition("; ")
         yield _broker_path(scenario, message), Wrong(message, remedy)
@@ -85,12 +86,6 @@ def _topic(path: Path_, topic: TopicSpec, brokers: int) -> Found:
     if topic.weights is not None and (len(topic.weights) != topic.partitions or not any(topic.weights)):
         message = f"{len(topic.weights)} weights for {topic.partitions} partitions"
         yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
-
-
-def coordinator_config(scenario: Scenario) -> CoordinatorConfig:
-    """The coordinator's settings. Raises ValueError for a key or value Kafka does not have."""
-    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
-    return CoordinatorConfig.from_properties({**scenario.broker.properties, **version})
 
 
 def _broker_path(scenario: Scenario, message: str) -> Path_:
@@ -120,8 +115,8 @@ def _groups(scenario: Scenario) -> Found:
 
 def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
     """Names and patterns that a group or member gives."""
-    if spec.client is not None and spec.client not in PROFILES:
-        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", suggest(spec.client, PROFILES, "profiles"))
+    if spec.client is not None and spec.client not in CLIENTS:
+        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", suggest(spec.client, CLIENTS, "profiles"))
     for topic in spec.subscribe or ():
         if topic not in limits:
             yield (*path, "subscribe"), Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
@@ -237,7 +232,7 @@ def _settings(scenario: Scenario, document: Document) -> list[Problem]:
     problems: dict[tuple[str, str], Problem] = {}
     for group, spec in scenario.groups.items():
         for plan in _one_of_each(group, spec):
-            for problem in _of_member(plan, document, folder, broker):
+            for problem in _of_member(plan, document, folder, broker, pulls=is_replicated(scenario)):
                 problems.setdefault((str(problem.place), problem.message), problem)
     return list(problems.values())
 
@@ -247,7 +242,9 @@ def _one_of_each(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
     return (plan for plan in group_plans(group, spec) if plan.number == 1)
 
 
-def _of_member(plan: MemberPlan, document: Document, folder: Path, broker: CoordinatorConfig) -> Iterator[Problem]:
+def _of_member(
+    plan: MemberPlan, document: Document, folder: Path, broker: CoordinatorConfig, *, pulls: bool
+) -> Iterator[Problem]:
     path: Path_ = ("groups", plan.group, "members", plan.key)
     try:
         properties = properties_of(plan, folder)
@@ -258,7 +255,7 @@ def _of_member(plan: MemberPlan, document: Document, folder: Path, broker: Coord
         yield Problem(document.at_value(where), message, "the path is relative to the scenario file")
         return
     try:
-        settings, notes = settings_from(plan.profile, properties)
+        settings, notes = client_settings(plan.profile, properties, pulls=pulls)
     except SettingError as error:
         yield Problem(
             _place(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy
@@ -304,6 +301,8 @@ def _assignors(document: Document, plan: MemberPlan, settings: ConsumerSettings)
 def _session(
     document: Document, plan: MemberPlan, settings: ConsumerSettings, broker: CoordinatorConfig, path: Path_
 ) -> Iterator[Problem]:
+    if uses_zookeeper(plan.profile):
+        return  # no broker has a say in it
     low, high, session = broker.min_session_timeout_ms, broker.max_session_timeout_ms, settings.session_timeout_ms
     if not low <= session <= high:
         message = f"`session.timeout.ms` {session} is outside the broker's {low} to {high}"

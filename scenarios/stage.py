@@ -10,25 +10,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Fault
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
-from groupsim.eventloop.units import show_us
-from groupsim.members.consumer import Consumer
+from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.failures import PluginErrors
-from groupsim.members.settings import settings_from
-from groupsim.protocol.errors import ErrorCode
 from groupsim.scenarios.actions import RollingRestart, Scale
 from groupsim.scenarios.actor import Actor, behaviour_of
 from groupsim.scenarios.admin import Admin
+from groupsim.scenarios.clusters import is_replicated, make_cluster
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
+from groupsim.scenarios.on_brokers import OnBrokers
 from groupsim.scenarios.rollout import Rollout, scale
-from groupsim.scenarios.semantics import coordinator_config
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
 from groupsim.scenarios.values import Rate
 
@@ -36,13 +31,15 @@ from groupsim.scenarios.values import Rate
 class Stage:
     """One run's world."""
 
-    def __init__(self, loop: EventLoop, scenario: Scenario) -> None:
+    def __init__(self, loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> None:
         self.loop = loop
         self.scenario = scenario
         self.host = loop.host("scenario")
-        self.cluster = Cluster(loop, cluster_config(scenario))
+        self.cluster = make_cluster(loop, scenario, data_dir)
+        self.zookeeper: ZooKeeperServer | None = None
         self.actors_by_name: dict[str, Actor] = {}
         self.admin = Admin(self)
+        self.on_brokers = OnBrokers(self)
         for name, topic in scenario.topics.items():
             rate = _per_second(topic.rate)
             self.cluster.create_topic(
@@ -58,8 +55,11 @@ class Stage:
     def add(self, plan: MemberPlan) -> Actor:
         """Make a process, not started yet."""
         folder = Path(self.scenario.file).parent if self.scenario.file else Path()
-        settings, _ = settings_from(plan.profile, properties_of(plan, folder))
-        consumer = Consumer(
+        pulls = is_replicated(self.scenario)
+        settings, _ = client_settings(plan.profile, properties_of(plan, folder), pulls=pulls)
+        if uses_zookeeper(plan.profile) and self.zookeeper is None:
+            self.zookeeper = open_zookeeper(self.loop, self.cluster)
+        consumer = consumer_for(
             self.loop,
             plan.name,
             settings,
@@ -196,61 +196,9 @@ class Stage:
         """Begin a fault of the network; it says so in the trace itself."""
         self.cluster.network.inject(fault)
 
-    def fail_appends(self, group: str | None, error: ErrorCode, times: int) -> None:
-        """Let the next appends of a group's partition fail."""
-        self._tell_fault(f"the next {times} appends of {self.group_id(group)} fail with {error.name}")
-        self.cluster.offsets_log.fail_next(self.offsets_partition(group), error, times)
-
-    def hold_appends(self, group: str | None, for_us: int) -> None:
-        """Let nothing of a group's partition commit for a while."""
-        span = self._tell_fault(f"appends of {self.group_id(group)} do not commit for {show_us(for_us)}", lasting=True)
-        self.cluster.offsets_log.hold(self.offsets_partition(group), for_us)
-        self._end_fault(span, for_us)
-
-    def freeze(self, target: Broker, for_us: int) -> None:
-        """Let a whole broker stand still."""
-        host = self.cluster.brokers[self.broker_node(target)].host
-        span = self._tell_fault(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
-        host.pause()
-        self.loop.call_at(self.loop.now_us + for_us, lambda _: host.resume())
-        self._end_fault(span, for_us)
-
-    def _tell_fault(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
-        trace = self.loop.trace
-        span = trace.span() if lasting else None
-        trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host, reason=words, span=span, payload={"fault": words}))
-        return span or 0
-
-    def _end_fault(self, span: int, for_us: int) -> None:
-        trace = self.loop.trace
-
-        def over(_: Any) -> None:
-            trace.emit(Kind.FAULT_ENDED, span=span)
-
-        self.loop.call_at(self.loop.now_us + for_us, over)
-
 
 def _start(actor: Actor) -> None:
     actor.start()
-
-
-def cluster_config(scenario: Scenario) -> ClusterConfig:
-    """The cluster's configuration from what the scenario says."""
-    spec = scenario.cluster
-    said = {theirs: getattr(spec, ours) for ours, theirs in _SAME.items() if getattr(spec, ours) is not None}
-    return ClusterConfig(coordinator=coordinator_config(scenario), **said)
-
-
-_SAME = {
-    "brokers": "brokers",
-    "racks": "racks",
-    "latency": "latency",
-    "processing": "processing",
-    "append_latency": "append_latency",
-    "election": "election_us",
-    "loading": "load_us",
-    "stale_metadata": "metadata_stale_us",
-}
 
 
 def _per_second(rate: Rate) -> str:

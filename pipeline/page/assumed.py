@@ -11,10 +11,10 @@ from pathlib import Path
 from groupsim.eventloop.units import show_us
 from groupsim.members.settings import ConsumerSettings, SettingError, settings_from
 from groupsim.scenarios.actor import behaviour_of
+from groupsim.scenarios.clusters import cluster_config
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.properties import without_secrets
-from groupsim.scenarios.stage import cluster_config
 
 Facts = list[tuple[str, str]]
 Assumed = list[tuple[str, Facts]]

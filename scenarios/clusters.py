@@ -1,0 +1,132 @@
+"""The cluster a scenario runs on, and which of the brokers' settings have an effect there.
+
+`logs: counted` is the light stand-in: log ends that grow at a rate, an offsets log without replicas, coordinators that
+move by decree. `logs: replicated` is the real thing: logs on brokers, followers that fetch, a controller. Only the
+group coordinator's settings matter to both; the others belong to controller, replicas, logs and transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.controller.config import ControllerConfig, Placement, zookeeper_era
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.eventloop.interface import EventLoop
+from groupsim.scenarios.model import Scenario
+
+COUNTED, REPLICATED = "counted", "replicated"
+_FIRST_KRAFT = (3, 3)
+_PLACEMENTS: Mapping[str, Placement] = {
+    "striped": "striped",
+    "zookeeper": "round-robin",
+    "zookeeper-seeded": "zookeeper",
+}
+
+#: Keys of `cluster` that only one kind of logs has, with why.
+ONLY_COUNTED: Mapping[str, str] = {
+    "append_latency": "an append commits when the followers have fetched it",
+    "election": "it follows from the broker's session with the controller",
+}
+ONLY_REPLICATED: Mapping[str, str] = {
+    "placement": "counted logs have no replicas to place",
+    "broker_session": "there is no controller that a broker has a session with",
+}
+
+
+def is_replicated(scenario: Scenario) -> bool:
+    """Whether the scenario runs on brokers with logs of their own."""
+    return scenario.cluster.logs == REPLICATED
+
+
+def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> Cluster | ReplicatedCluster:
+    """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
+    if not is_replicated(scenario):
+        return Cluster(loop, cluster_config(scenario))
+    return ReplicatedCluster(loop, evolve(replicated_config(scenario), storage=data_dir))
+
+
+def coordinator_config(scenario: Scenario) -> CoordinatorConfig:
+    """The coordinator's settings. Raises ValueError for a key or value Kafka does not have."""
+    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
+    theirs = {name: value for name, value in scenario.broker.properties.items() if name in BROKER_KEYS}
+    return CoordinatorConfig.from_properties({**theirs, **version})
+
+
+def check_settings(scenario: Scenario) -> None:
+    """Look at every broker setting, whoever goes by it. Raises ValueError for a key or value Kafka does not have."""
+    coordinator_config(scenario)
+    replicated_config(scenario)
+
+
+def without_effect(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Broker settings that do nothing with the scenario's kind of logs, each with why."""
+    if not is_replicated(scenario):
+        for name in scenario.broker.properties:
+            if name not in BROKER_KEYS:
+                yield name, "counted logs have no replicas, segments or transactions"
+
+
+def cluster_config(scenario: Scenario) -> ClusterConfig:
+    """The light cluster's configuration from what the scenario says."""
+    return ClusterConfig(coordinator=coordinator_config(scenario), **_said(scenario, _SAME))
+
+
+_SAME = {
+    "brokers": "brokers",
+    "racks": "racks",
+    "latency": "latency",
+    "processing": "processing",
+    "append_latency": "append_latency",
+    "election": "election_us",
+    "loading": "load_us",
+    "stale_metadata": "metadata_stale_us",
+}
+
+
+def _said(scenario: Scenario, names: Mapping[str, str]) -> dict[str, Any]:
+    spec = scenario.cluster
+    return {theirs: getattr(spec, ours) for ours, theirs in names.items() if getattr(spec, ours) is not None}
+
+
+def replicated_config(scenario: Scenario) -> ReplicatedConfig:
+    """The replicated cluster's configuration from what the scenario says.
+
+    Brokers of a release before KRaft have the controller that kept its metadata in ZooKeeper. Raises ValueError as
+    `check_settings`.
+    """
+    names = {ours: theirs for ours, theirs in _SAME.items() if ours not in ONLY_COUNTED}
+    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
+    controller = _controller(scenario)
+    config = ReplicatedConfig.from_properties(
+        {**version, **scenario.broker.properties}, controller=controller, **_said(scenario, names)
+    )
+    session = scenario.cluster.broker_session
+    if session is not None:
+        config = evolve(config, controller=_with_session(config.controller, session // 1_000))
+    return config
+
+
+def _controller(scenario: Scenario) -> ControllerConfig:
+    release = _release(scenario.broker.version)
+    made = zookeeper_era(release) if release is not None and release < _FIRST_KRAFT else ControllerConfig()
+    wanted = scenario.cluster.placement
+    return made if wanted is None else evolve(made, placement=_PLACEMENTS[wanted])
+
+
+def _release(version: str | None) -> tuple[int, int] | None:
+    numbers = [int(part) for part in (version or "").split(".")[:2] if part.isdecimal()]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+def _with_session(controller: ControllerConfig, session_ms: int) -> ControllerConfig:
+    """Another session; the controller looks for dead ones as often in one as before."""
+    checks = controller.session_check_ms and session_ms // 8
+    return evolve(controller, broker_session_timeout_ms=session_ms, session_check_ms=checks)

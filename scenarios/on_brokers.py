@@ -1,0 +1,105 @@
+"""What steps do to brokers and their logs, whichever kind of cluster there is.
+
+On counted logs a fault of appends is a switch of the offsets log. On replicated ones it is what would make appends
+slow or fail in life: followers that stand still (their fetches from the leader wait), a leader whose append is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from groupsim.cluster import faults as net
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import show_us
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.stage import Stage
+    from groupsim.scenarios.targets import Broker
+
+
+class OnBrokers:
+    """Actions and faults of the brokers of one stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._loop = stage.loop
+
+    @property
+    def _cluster(self) -> Cluster | ReplicatedCluster:
+        return self._stage.cluster
+
+    @property
+    def replicated(self) -> ReplicatedCluster:
+        """The cluster, if it has logs on its brokers. Raises ValueError if it has not; the loader has seen to that."""
+        cluster = self._stage.cluster
+        if isinstance(cluster, ReplicatedCluster):
+            return cluster
+        raise ValueError("there are no brokers' logs; write `cluster: {logs: replicated}`")
+
+    # --- faults of appends -------------------------------------------------------------------------------------------
+
+    def fail_appends(self, group: str | None, error: ErrorCode, times: int) -> None:
+        """Let the next appends of a group's partition fail. Raises LookupError while nobody leads it."""
+        stage, cluster = self._stage, self._cluster
+        self._tell(f"the next {times} appends of {stage.group_id(group)} fail with {error.name}")
+        partition = stage.offsets_partition(group)
+        if isinstance(cluster, ReplicatedCluster):
+            node, _ = cluster.coordinator_of(stage.group_id(group))
+            cluster.brokers[node].log.fail_next(partition, error, times)
+        else:
+            cluster.offsets_log.fail_next(partition, error, times)
+
+    def hold_appends(self, group: str | None, for_us: int) -> None:
+        """Let nothing of a group's partition commit for a while."""
+        stage, cluster = self._stage, self._cluster
+        words = f"appends of {stage.group_id(group)} do not commit for {show_us(for_us)}"
+        span = self._tell(words, lasting=True)
+        if isinstance(cluster, ReplicatedCluster):
+            self._hold_followers(cluster, TopicPartition(OFFSETS_TOPIC, stage.offsets_partition(group)), for_us)
+        else:
+            cluster.offsets_log.hold(stage.offsets_partition(group), for_us)
+        self._end(span, for_us)
+
+    def _hold_followers(self, cluster: ReplicatedCluster, partition: TopicPartition, for_us: int) -> None:
+        """The followers of a partition get nothing from its leader, of this partition or any other."""
+        state = cluster.controller.image.partition(partition)
+        for node in state.replicas if state is not None else ():
+            if state is not None and node != state.leader and state.leader in cluster.brokers:
+                follower, leader = cluster.brokers[node].host.name, cluster.brokers[state.leader].host.name
+                match = net.Match(host=follower, peer=leader, purpose="replication")
+                cluster.network.inject(net.Stall(match, net.Direction.BOTH, for_us))
+
+    # --- faults of brokers -------------------------------------------------------------------------------------------
+
+    def freeze(self, target: Broker, for_us: int) -> None:
+        """Let a whole broker stand still."""
+        node = self._stage.broker_node(target)
+        cluster = self._cluster
+        host = cluster.brokers[node].host
+        span = self._tell(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
+        if isinstance(cluster, ReplicatedCluster):
+            cluster.pause_broker(node)
+            self._loop.call_at(self._loop.now_us + for_us, lambda _: self.replicated.resume_broker(node))
+        else:
+            host.pause()
+            self._loop.call_at(self._loop.now_us + for_us, lambda _: host.resume())
+        self._end(span, for_us)
+
+    def _tell(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
+        trace = self._loop.trace
+        span = trace.span() if lasting else None
+        trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host, reason=words, span=span, payload={"fault": words}))
+        return span or 0
+
+    def _end(self, span: int, for_us: int) -> None:
+        trace = self._loop.trace
+
+        def over(_: Any) -> None:
+            trace.emit(Kind.FAULT_ENDED, span=span)
+
+        self._loop.call_at(self._loop.now_us + for_us, over)
