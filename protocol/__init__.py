@@ -22,6 +22,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     messages            requests and responses of groups; Request and Response
     data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
     txn_messages        the messages of transactional producers
+    zookeeper_messages  clients and a ZooKeeper (Kafka 0.8)
     cluster_messages    brokers and controller; the cluster's metadata as a value
     batch, batch_sizes  a record batch as a value; the bytes it takes
     batch_codec         a batch as bytes, and back
