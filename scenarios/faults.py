@@ -15,6 +15,7 @@ from groupsim.cluster import faults as net
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.keys import key
+from groupsim.scenarios.old_cluster import freeze
 from groupsim.scenarios.steps import Deed, fault
 from groupsim.scenarios.targets import Broker, Members, RequestTarget, TheGroup
 from groupsim.scenarios.values import Count, Duration, ErrorName, Positive
@@ -203,7 +204,7 @@ class FreezeZookeeper(Deed):
         """Begin."""
         if stage.zookeeper is None:
             raise ValueError("nobody here uses ZooKeeper; only members with `client: zookeeper-0.8` do")
-        stage.freeze_host(stage.zookeeper.host, self.for_)
+        freeze(stage.loop, stage.zookeeper, self.for_)
 
 
 @fault("hold-appends")

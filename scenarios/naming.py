@@ -13,7 +13,8 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupsim.members.profiles import PROFILES, ClientProfile
+from groupsim.members.ancestors.kinds import CLIENTS
+from groupsim.members.profiles import ClientProfile
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.properties import is_secret, parse_properties
@@ -35,7 +36,7 @@ class MemberPlan:
     @property
     def profile(self) -> ClientProfile:
         """The client profile; Java when nothing is said."""
-        profile = PROFILES[self.spec.client or DEFAULT_CLIENT]
+        profile = CLIENTS[self.spec.client or DEFAULT_CLIENT]
         if self.spec.versions is None:
             return profile
         versions = {_APIS[name]: version for name, version in self.spec.versions.items()}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.cluster.faults import Fault
+from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
@@ -22,6 +23,7 @@ from groupsim.scenarios.admin import Admin
 from groupsim.scenarios.clusters import is_replicated, make_cluster
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
+from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.on_brokers import OnBrokers
 from groupsim.scenarios.rollout import Rollout, scale
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
