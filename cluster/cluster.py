@@ -100,6 +100,10 @@ class Cluster:
             for coordinator in self._coordinators.values():
                 coordinator.topic_deleted(name)
 
+    def log_ends(self) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition's log, for the trace's `log.ends`."""
+        return self.data.ends()
+
     def set_rate(self, topic: str, rate: Rate) -> None:
         """Produce `rate` records per second to a topic from now on; 0 stops."""
         self.data.set_rate(topic, as_rate(rate))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.latency import Draws
@@ -102,6 +102,7 @@ class Data:
         self._waiting: dict[Fetch, None] = {}
         self._desks: dict[str, Desk] = {}
         self._changed_us = 0  # when the traffic of a topic last changed
+        self.growth: list[dict[str, Any]] = []  #: what was done to the traffic, in order; for the trace's `log.ends`
         network.links.watchers.append(self.replan)
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -109,30 +110,32 @@ class Data:
     def open(self, topic: str, weights: Sequence[int], rate: int) -> None:
         """Begin to produce to a topic; one weight per partition."""
         self._traffic[topic] = Traffic(weights, rate, self._loop.now_us)
-        self._changed()
+        self._changed(topic, rate=rate, weights=list(weights))
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
         """The topic has more partitions now; `weights` are those of the new ones."""
         self._traffic[topic].grow(weights, self._loop.now_us)
-        self._changed()
+        self._changed(topic, more=list(weights))
 
     def close(self, topic: str) -> None:
         """The topic is gone."""
         del self._traffic[topic]
-        self._changed()
+        self._changed(topic)
 
     def set_rate(self, topic: str, rate: int) -> None:
         """Produce at another rate (records per 10⁶ s, see `as_rate`) from now on; 0 stops."""
         self._known(topic).set_rate(rate, self._loop.now_us)
-        self._changed()
+        self._changed(topic, rate=rate)
 
     def burst(self, topic: str, records: int) -> None:
         """Produce so many records at once."""
         self._known(topic).burst(records, self._loop.now_us)
-        self._changed()
+        self._changed(topic, burst=records)
 
-    def _changed(self) -> None:
+    def _changed(self, topic: str, **what: Any) -> None:
+        """Note what was done: made (rate and weights), another rate, a burst, more partitions, or deleted (nothing)."""
         self._changed_us = self._loop.now_us
+        self.growth.append({"t_us": self._changed_us, "topic": topic, **what})
         self.replan()
 
     def end(self, partition: TopicPartition) -> int:
@@ -141,6 +144,15 @@ class Data:
         if traffic is None or partition.partition >= traffic.partitions:
             return 0
         return traffic.end(partition.partition, self._loop.now_us)
+
+    def ends(self) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition's log now: logs start at 0, and all of them is replicated."""
+        found = {}
+        for topic, traffic in self._traffic.items():
+            for number in range(traffic.partitions):
+                end = traffic.end(number, self._loop.now_us)
+                found[f"{topic}-{number}"] = [0, end, end]
+        return found
 
     def _known(self, topic: str) -> Traffic:
         traffic = self._traffic.get(topic)

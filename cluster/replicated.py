@@ -201,13 +201,15 @@ class ReplicatedCluster:
             raise LookupError(f"{where}: no replica on broker {at}")
         return log
 
-    def log_ends(self) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition's log on its leader; a partition without one is left out.
+    def log_ends(self, *, internal: bool = False) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition's log on its leader, for the trace's `log.ends`.
 
-        For the trace's `log.ends`.
+        A partition without a leader is left out; internal topics are, unless asked for.
         """
         ends = {}
         for name, topic in self.controller.image.topics.items():
+            if topic.internal and not internal:
+                continue
             for number, state in enumerate(topic.partitions):
                 broker = self.brokers.get(state.leader)
                 log = None if broker is None else broker.replicas.log(TopicPartition(name, number))

@@ -98,7 +98,7 @@ class Kind(StrEnum):
     #   none); reason: created, clean, unclean, preferred, moved, offline …; payload: epoch, isr
     ISR_CHANGED = "isr.changed"  # host: the controller; topic, partition; payload: isr, before, epoch; reason
     RECORDS_APPENDED = "records.appended"  # host: the leader; topic, partition; payload: base, count, epoch, and
-    #   producer (the client id) if one sent them
+    #   producer (the client id) if one sent them; transaction (the producer id), marker (commit, abort)
     RECORDS_ACKNOWLEDGED = "records.acknowledged"  # host: the producer; topic, partition; payload: base, count
     PRODUCE_FAILED = "produce.failed"  # host: the producer; topic, partition; error; payload: count
     HIGH_WATERMARK = "high-watermark"  # only in full traces; host: the leader; topic, partition; payload: offset
@@ -107,7 +107,8 @@ class Kind(StrEnum):
     LOG_DELETED = "log.deleted"  # host; topic, partition; reason: time, size, start offset; payload: start, segments
     LOG_COMPACTED = "log.compacted"  # host; topic, partition; payload: records, left, tombstones
     LOG_RECOVERED = "log.recovered"  # host, after its restart; topic, partition; payload: end, lost (records); reason
-    LOG_ENDS = "log.ends"  # at the end of the run; payload: ends {topic-partition: [start, end, high watermark]}
+    LOG_ENDS = "log.ends"  # at the end of the run; payload: ends {topic-partition: [start, end, high watermark]},
+    #   of counted logs also growth: what was done to their topics, in order
     TRANSACTION_STATE = "transaction.state"  # host: its coordinator; from, to; payload: transactional_id,
     #   producer_id, epoch
     WARNING = "warning"  # anything else the client's own log would warn of; reason

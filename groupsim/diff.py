@@ -22,7 +22,7 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story import GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, span
 
-QUIET = {Kind.RUN_STARTED, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
+QUIET = {Kind.RUN_STARTED, Kind.LOG_ENDS, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
 
 
 @frozen

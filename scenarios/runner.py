@@ -156,8 +156,16 @@ async def _perform(
         loop.call_at(at_us, look, stage)
     await loop.sleep(scenario.run_for)
     trace.cause = 0
+    trace.emit(Kind.LOG_ENDS, payload=_log_ends(stage))
     beats = {actor.name: actor.consumer.heartbeats for actor in stage.actors_by_name.values()}
     trace.emit(Kind.RUN_ENDED, payload={"heartbeats": beats})
+
+
+def _log_ends(stage: Stage) -> dict[str, Any]:
+    """Where the logs end; of counted ones, whose records no event tells of, also what made them grow."""
+    data = stage.cluster.data
+    told: dict[str, Any] = {"ends": stage.cluster.log_ends()}
+    return told if data is None else {**told, "growth": data.growth}
 
 
 def _look(at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]], stage: Stage) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from groupsim.cluster.log.log import LogRefused
+from groupsim.cluster.log.markers import marker_of
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.purgatory import ParkedAppend, ParkedProduce
 from groupsim.cluster.replica.station import Station
@@ -102,7 +103,22 @@ def _told(station: Station, name: TopicPartition, placed: Batch, client_id: str)
     if not trace.wants(Kind.RECORDS_APPENDED) or station.partitions[name].internal:
         return
     told = {"base": placed.base_offset, "count": placed.count, "epoch": placed.leader_epoch, "producer": client_id}
+    if placed.is_transactional:
+        told["transaction"] = placed.producer_id
     trace.emit_of_partition(Kind.RECORDS_APPENDED, station.host.name, None, None, None, name, told)
+
+
+def _tell_markers(station: Station, name: TopicPartition, placed: Sequence[Batch]) -> None:
+    """What coordinators write to others' topics ends transactions: records that nobody is given."""
+    trace = station.trace
+    if not trace.wants(Kind.RECORDS_APPENDED) or station.partitions[name].internal:
+        return
+    for batch in placed:
+        marker = marker_of(batch) if batch.is_control else None
+        if marker is not None:
+            told = {"base": batch.base_offset, "count": batch.count, "epoch": batch.leader_epoch}
+            ended = {"transaction": batch.producer_id, "marker": "commit" if marker.committed else "abort"}
+            trace.emit_of_partition(Kind.RECORDS_APPENDED, station.host.name, None, None, None, name, {**told, **ended})
 
 
 def append(
@@ -121,6 +137,7 @@ def append(
         assert lead is not None
         try:
             placed = lead.append(batches)
+            _tell_markers(station, name, placed)
         except LogRefused as refused:
             error = refused.error
     if error is not ErrorCode.NONE or lead is None:

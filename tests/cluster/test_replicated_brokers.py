@@ -176,7 +176,7 @@ def test_logs_may_be_files(tmp_path: Path) -> None:
         assert state is not None
         logs = [stage.cluster.log(*OF_G_OF_3, replica) for replica in state.replicas]
         assert logs[0].read(0, 1 << 40) == logs[1].read(0, 1 << 40) == logs[2].read(0, 1 << 40)
-        ends = stage.cluster.log_ends()
+        ends = stage.cluster.log_ends(internal=True)
         assert ends[str(OF_G_OF_3)] == [0, logs[0].end_offset, logs[0].end_offset]
 
     run(story, storage=tmp_path, coordinator=CoordinatorConfig(offsets_topic_num_partitions=3))

@@ -36,7 +36,7 @@ def test_the_state_diagram_is_drawn_from_the_table() -> None:
 
 def test_the_trace_page_lists_every_kind_once() -> None:
     """docs/traces.md names exactly the kinds that the trace has."""
-    listed = re.findall(r"^\| `([a-z.]+\.[a-z]+|action|warning)` \|", page("traces.md"), re.MULTILINE)
+    listed = re.findall(r"^\| `([a-z.]+\.[a-z]+|action|warning|high-watermark)` \|", page("traces.md"), re.MULTILINE)
     assert sorted(listed) == sorted(kind.value for kind in Kind)
 
 
