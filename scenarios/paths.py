@@ -16,8 +16,9 @@ from typing import Any, Literal, get_args, get_origin
 from attrs import frozen, has
 
 from groupsim.coordinator.config import BROKER_KEYS
+from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS
-from groupsim.members.profiles import PROFILES, ClientProfile
+from groupsim.members.profiles import ClientProfile
 from groupsim.scenarios.document import Path_
 from groupsim.scenarios.keys import fields_of, short_key
 from groupsim.scenarios.mistakes import Wrong
@@ -45,7 +46,7 @@ class _Spot:
     @property
     def profile(self) -> ClientProfile:
         """The client profile, as far as it is known."""
-        return PROFILES.get(self.client, PROFILES[DEFAULT_CLIENT])
+        return CLIENTS.get(self.client, CLIENTS[DEFAULT_CLIENT])
 
 
 def put(data: dict[str, Any], path: str, value: Any) -> Path_:

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from groupsim.coordinator.config import BROKER_KEYS
+from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS, ConsumerKey, KeyType
-from groupsim.members.profiles import PROFILES
 from groupsim.scenarios.keys import fields_of, required, sentence, short_key
 from groupsim.scenarios.model import BrokerSettings, Expectation, MemberDefaults, Scenario, Step
 from groupsim.scenarios.shapes import Timing
@@ -116,7 +116,7 @@ class SchemaMaker:
         field = fields_of(cls)[name]
         schema = self.of(field.type)
         if name == "client" and issubclass(cls, MemberDefaults):
-            schema = {"enum": sorted(PROFILES)}
+            schema = {"enum": sorted(CLIENTS)}
         return {**schema, "description": field.metadata["doc"]}
 
     # --- the shapes that are not plain classes -----------------------------------------------------------------------

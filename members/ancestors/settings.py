@@ -72,6 +72,17 @@ class ZookeeperSettings(ConsumerSettings):
     strategy: str = "range"
     auto_commit: bool = True
 
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """What a reader of a run wants to know, by the names of 0.8."""
+        return (
+            ("zookeeper.session.timeout.ms", str(self.zookeeper_session_timeout_ms)),
+            ("rebalance.max.retries", str(self.rebalance_max_retries)),
+            ("rebalance.backoff.ms", str(self.rebalance_backoff_ms)),
+            ("partition.assignment.strategy", self.strategy),
+            ("commits", f"every {self.auto_commit_interval_ms} ms" if self.auto_commit else "by the application"),
+        )
+
 
 def zookeeper_settings(
     profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False

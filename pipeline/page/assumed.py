@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groupsim.eventloop.units import show_us
-from groupsim.members.settings import ConsumerSettings, SettingError, settings_from
+from groupsim.members.ancestors.kinds import client_settings
+from groupsim.members.ancestors.settings import ZookeeperSettings
+from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.scenarios.actor import behaviour_of
 from groupsim.scenarios.clusters import cluster_config
 from groupsim.scenarios.model import Scenario
@@ -95,7 +97,7 @@ def _listed(names: list[str]) -> str:
 def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
     yield "client", plan.profile.name
     try:
-        settings, _ = settings_from(plan.profile, properties_of(plan, folder))
+        settings, _ = client_settings(plan.profile, properties_of(plan, folder))
     except (OSError, ValueError, SettingError):
         yield "settings", "could not be read again"
     else:
@@ -118,6 +120,9 @@ def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _settings(settings: ConsumerSettings) -> Iterator[tuple[str, str]]:
+    if isinstance(settings, ZookeeperSettings):
+        yield from settings.shown
+        return
     yield "group.instance.id", settings.group_instance_id or "none (dynamic)"
     yield "partition.assignment.strategy", ", ".join(settings.assignors)
     yield "session.timeout.ms", str(settings.session_timeout_ms)

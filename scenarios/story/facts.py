@@ -107,6 +107,7 @@ class GroupFacts:
     missed: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
     fenced: dict[str, list[str]] = Factory(dict)  # instance id → members fenced under it
     loaded: list[int] = Factory(list)
+    alone: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
 
     @property
     def open(self) -> Round | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 
 Reader = Callable[[Facts, TraceEvent], None]
@@ -88,6 +89,7 @@ def _ended(facts: Facts, event: TraceEvent) -> None:
         host.failure = event.error or event.reason
         facts.notes.append(event)
     facts.ownership.append(event)
+    process_ended(facts, event)
 
 
 def _paused(facts: Facts, event: TraceEvent) -> None:
@@ -116,6 +118,7 @@ def _client_state(facts: Facts, event: TraceEvent) -> None:
     host = facts.host(event.host or "?")
     host.states.append((event.t_us, event.to or "UNJOINED"))
     _learn(facts, event)
+    member_state(facts, event)
 
 
 def _signal(facts: Facts, event: TraceEvent) -> None:

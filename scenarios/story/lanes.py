@@ -16,6 +16,10 @@ OF_STATE = {
     "PREPARING_REBALANCE": Phase.JOINING,
     "COMPLETING_REBALANCE": Phase.SYNCING,
     "STABLE": Phase.WORKING,
+    # of a group without a coordinator (Kafka 0.8)
+    "REGISTERED": Phase.JOINING,
+    "REBALANCING": Phase.SYNCING,
+    "CONSUMING": Phase.WORKING,
 }
 
 

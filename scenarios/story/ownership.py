@@ -210,6 +210,18 @@ def overlaps(spans: list[Holding]) -> list[Overlap]:
     return found
 
 
+def owned_twice_us(spans: Iterable[Span], end_us: int) -> int:
+    """How long partitions had two owners or more, summed over partitions."""
+    total = 0
+    reached: dict[TopicPartition, int] = {}
+    for span in sorted(spans, key=lambda one: (one.owned_us, one.host)):
+        until = end_us if span.released_us is None else span.released_us
+        before = reached.get(span.partition, 0)
+        total += max(0, min(before, until) - span.owned_us)
+        reached[span.partition] = max(before, until)
+    return total
+
+
 def moves(spans: list[Holding]) -> list[tuple[int | None, int, Move]]:
     """Changes of process of one partition: generation, instant, move."""
     found: list[tuple[int | None, int, Move]] = []

@@ -1,0 +1,75 @@
+"""Groups without a coordinator (Kafka 0.8): their rounds, told from what the members do.
+
+Nobody opens or closes a rebalance there. A round begins when the first member starts to rebalance, and is over when no
+member does any more; what changed last among the members' nodes in ZooKeeper is what began it. A member that starts
+again within a moment, without such a change, goes on with the same round. Rounds are counted, for want of generations.
+"""
+
+from __future__ import annotations
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
+
+REBALANCING = "REBALANCING"
+AGAIN_US = 100_000
+_CODES = {"session-expired": "HEARTBEAT_EXPIRED", "left": "LEAVE_GROUP"}
+
+
+def member_state(facts: Facts, event: TraceEvent) -> None:
+    """A member of such a group has changed its state."""
+    if event.to != REBALANCING and event.from_ != REBALANCING:
+        return
+    group = facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
+    if event.to == REBALANCING:
+        if not group.alone:
+            _begin(group, event)
+        group.alone[event.host or "?"] = None
+    else:
+        stopped(group, event)
+
+
+def process_ended(facts: Facts, event: TraceEvent) -> None:
+    """A process that dies rebalances no more."""
+    for group in facts.groups.values():
+        if event.host in group.alone:
+            stopped(group, event)
+
+
+def stopped(group: GroupFacts, event: TraceEvent) -> None:
+    """A member rebalances no more; the last one ends the round."""
+    group.alone.pop(event.host or "?", None)
+    current = group.open
+    if current is not None and not group.alone:
+        current.stable = current.ended = event
+        current.present = tuple(group.members)
+
+
+def _begin(group: GroupFacts, event: TraceEvent) -> None:
+    last = group.rounds[-1] if group.rounds else None
+    change = group.last_change
+    if change is not None and last is not None and change.seq < last.prepare.seq:
+        change = None
+    if last is not None and last.ended is not None and _goes_on(last.ended, event, change):
+        last.stable = last.ended = None
+        return
+    group.rounds.append(_round(group, event, change, len(group.rounds)))
+
+
+def _goes_on(ended: TraceEvent, event: TraceEvent, change: TraceEvent | None) -> bool:
+    """Whether a member that starts again goes on with the round before."""
+    return event.t_us - ended.t_us <= AGAIN_US and (change is None or change.seq < ended.seq)
+
+
+def _round(group: GroupFacts, event: TraceEvent, change: TraceEvent | None, old: int) -> Round:
+    code = "UPDATE_META"
+    if change is not None:
+        code = "ADD_MEMBER" if change.kind is Kind.MEMBER_ADDED else _CODES.get(change.reason or "", "ADD_MEMBER")
+    prepare = event._replace(
+        kind=Kind.GROUP_STATE,
+        from_="Stable" if old else "Empty",
+        to="PreparingRebalance",
+        generation=old,
+        member=event.member if change is None else change.member,
+        payload={"cause_code": code},
+    )
+    return Round(group.name, old, prepare, dict(group.members), began_by=change)
