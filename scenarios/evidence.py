@@ -114,10 +114,17 @@ class Evidence:
         """Member ids the coordinator counts at an instant."""
         at = self.moment(at_us)
         members: dict[str, None] = {}
+        settled: list[tuple[str, ...]] = []
         for event in self.events:
             if event.t_us > at:
                 break
-            if event.group == group:
+            if event.group != group:
+                continue
+            if event.kind is Kind.GROUP_LOADED:
+                members = _as_loaded(members, settled, (event.payload or {}).get("members"))
+            elif event.kind is Kind.GROUP_STATE and event.to in ("Stable", "Empty"):
+                settled.append(tuple(members))
+            else:
                 _apply_membership(members, event)
         return tuple(members)
 
@@ -196,6 +203,12 @@ def _topic_sizes(events: Iterable[TraceEvent], facts: Mapping[str, Any]) -> list
     changes = (event for event in events if event.kind is Kind.METADATA_CHANGED and event.topic)
     sizes += [(e.t_us, e.topic or "", int((e.payload or {}).get("partitions") or 0)) for e in changes]
     return sizes
+
+
+def _as_loaded(members: dict[str, None], settled: list[tuple[str, ...]], count: object) -> dict[str, None]:
+    """The members a new coordinator read from its log: who came in a rebalance that was not over is forgotten."""
+    found = next((then for then in reversed([*settled, tuple(members)]) if len(then) == count), tuple(members))
+    return dict.fromkeys(found)
 
 
 def _apply_membership(members: dict[str, None], event: TraceEvent) -> None:

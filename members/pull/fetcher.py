@@ -335,8 +335,8 @@ class PullFetcher(Fetcher):
         if piece.data.error:
             handle(self, self._member, state, piece.data.error, piece.offset)
             return False
-        if state.offset != piece.offset:
-            return False
+        if state.offset != piece.offset or state.partition in self._held:
+            return False  # about to be given up: what is committed already must stay the last (KAFKA-14196)
         if piece.runs is None:
             committed_only = self._flights.isolation == READ_COMMITTED
             found = records_in(piece.data, piece.offset, committed_only=committed_only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from members_fakes import SECOND, parts
+from members_fakes import HOLD, SECOND, parts
 from members_log_fakes import LeaderIs, counted, marker, with_records
 
 from groupsim.eventloop import parse_distribution
@@ -182,6 +182,24 @@ def test_what_is_fetched_of_a_revoked_partition_is_dropped(on_pull_bench):
         assert bench.offsets(0) == [0]
 
     on_pull_bench(story, behaviour=Behaviour(processing=parse_distribution("6s")))
+
+
+def test_what_arrives_while_the_last_commit_is_under_way_is_not_delivered(on_pull_bench):
+    """From the commit before an eager rebalance on nothing is delivered, or it would come again (KAFKA-14196)."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        await bench.stable()
+        bench.broker.produce(T0, 1)
+        await bench.loop.until(lambda: bench.offsets(0), SECOND)
+        bench.broker.reply(Api.OFFSET_COMMIT, HOLD)
+        bench.broker.rebalance()
+        await bench.loop.until(lambda: bench.broker.held, 10 * SECOND)
+        bench.broker.produce(T0, 1)  # answers a fetch that has been waiting since before
+        await bench.run_for(2)
+        assert bench.offsets(0) == [0]
+
+    on_pull_bench(story)
 
 
 @both_ways
