@@ -222,7 +222,7 @@ def _added(facts: Facts, event: TraceEvent) -> None:
     group.last_change = event
     _note_member(facts, member, payload, event)
     current = group.open
-    if current is not None and current.completing is None:
+    if current is not None and current.completing is None and not group.alone:
         current.arrivals[member] = event.t_us
 
 
