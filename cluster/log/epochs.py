@@ -20,21 +20,20 @@ UNKNOWN = EpochEnd(-1, -1)
 class EpochCache:
     """The table of one log."""
 
-    __slots__ = ("_epochs", "_starts")
+    __slots__ = ("_epochs", "_starts", "latest")
 
     def __init__(self, entries: tuple[tuple[int, int], ...] = ()) -> None:
         self._epochs = [epoch for epoch, _ in entries]
         self._starts = [start for _, start in entries]
+        self.latest = self._last()  #: the last epoch, -1 when there is none
+
+    def _last(self) -> int:
+        return self._epochs[-1] if self._epochs else -1
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
         """(epoch, start offset), rising."""
         return tuple(zip(self._epochs, self._starts, strict=True))
-
-    @property
-    def latest(self) -> int:
-        """The last epoch, -1 when there is none."""
-        return self._epochs[-1] if self._epochs else -1
 
     def assign(self, epoch: int, start_offset: int) -> bool:
         """An epoch begins here, unless it has begun already; returns whether the table changed. Source: `assign`."""
@@ -46,6 +45,7 @@ class EpochCache:
             starts.pop()
         epochs.append(epoch)
         starts.append(start_offset)
+        self.latest = epoch
         return True
 
     def end_of(self, epoch: int, log_end: int) -> EpochEnd:
@@ -71,6 +71,7 @@ class EpochCache:
         while self._starts and self._starts[-1] >= end_offset:
             self._starts.pop()
             self._epochs.pop()
+        self.latest = self._last()
         return len(self._starts) < before
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -86,6 +87,7 @@ class EpochCache:
         """The log begins anew."""
         self._epochs.clear()
         self._starts.clear()
+        self.latest = -1
 
     def text(self) -> str:
         """As Kafka keeps it in `leader-epoch-checkpoint`: version, number of entries, one entry per line."""

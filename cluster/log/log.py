@@ -307,7 +307,8 @@ class PartitionLog:
 
     def advance_high_watermark(self, offset: int) -> bool:
         """Records below this offset are on every in-sync replica; returns whether that is news. It never falls here."""
-        offset = min(offset, self.end_offset)
+        if offset > self.end_offset:
+            offset = self.end_offset
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset

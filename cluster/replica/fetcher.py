@@ -29,6 +29,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
+    READ_UNCOMMITTED,
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -40,6 +41,7 @@ from groupsim.protocol.data_messages import (
 from groupsim.protocol.errors import ErrorCode
 
 FOREVER_US = 1 << 60
+_VERSION = FetchRequest(0, 0, ()).version
 Connect = Callable[[int], Connection]
 
 
@@ -101,7 +103,8 @@ class Fetcher:
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def _next(self) -> None:
-        self._end_rests()
+        if self._resting:
+            self._end_rests()
         if self._out_of_range:
             self._resolve()
         elif len(self._copied) > len(self._resting):
@@ -127,28 +130,35 @@ class Fetcher:
         self.go()
 
     def _fetch(self) -> None:
-        config = self._station.config
+        station, copied = self._station, self._copied
+        config = station.config
         whole = self._session_epoch == 0
-        moved = [name for name in self._copied if name not in self._resting] if whole else self._moved
-        asked = tuple(follower.position(self._copied[name]) for name in moved)
-        forgotten = () if whole else tuple(name for name in self._forgotten if name not in self._moved)
+        moved = [name for name in copied if name not in self._resting] if whole else self._moved
+        asked = tuple([follower.position(copied[name]) for name in moved])
+        forgotten: tuple[TopicPartition, ...] = ()
+        if self._forgotten:
+            forgotten = () if whole else tuple(name for name in self._forgotten if name not in self._moved)
+            self._forgotten.clear()
         self._moved.clear()
-        self._forgotten.clear()
-        request = FetchRequest(
+        request = FetchRequest(  # by position, for there are two for every append
             config.replica_fetch_wait_max_ms,
             config.replica_fetch_min_bytes,
             asked,
             config.replica_fetch_response_max_bytes,
-            replica_id=self._station.node,
-            replica_epoch=self._station.broker_epoch,
-            session_epoch=self._session_epoch,
-            forgotten=forgotten,
+            READ_UNCOMMITTED,
+            station.node,
+            station.broker_epoch,
+            "",
+            _VERSION,
+            self._session_epoch,
+            forgotten,
         )
         self._session_epoch += 1
         self._send(request, self._fetched)
 
     def _send(self, request: FetchRequest | ListOffsetsRequest, on_done: Callable[..., None]) -> None:
-        self._set_wake(None)
+        if self._wake is not None:
+            self._set_wake(None)
         self._busy = True
         connection = self._connection
         if connection is None or not connection.open:
@@ -177,7 +187,7 @@ class Fetcher:
         self._answered()
         if isinstance(outcome, Disconnected):
             self._lost()
-        elif outcome.error is not ErrorCode.NONE:
+        elif outcome.error:
             self._session_epoch = 0
         else:
             for data in outcome.partitions:
@@ -207,14 +217,15 @@ class Fetcher:
         hosted = self._copied.get(name)
         if hosted is None or name in self._moved or name in self._resting:
             return  # not copied from here any more, or asked for anew meanwhile
-        if data.error is ErrorCode.NONE:
+        if not data.error:
             if data.diverging is not None:
                 follower.cut(hosted, data.diverging)
                 self._moved[name] = None
-            elif not data.batches or self._follows(hosted, data):
+            elif not data.batches:
                 follower.take(hosted, data)
-                if data.batches:
-                    self._moved[name] = None
+            elif self._follows(hosted, data):
+                follower.take(hosted, data)
+                self._moved[name] = None
         elif data.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range[name] = None
         elif data.error is ErrorCode.FENCED_LEADER_EPOCH:
@@ -224,8 +235,9 @@ class Fetcher:
 
     def _follows(self, hosted: Hosted, data: PartitionData) -> bool:
         """Whether the records are those asked for: the first batch holds the log's end."""
-        first, end = data.batches[0], hosted.log.end_offset
-        return first.next_offset > end and (first.base_offset >= end or end == hosted.log.start_offset)
+        log, first = hosted.log, data.batches[0]
+        base, end = first.base_offset, log.end_offset
+        return base + first.count > end and (base >= end or end == log.start_offset)
 
     def _rest(self, name: TopicPartition) -> None:
         self._leave_session(name)

@@ -69,10 +69,12 @@ class Hosted:
 
     def advance(self, offset: int) -> bool:
         """Raise the high watermark; returns whether it moved."""
-        before = self.log.high_watermark
-        if not self.log.advance_high_watermark(offset):
+        log = self.log
+        before = log.high_watermark
+        if not log.advance_high_watermark(offset):
             return False
-        tick = self._tick()
+        station = self.station
+        tick = (station.loop.now_us - station.began_us) // self._ticks_us
         if tick != self._kept_tick:
             self._kept, self._kept_tick = before, tick
         return True

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.replica.peers import Peer
     from groupsim.cluster.replica.purgatory import Waiter
 
+_NONE: Final = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
 LONG_AGO: Final = -(1 << 62)
 UNKNOWN: Final = -1
 
@@ -98,12 +99,15 @@ class Replica:
 
     def record(self, now_us: int, leader_end: int, broker_epoch: int) -> None:
         """It asks from `position` on, so it has what comes before."""
-        if self.position >= leader_end:
-            self.caught_up_us = max(self.caught_up_us, now_us)
-        elif self.position >= self.seen_end:
+        position = self.position
+        if position >= leader_end:
+            if now_us > self.caught_up_us:
+                self.caught_up_us = now_us
+        elif position >= self.seen_end:
             self.caught_up_us = max(self.caught_up_us, self.fetched_us)
-        self.end_offset = self.position
-        self.seen_end = max(leader_end, self.seen_end)
+        self.end_offset = position
+        if leader_end > self.seen_end:
+            self.seen_end = leader_end
         self.fetched_us = now_us
         self.broker_epoch = broker_epoch
 
@@ -236,13 +240,16 @@ class Leadership:
     def advance(self) -> bool:
         """Raise the high watermark as far as it goes; returns whether it moved (then call `passed`)."""
         hosted = self.hosted
-        end = lowest = hosted.log.end_offset
-        if end == hosted.log.high_watermark or self.under_min_isr:
+        log, followers = hosted.log, self.followers
+        end = lowest = log.end_offset
+        # With every replica in sync there are enough of them, whatever is asked for.
+        if end == log.high_watermark or (len(self.isr) <= len(followers) and self.under_min_isr):
             return False
-        for node, replica in self.followers.items():
-            if replica.end_offset < lowest and (node in self.maximal or self._is_joining(replica, end)):
+        maximal = self.maximal
+        for node, replica in followers.items():
+            if replica.end_offset < lowest and (node in maximal or self._is_joining(replica, end)):
                 lowest = replica.end_offset
-        return hosted.advance(lowest)
+        return lowest > log.high_watermark and hosted.advance(lowest)
 
     def _is_joining(self, replica: Replica, end: int) -> bool:
         """Whether it is not in sync yet, but keeps up so well that the high watermark should wait for it."""
@@ -303,4 +310,4 @@ class Leadership:
 
     def _verdict(self) -> ErrorCode:
         few = self.effective_min_isr > len(self.maximal)
-        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if few else ErrorCode.NONE
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if few else _NONE

@@ -29,7 +29,7 @@ Source: `ReplicaManager.fetchMessages`, `Partition.fetchRecords`, `FetchSession`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from groupsim.cluster.log.log import OffsetOutOfRange
@@ -43,6 +43,7 @@ from groupsim.protocol.data_messages import EpochEnd, FetchPartition, FetchReque
 from groupsim.protocol.errors import ErrorCode
 
 NO_SESSION = -1
+_NONE = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
 
 
 class _Parked(NamedTuple):
@@ -140,11 +141,11 @@ class Peer:
             replica.in_session = False
             self.mark(replica)
 
-    def _place_all(self, asked: Iterable[FetchPartition], whole: bool) -> list[PartitionData]:
+    def _place_all(self, asked: Sequence[FetchPartition], whole: bool) -> list[PartitionData]:
         refused = []
         for partition in asked:
             error = self._place(partition, whole)
-            if error is not ErrorCode.NONE:
+            if error:
                 self._forget(partition.partition)
                 refused.append(self._refusal(partition.partition, error))
         return refused
@@ -152,20 +153,21 @@ class Peer:
     def _place(self, asked: FetchPartition, whole: bool) -> ErrorCode:
         """Take a position into the session; an error, when this is no partition for it to copy from here."""
         station = self._station
-        error = station.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
-        if error is not ErrorCode.NONE:
+        name, epoch = asked.partition, asked.current_leader_epoch
+        error = station.refusal(name, epoch, leader_only=True)
+        if error:
             return error
-        lead = station.partitions[asked.partition].lead
+        lead = station.partitions[name].lead
         assert lead is not None
         replica = lead.followers.get(self.node)
         if replica is None:
-            stated = asked.current_leader_epoch >= 0
+            stated = epoch >= 0
             return ErrorCode.UNKNOWN_LEADER_EPOCH if stated else ErrorCode.NOT_LEADER_OR_FOLLOWER
         broker = station.image.brokers.get(self.node)
         if broker is not None and -1 < self._epoch < broker.epoch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER  # a request of an earlier life
         replica.position = asked.fetch_offset
-        replica.epoch = asked.current_leader_epoch
+        replica.epoch = epoch
         replica.fetched_epoch = asked.last_fetched_epoch
         replica.start_offset = asked.log_start_offset
         replica.max_bytes = asked.max_bytes
@@ -173,13 +175,16 @@ class Peer:
             replica.told_high_watermark = UNKNOWN
         if not replica.in_session:
             replica.in_session = True
-            self.session[asked.partition] = replica
+            self.session[name] = replica
             self.mark(replica)
         replica.trouble = self._divergence(replica) is not None
-        return ErrorCode.NONE
+        return _NONE
 
-    def _changed(self, asked: Iterable[FetchPartition]) -> list[Replica]:
+    def _changed(self, asked: Sequence[FetchPartition]) -> list[Replica]:
         """The replicas whose progress this fetch may change: Kafka looks at all, which comes to the same."""
+        if len(asked) == 1 and not self.ready and not self.unsettled:  # as nearly always
+            replica = self.session.get(asked[0].partition)
+            return [] if replica is None else [replica]
         changed = {partition.partition: None for partition in asked} | dict.fromkeys(self.ready)
         if self.unsettled:
             changed |= dict.fromkeys(self.unsettled)
@@ -188,17 +193,18 @@ class Peer:
     def _record(self, replica: Replica) -> None:
         """Its position says what the follower has."""
         lead = replica.lead
-        if replica.is_over or replica.trouble:
+        if replica.trouble or replica.is_over:
             self.ready[replica.name] = replica
             return
         log, before = lead.hosted.log, replica.end_offset
         replica.record(self._asked_us, log.end_offset, self._epoch)
-        maybe_expand(lead, replica)
+        if self.node not in lead.isr:
+            maybe_expand(lead, replica)
         if replica.position != before and lead.advance():
             lead.passed()
         if replica.position < log.end_offset:
             self.ready[replica.name] = replica
-        else:
+        elif self.ready:
             self.ready.pop(replica.name, None)
         if replica.told_high_watermark != log.high_watermark or replica.told_start != log.start_offset:
             self.news[replica.name] = replica
@@ -299,19 +305,21 @@ class Peer:
             self._parked = None
         room = parked.request.max_bytes
         first = True
-        for replica in tuple(self.ready.values()):
+        ready, news = self.ready, self.news
+        for replica in tuple(ready.values()):
             if room <= 0 and not first:
                 break
             data = self._read(replica, min(room, replica.max_bytes), first)
-            self.ready.pop(replica.name, None)
-            self.news.pop(replica.name, None)
-            if data.batches:
+            ready.pop(replica.name, None)
+            news.pop(replica.name, None)
+            for batch in data.batches:
                 first = False
-                room -= sum(batch.size for batch in data.batches)
+                room -= batch.size
             found.append(data)
-        found.extend(self._tell(replica) for replica in self.news.values())
-        self.news.clear()
-        parked.answer(FetchResponse(partitions=tuple(found)))
+        if news:
+            found.extend([self._tell(replica) for replica in news.values()])
+            news.clear()
+        parked.answer(FetchResponse(_NONE, tuple(found)))
 
     def _read(self, replica: Replica, max_bytes: int, at_least_one: bool) -> PartitionData:
         name, log = replica.name, replica.lead.hosted.log
@@ -335,11 +343,11 @@ class Peer:
         """Where the follower's log leaves this one, if it does (KIP-595, KIP-279)."""
         log = replica.lead.hosted.log
         position, epoch = replica.position, replica.fetched_epoch
-        if epoch < 0:
-            inside = log.start_offset <= position <= log.end_offset
-            return None if inside else ErrorCode.OFFSET_OUT_OF_RANGE
-        if epoch == log.latest_epoch and log.start_offset <= position <= log.end_offset:
+        inside = log.start_offset <= position <= log.end_offset
+        if inside and (epoch == log.latest_epoch or epoch < 0):
             return None  # as nearly always
+        if epoch < 0:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
         end = log.epoch_end(epoch)
         if end.epoch < 0 or end.end_offset < 0 or position < log.start_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE
@@ -350,17 +358,11 @@ class Peer:
     ) -> PartitionData:
         log = replica.lead.hosted.log
         # A follower that has to cut its log takes nothing else from the answer.
-        replica.told_high_watermark = log.high_watermark if diverging is None else UNKNOWN
-        replica.told_start = log.start_offset
-        return PartitionData(
-            replica.name,
-            ErrorCode.NONE,
-            log.high_watermark,
-            log.last_stable_offset,
-            log.start_offset,
-            batches,
-            diverging=diverging,
-        )
+        high_watermark, start = log.high_watermark, log.start_offset
+        replica.told_high_watermark = high_watermark if diverging is None else UNKNOWN
+        replica.told_start = start
+        stable = log.last_stable_offset
+        return PartitionData(replica.name, _NONE, high_watermark, stable, start, batches, (), diverging)
 
     def _refusal(self, name: TopicPartition, error: ErrorCode) -> PartitionData:
         return PartitionData(name, error, current_leader=self._station.leader_of(name))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.replica.peers import Peer
     from groupsim.cluster.replica.upkeep import Upkeep
 
+_NONE = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
 Alter = Callable[[IsrChange, Callable[[ErrorCode, PartitionState | None], None]], None]
 
 
@@ -90,7 +91,7 @@ class Station:
             return ErrorCode.FENCED_LEADER_EPOCH if epoch < hosted.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
         if leader_only and hosted.lead is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.NONE
+        return _NONE
 
     def leader_of(self, partition: TopicPartition) -> LeaderIs | None:
         """Who leads, as this broker knows it: told with a refusal (KIP-951)."""
