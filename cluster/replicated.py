@@ -34,7 +34,7 @@ from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
-from groupsim.members.producer.load import Load
+from groupsim.members.producer.load import Load, Sizes
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
@@ -42,6 +42,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER
 
 Rate = int | float | str | Decimal
+DEFAULT_SIZES = Sizes(100, 100)
 
 
 class ControllerEndpoint(Endpoint):
@@ -157,7 +158,9 @@ class ReplicatedCluster:
         if feed is not None:
             feed.crash("its topic was deleted")
 
-    def attach_feed(self, topic: str, rate: Rate, weights: Sequence[int] | None = None) -> Producer:
+    def attach_feed(
+        self, topic: str, rate: Rate, weights: Sequence[int] | None = None, *, sizes: Sizes = DEFAULT_SIZES
+    ) -> Producer:
         """A steady producer on the host "producer-<topic>": acks=1, no retries lost, batches that do not linger.
 
         Records come at the instants of `producer.traffic`, those of the light cluster. Raises `ValueError` for a topic
@@ -168,7 +171,8 @@ class ReplicatedCluster:
         name = f"producer-{topic}"
         settings, _ = producer_settings_from({"client.id": name, "acks": "1", "enable.idempotence": "false"})
         shares = None if weights is None else tuple(weights)
-        producer = Producer(self.loop, name, settings, self.network, [Load(topic, rate=as_rate(rate), weights=shares)])
+        load = Load(topic, rate=as_rate(rate), sizes=sizes, weights=shares)
+        producer = Producer(self.loop, name, settings, self.network, [load])
         self.feeds[topic] = producer
         producer.start()
         return producer

@@ -120,10 +120,15 @@ def _homes(name: str) -> list[str]:
     return homes
 
 
+KNOWN: Final = tuple(
+    dict.fromkeys([*BROKER_KEYS, *_CONTROLLER, *_REPLICA, *BROKER_SETTINGS, *_HERE, _LOAD_BUFFER, "broker.version"])
+)
+"""Every broker setting that somebody here goes by. `broker.version` is one more, ours."""
+
+
 def _hint(name: str) -> str:
-    known = [*BROKER_KEYS, *_CONTROLLER, *_REPLICA, *BROKER_SETTINGS, *_HERE, _LOAD_BUFFER, "broker.version"]
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}"
+    near = get_close_matches(name, KNOWN, 1)
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(KNOWN))}"
 
 
 def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> ReplicatedConfig:

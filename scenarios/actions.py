@@ -14,13 +14,14 @@ from attrs import frozen
 from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Deed, action
-from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, TheGroup, TopicName
+from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, Processes, TheGroup, TopicName
 from groupsim.scenarios.values import Amount, ApiName, Count, Duration, Names, Positive, Rate, Share, Size, read_share
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
 
 _MEMBER = "Whom: names, patterns, `leader`, `member 2`, or `all`."
+_PROCESS = "Whom: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 _GROUP = "Which group; may be left out when there is one."
 
 
@@ -29,25 +30,25 @@ _GROUP = "Which group; may be left out when there is one."
 class Start(Deed):
     """Start processes that do not run: never started, stopped or crashed."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_PROCESS)
 
     def perform(self, stage: Stage) -> None:
         """Start each."""
-        for actor in stage.actors(self.member):
+        for actor in stage.processes(self.member):
             actor.start()
 
 
 @action("stop")
 @frozen(kw_only=True)
 class Stop(Deed):
-    """Close consumers cleanly, as SIGTERM does: commit, leave (or not), end."""
+    """Close consumers cleanly, as SIGTERM does: commit, leave (or not), end. Producers deliver what they hold."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_PROCESS)
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
 
     def perform(self, stage: Stage) -> None:
         """Close each, all at once."""
-        for actor in stage.actors(self.member):
+        for actor in stage.processes(self.member):
             actor.stop(self.leave)
 
 
@@ -56,11 +57,11 @@ class Stop(Deed):
 class Crash(Deed):
     """Kill processes at once, as SIGKILL does: no commit, no leave; sockets die."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_PROCESS)
 
     def perform(self, stage: Stage) -> None:
         """Kill each."""
-        for actor in stage.actors(self.member):
+        for actor in stage.processes(self.member):
             actor.crash()
 
 
@@ -69,12 +70,12 @@ class Crash(Deed):
 class Pause(Deed):
     """Stop whole processes for a while, as a long garbage collection does: heartbeats stop too."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_PROCESS)
     for_: Duration = key("How long.")
 
     def perform(self, stage: Stage) -> None:
         """Pause each."""
-        for actor in stage.actors(self.member):
+        for actor in stage.processes(self.member):
             actor.pause(self.for_)
 
 
@@ -83,14 +84,14 @@ class Pause(Deed):
 class Restart(Deed):
     """End processes and start them again."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_PROCESS)
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
     downtime: Distribution | None = key("Time between the end of the old process and the start of the new one.", None)
 
     def perform(self, stage: Stage) -> None:
         """Restart each, all at once."""
-        for actor in stage.actors(self.member):
+        for actor in stage.processes(self.member):
             stage.restart(actor, self.how, self.leave, self.downtime)
 
 
@@ -316,31 +317,100 @@ class SetRate(Deed):
 
     topic: TopicName = key("Which topic.")
     rate: Rate = key("The new rate of the whole topic; 0 stops it.")
+    producer: Processes | None = key("Of which producers, each; by default of the topic's built-in one.", None)
 
     def perform(self, stage: Stage) -> None:
         """Change it."""
-        stage.set_rate(self.topic, self.rate)
+        if self.producer is None:
+            stage.set_rate(self.topic, self.rate)
+        for producer in stage.producers(self.producer or ()):
+            producer.set_rate(self.rate)
 
 
 @action("crash-broker")
 @frozen(kw_only=True)
 class CrashBroker(Deed):
-    """Kill a broker: its connections break, other brokers take over what it led."""
+    """Kill a broker: its connections break, other brokers take over what it led.
+
+    On replicated logs they do when its session with the controller is over.
+    """
 
     broker: Broker = key("Which broker: a number, or `coordinator`.")
+    machine: bool = key("The whole machine dies: what the broker has not flushed is lost, too.", False)
 
     def perform(self, stage: Stage) -> None:
         """Kill it."""
-        stage.cluster.crash_broker(stage.broker_node(self.broker))
+        stage.on_brokers.crash(self.broker, machine=self.machine)
 
 
 @action("restart-broker")
 @frozen(kw_only=True)
 class RestartBroker(Deed):
-    """Bring a crashed broker back."""
+    """Bring back a broker that crashed or was stopped."""
 
     broker: Broker = key("Which broker, by number.")
 
     def perform(self, stage: Stage) -> None:
         """Start it."""
         stage.cluster.restart_broker(stage.broker_node(self.broker))
+
+
+@action("stop-broker")
+@frozen(kw_only=True)
+class StopBroker(Deed):
+    """Stop a broker in good order (controlled shutdown): it hands over what it leads, then goes."""
+
+    broker: Broker = key("Which broker: a number, or `coordinator`.")
+
+    def perform(self, stage: Stage) -> None:
+        """Begin; it goes when the controller has moved its leaderships."""
+        stage.on_brokers.stop(self.broker)
+
+
+@action("move-leader")
+@frozen(kw_only=True)
+class MoveLeader(Deed):
+    """Move the leadership of a partition to a replica in sync, or the partition to a broker without a replica."""
+
+    partition: PartitionName = key("Which partition, such as orders-0.")
+    to: Broker = key("Which broker.")
+
+    def perform(self, stage: Stage) -> None:
+        """Move it."""
+        stage.on_brokers.move_leader(self.partition, self.to)
+
+
+@action("elect-leaders")
+@frozen(kw_only=True)
+class ElectLeaders(Deed):
+    """Have the controller elect leaders, as `kafka-leader-election` does."""
+
+    kind: Literal["preferred", "unclean"] = key(
+        "The preferred replicas, or any that is up where nobody leads.", "preferred"
+    )
+    partitions: tuple[PartitionName, ...] | None = key("Which partitions; without it, all.", None)
+
+    def perform(self, stage: Stage) -> None:
+        """Elect."""
+        stage.on_brokers.elect_leaders(self.kind, self.partitions)
+
+
+@action("burst")
+@frozen(kw_only=True)
+class Burst(Deed):
+    """Produce many records at once."""
+
+    topic: TopicName = key("Which topic.")
+    records: Positive = key("How many; shared out as the topic's traffic is.")
+    producer: Processes | None = key("Which producers send so many each; by default the topic's built-in one.", None)
+
+    def perform(self, stage: Stage) -> None:
+        """Produce them."""
+        if self.producer is None:
+            stage.topics.burst(self.topic, self.records)
+        for producer in stage.producers(self.producer or ()):
+            producer.burst(self.records)
+
+
+NEED_LOGS = (StopBroker, MoveLeader, ElectLeaders)
+"""Actions that make no sense without logs on brokers."""

@@ -41,6 +41,11 @@ def canonical_json(document: Document, name: str, read: Reader | None = None) ->
     for group in data.get("groups", {}).values():
         if group is not None:
             _resolve(group, Path(document.file).parent, read or _read)
+            _resolve_written(group.get("produces"))
+    _resolve_written(data.get("broker"))
+    for section in ("topics", "producers"):
+        for spec in (data.get(section) or {}).values():
+            _resolve_written(spec)
     return dump(data)
 
 
@@ -98,6 +103,12 @@ def _resolve(group: dict[str, Any], folder: Path, read: Reader) -> None:
             from_file = without_secrets(parse_properties(read(folder / path)))
             own["properties"] = {**from_file, **shared, **written}
         group["members"][key] = own
+
+
+def _resolve_written(spec: object) -> None:
+    """Settings without a file of their own: of brokers, topics, producers."""
+    if isinstance(spec, dict):
+        _written(spec)
 
 
 def _written(spec: dict[str, Any]) -> dict[str, object]:

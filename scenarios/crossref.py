@@ -17,12 +17,14 @@ from groupsim.scenarios.mistakes import Wrong
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import partition_limits, plans
 from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.producing import producer_plans
 from groupsim.scenarios.targets import (
     Broker,
     GroupName,
     Members,
     OneMember,
     PartitionName,
+    Processes,
     RequestTarget,
     TheGroup,
     TopicName,
@@ -42,6 +44,7 @@ class Known:
 
     groups: tuple[str, ...]
     members: tuple[str, ...]
+    producers: tuple[str, ...]
     partitions: Mapping[str, int]
     brokers: int
 
@@ -51,7 +54,9 @@ class Known:
         names = [plan.name for plan in plans(scenario)]
         for group, spec in scenario.groups.items():
             names += _made_later(scenario, group, list(spec.members))
-        return cls(tuple(scenario.groups), tuple(names), partition_limits(scenario), scenario.cluster.brokers)
+        producers = tuple(plan.name for plan in producer_plans(scenario))
+        brokers = scenario.cluster.brokers
+        return cls(tuple(scenario.groups), tuple(names), producers, partition_limits(scenario), brokers)
 
 
 def _made_later(scenario: Scenario, group: str, keys: list[str]) -> list[str]:
@@ -128,7 +133,17 @@ def _members(names: tuple[str, ...], known: Known) -> Iterator[Wrong]:
         yield from _member(name, known)
 
 
-def _member(name: str, known: Known) -> Iterator[Wrong]:
+def _processes(names: tuple[str, ...], known: Known) -> Iterator[Wrong]:
+    for name in names:
+        yield from _process(name, known)
+
+
+def _process(name: str, known: Known) -> Iterator[Wrong]:
+    if name == "all" or not any(matches(name, one) for one in known.producers):
+        yield from _member(name, known, (*known.members, *known.producers))
+
+
+def _member(name: str, known: Known, near: tuple[str, ...] | None = None) -> Iterator[Wrong]:
     group = group_named(name)
     if group is not None:
         yield from _group(group, known)
@@ -136,8 +151,11 @@ def _member(name: str, known: Known) -> Iterator[Wrong]:
         if len(known.groups) > 1:
             yield Wrong(f"`{name}` of which group?", f"write `{name} of {known.groups[0]}`")
     elif name not in known.members and not any(matches(name, one) or matches(one, name) for one in known.members):
+        if near is None and any(matches(name, one) for one in known.producers):
+            yield Wrong(f"`{name}` is a producer", "this is for members of groups: name one of those")
+            return
         what = "pattern fits no member" if is_pattern(name) else "member has this name"
-        yield Wrong(f"no {what}: `{name}`", suggest(name, known.members, "members here"))
+        yield Wrong(f"no {what}: `{name}`", suggest(name, near or known.members, "members here"))
 
 
 def _one_member(name: str, known: Known) -> Iterator[Wrong]:
@@ -169,13 +187,14 @@ def _broker(name: str, known: Known) -> Iterator[Wrong]:
 
 
 def _request(target: RequestTarget, known: Known) -> Iterator[Wrong]:
-    yield from _member(target.member, known)
+    yield from _process(target.member, known)
 
 
 _RULES: dict[Any, Callable[[Any, Known], Iterator[Wrong]]] = {
     TheGroup: _group,
     GroupName: _group,
     Members: _members,
+    Processes: _processes,
     OneMember: _one_member,
     TopicName: _topic,
     PartitionName: _partition,

@@ -17,13 +17,13 @@ from groupsim.protocol.messages import Api
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.old_cluster import freeze
 from groupsim.scenarios.steps import Deed, fault
-from groupsim.scenarios.targets import Broker, Members, RequestTarget, TheGroup
+from groupsim.scenarios.targets import Broker, Processes, RequestTarget, TheGroup
 from groupsim.scenarios.values import Count, Duration, ErrorName, Positive
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
 
-_MEMBER = "Whose connections: names, patterns, `leader`, `member 2`, or `all`."
+_MEMBER = "Whose connections: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 _BROKER = "Only those to this broker: a number, or `coordinator`."
 _GROUP = "Which group; may be left out when there is one."
 _REQUEST = "To what: `next JoinGroup of c2`, `the third Heartbeat of leader`, `every SyncGroup of all`."
@@ -35,7 +35,7 @@ _APIS = {api.title: api for api in Api}
 class _OnLinks(Deed):
     """A fault of connections: who is concerned is settled when it begins."""
 
-    member: Members = key(_MEMBER)
+    member: Processes = key(_MEMBER)
     broker: Broker | None = key(_BROKER, None)
     connection: Literal["coordinator", "data", "zookeeper"] | None = key("Only this kind of connection.", None)
 
@@ -121,7 +121,7 @@ class _OnMessages(Deed):
     def perform(self, stage: Stage) -> None:
         """Lie in wait, for each process meant now."""
         every = self.to.nth == 0
-        for host in stage.hosts(Members((self.to.member,))):
+        for host in stage.hosts(Processes((self.to.member,))):
             api, nth, times = _APIS[self.to.api], max(self.to.nth, 1), None if every else 1
             stage.inject(self.of(net.Match(host=host, api=api, nth=nth, times=times)))
 
@@ -218,3 +218,42 @@ class HoldAppends(Deed):
     def perform(self, stage: Stage) -> None:
         """Begin."""
         stage.on_brokers.hold_appends(self.group, self.for_)
+
+
+_FROM = "From whom: the controller, the other brokers, the clients, or all."
+
+
+@fault("isolate-broker")
+@frozen(kw_only=True)
+class IsolateBroker(Deed):
+    """Cut a broker off for a while from the controller, from the other brokers, from the clients, or from all."""
+
+    for_: Duration = key("How long.")
+    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "all")
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        for match in stage.on_brokers.matches(self.broker, self.from_):
+            stage.inject(net.Isolate(match, self.for_))
+
+
+@fault("broker-latency")
+@frozen(kw_only=True)
+class BrokerLatency(Deed):
+    """Make the messages between a broker and others slower for a while."""
+
+    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "brokers")
+    add: Duration = key("Added to the latency of each message.", 0)
+    percent: Count = key("The latency itself, in percent of what it was.", 100)
+    for_: Duration | None = key("How long; without it, for good.", None)
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        for match in stage.on_brokers.matches(self.broker, self.from_):
+            stage.inject(net.Latency(match, self.add, self.percent, self.for_))
+
+
+NEED_LOGS = (IsolateBroker, BrokerLatency)
+"""Faults that make no sense without logs on brokers."""

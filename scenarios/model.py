@@ -13,9 +13,10 @@ from attrs import field, frozen
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
+from groupsim.scenarios.data_values import ProducerProperties, RecordSize, Skew, TopicProperties, read_record_size
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
-from groupsim.scenarios.targets import PartitionName
+from groupsim.scenarios.targets import PartitionName, TopicName
 from groupsim.scenarios.values import (
     Amount,
     ApiName,
@@ -26,6 +27,7 @@ from groupsim.scenarios.values import (
     Positive,
     Properties,
     Rate,
+    Share,
     Size,
     Version,
     read_rate,
@@ -73,6 +75,9 @@ class RateStep:
     rate: Rate = key("The new rate of the whole topic, such as 10/s or 3/min.")
 
 
+_RECORD_SIZE = "Bytes of a record: 100, or `uniform(100, 300)`."
+
+
 @frozen
 class TopicSpec:
     """A topic and its traffic."""
@@ -80,8 +85,44 @@ class TopicSpec:
     partitions: Size = key("Number of partitions.", 1, short=True)
     rate: Rate = key("Records per second of the whole topic, such as 10/s.", factory=lambda: read_rate(0))
     steps: tuple[RateStep, ...] = key("Later changes of the rate.", ())
-    replication: Size = key("Replicas of each partition.", 1)
+    replication: Size | None = key("Replicas of each partition; by default `default.replication.factor`, or 1.", None)
     weights: tuple[Amount, ...] | None = key("Shares of the traffic, one number for each partition.", None)
+    record_size: RecordSize = key(_RECORD_SIZE, factory=lambda: read_record_size(100))
+    properties: TopicProperties = key("The topic's settings by Kafka's own names.", factory=dict)
+    replicas: tuple[tuple[Amount, ...], ...] | None = key(
+        "The brokers of each partition's replicas, the preferred leader first; without it they are placed.", None
+    )
+
+
+@frozen
+class KeysSpec:
+    """The keys of a producer's records; a key always goes to the same partition."""
+
+    count: Size = key("How many keys.", short=True)
+    skew: Skew = key("Zipf's exponent: 0 uses all keys alike, 1 is the classic skew.", "0")
+    hot: Share | None = key("Share of the records that have the first key whatever the skew, such as 20%.", None)
+
+
+@frozen
+class ProducerSpec:
+    """Processes that produce to a topic; they need `logs: replicated`."""
+
+    topic: TopicName = key("The topic.")
+    rate: Rate = key("Records per second of each process, such as 50/s.", factory=lambda: read_rate(0))
+    steps: tuple[RateStep, ...] = key("Later changes of the rate.", ())
+    arriving: Literal["steady", "poisson"] = key("Whether records come at even intervals or at random.", "steady")
+    record_size: RecordSize = key(_RECORD_SIZE, factory=lambda: read_record_size(100))
+    keys: KeysSpec | None = key("Keys of the records; without them a batch is filled, then the next.", None)
+    weights: tuple[Amount, ...] | None = key("Shares of the partitions, in the partitioner's place.", None)
+    properties: ProducerProperties = key(
+        "Settings by Kafka's own names, as a mapping or as the pasted text of a .properties file.", factory=dict
+    )
+    client_id: str | None = key("client.id; `{name}` and `{n}` are filled in; by default the process's name.", None)
+    transactional_id: str | None = key("transactional.id; `{name}` and `{n}` are filled in.", None)
+    commit_every: Duration | None = key("How often a transactional producer commits.", None)
+    count: Amount = key("How many; more than one are called name-1, name-2 …", 1)
+    start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
+    stagger: Duration = key("Time between the starts of one and the next of several.", 0)
 
 
 @frozen
@@ -140,10 +181,22 @@ class MemberSpec(MemberDefaults):
 
 
 @frozen
+class ProducesSpec:
+    """Consume, transform, produce: the records of each poll become records of another topic, exactly once."""
+
+    to: TopicName = key("The topic.", short=True)
+    transactional_id: str = key("transactional.id; `{name}`, `{n}` and `{group}` are filled in.", "{group}-{name}")
+    record_size: Amount = key("Bytes of an output record.", 100)
+    same_partition: bool = key("Each record goes to the partition of the number it came from.", False)
+    properties: ProducerProperties = key("Settings of the producers by Kafka's own names.", factory=dict)
+
+
+@frozen
 class GroupSpec(MemberDefaults):
     """A consumer group; what is said here holds for each member that says nothing else."""
 
     members: Mapping[str, MemberSpec] = key("Members by name; `{n}` in a name is the number.", factory=dict)
+    produces: ProducesSpec | None = key("What each member produces of what it consumes, in transactions.", None)
 
 
 @frozen(kw_only=True)
@@ -183,6 +236,9 @@ class Scenario:
     broker: BrokerSettings = key("Broker version and settings by Kafka's own names.", factory=BrokerSettings)
     cluster: ClusterSpec = key("Brokers, racks, latency.", factory=ClusterSpec)
     topics: Mapping[str, TopicSpec] = key("Topics by name.", factory=dict)
+    producers: Mapping[str, ProducerSpec] = key(
+        "Processes that produce, by name; a topic's `rate` is a built-in one.", factory=dict
+    )
     groups: Mapping[str, GroupSpec] = key("Consumer groups by name.", factory=dict)
     timeline: tuple[Step, ...] = key("Actions and faults.", ())
     expect: tuple[Expectation, ...] = key("What must hold, judged from the trace.", ())

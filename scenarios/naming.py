@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from groupsim.coordinator.placement import DEFAULT_PARTITIONS, OFFSETS_TOPIC
 from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.profiles import ClientProfile
 from groupsim.protocol.messages import Api
@@ -113,12 +114,19 @@ def created_topics(scenario: Scenario) -> dict[str, int]:
     return {deed.topic: deed.partitions for deed in deeds if isinstance(deed, CreateTopic)}
 
 
+def _offsets_partitions(scenario: Scenario) -> int:
+    said = scenario.broker.properties.get("offsets.topic.num.partitions")
+    return int(str(said)) if str(said).isdecimal() else DEFAULT_PARTITIONS
+
+
 def partition_limits(scenario: Scenario) -> dict[str, int]:
     """For each topic the most partitions it ever has."""
     from groupsim.scenarios.actions import AddPartitions
 
     limits: dict[str, int] = {name: topic.partitions for name, topic in scenario.topics.items()}
     limits |= created_topics(scenario)
+    if scenario.cluster.logs == "replicated":
+        limits[OFFSETS_TOPIC] = _offsets_partitions(scenario)
     for step in scenario.timeline:
         if isinstance(step.deed, AddPartitions):
             limits[step.deed.topic] = max(limits.get(step.deed.topic, 0), step.deed.to)

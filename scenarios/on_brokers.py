@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster import faults as net
 from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.controller.controller import CONTROLLER_HOST
+from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
+from groupsim.scenarios.targets import partition_named
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
-    from groupsim.scenarios.targets import Broker
+    from groupsim.scenarios.targets import Broker, PartitionName
+
+
+_CLIENT_PURPOSES = ("coordinator", "data", "produce")
 
 
 class OnBrokers:
@@ -40,6 +46,46 @@ class OnBrokers:
         if isinstance(cluster, ReplicatedCluster):
             return cluster
         raise ValueError("there are no brokers' logs; write `cluster: {logs: replicated}`")
+
+    # --- actions -----------------------------------------------------------------------------------------------------
+
+    def crash(self, target: Broker, *, machine: bool) -> None:
+        """Kill a broker, or the machine it is on."""
+        node, cluster = self._stage.broker_node(target), self._cluster
+        if isinstance(cluster, ReplicatedCluster):
+            cluster.crash_broker(node, machine=machine)
+        else:
+            cluster.crash_broker(node)
+
+    def stop(self, target: Broker) -> None:
+        """Begin a controlled shutdown. Raises ValueError when the broker is stopping already."""
+        try:
+            self.replicated.stop_broker(self._stage.broker_node(target))
+        except RuntimeError as error:
+            raise ValueError(str(error)) from error
+
+    def move_leader(self, partition: PartitionName, to: Broker) -> None:
+        """Move a leadership. Raises ValueError for a broker that cannot lead."""
+        self.replicated.controller.move_leader(partition_named(partition), self._stage.broker_node(to))
+
+    def elect_leaders(self, kind: str, partitions: tuple[PartitionName, ...] | None) -> None:
+        """Elect leaders, of all partitions unless some are named."""
+        wanted = None if partitions is None else [partition_named(name) for name in partitions]
+        self.replicated.controller.elect_leaders(Election(kind), wanted)
+
+    def matches(self, target: Broker, others: str) -> list[net.Match]:
+        """The links between a broker and the controller, the other brokers, the clients, or all of these.
+
+        Clients are told by what their connections are for, so that those that come later are meant, too.
+        """
+        host = self._stage.broker_host(target)
+        if others == "all":
+            return [net.Match(host=host)]
+        if others == "controller":
+            return [net.Match(host=host, peer=CONTROLLER_HOST)]
+        if others == "brokers":
+            return [net.Match(host=host, peer="broker-*", purpose="replication")]
+        return [net.Match(host=host, purpose=purpose) for purpose in _CLIENT_PURPOSES]
 
     # --- faults of appends -------------------------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from attrs import frozen, has
 
-from groupsim.coordinator.config import BROKER_KEYS
 from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.profiles import ClientProfile
+from groupsim.scenarios.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.document import Path_
 from groupsim.scenarios.keys import fields_of, short_key
 from groupsim.scenarios.mistakes import Wrong
@@ -85,7 +85,9 @@ def _step(spot: _Spot, parts: list[str], done: Path_) -> tuple[Any, list[str], A
     if isinstance(spot.data, list):
         return _item(spot, parts, done)
     known = _children(spot)
-    if spot.wanted in (Properties, BrokerSettings):
+    if spot.wanted in (Properties, BrokerSettings, *SETTINGS):
+        if spot.wanted is BrokerSettings and parts[0] == "properties":
+            return parts[0], parts[1:], BrokerProperties
         name = ".".join(parts)
         if name in known:
             return name, [], _LEAF
@@ -114,7 +116,10 @@ def _no_key(part: str, known: Mapping[str, Any], done: Path_) -> _NoWay:
 
 
 def _unknown_setting(spot: _Spot, name: str, known: Mapping[str, Any]) -> _NoWay:
-    if spot.wanted is BrokerSettings:
+    if spot.wanted in SETTINGS and spot.wanted is not BrokerProperties:
+        what = spot.wanted.__name__.removesuffix("Properties").lower()
+        return _NoWay(f"`{name}` is no setting of a {what} known here", suggest(name, known, "known"))
+    if spot.wanted in (BrokerSettings, BrokerProperties):
         return _NoWay(f"`{name}` is no setting of a broker known here", suggest(name, known, "known"))
     whose = f"no consumer setting known to Kafka or {spot.profile.name}"
     return _NoWay(f"`{name}` is {whose}", suggest(name, known, "known"))
@@ -134,6 +139,8 @@ def _children(spot: _Spot) -> Mapping[str, Any]:
         return dict.fromkeys(data, Any)
     if wanted is Properties:
         return dict.fromkeys([*data, *CONSUMER_KEYS, *spot.profile.setting_names], _LEAF)
+    if wanted in SETTINGS:
+        return dict.fromkeys([*data, *SETTINGS[wanted]], _LEAF)
     if wanted in VALUE_TYPES or wanted is _LEAF:
         return {}
     if get_origin(wanted) is collections.abc.Mapping:
@@ -159,7 +166,8 @@ def _of_expectation(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_broker(data: Mapping[str, Any]) -> dict[str, Any]:
-    return dict.fromkeys(["version", *BROKER_KEYS, *data], _LEAF)
+    known = dict.fromkeys(["version", *SETTINGS[BrokerProperties], *data], _LEAF)
+    return {**known, "properties": BrokerProperties}
 
 
 _SHAPES = {Step: _of_step, Expectation: _of_expectation, BrokerSettings: _of_broker}
@@ -182,7 +190,7 @@ def _spelt_out(data: Any, wanted: Any) -> Any:
     """A place as a mapping or list that more can be put into."""
     if isinstance(data, dict | list):
         return data
-    if wanted is Properties and isinstance(data, str):
+    if wanted in (Properties, *SETTINGS) and isinstance(data, str):
         return parse_properties(data)
     if wanted is Expectation and isinstance(data, str):
         return {data: None}
@@ -216,7 +224,7 @@ def _paths(spot: _Spot, above: Path_) -> Iterator[Path_]:
         below = dict.fromkeys(range(len(spot.data)), _inside(spot.wanted))
     for key, wanted in below.items():
         yield (*above, key)
-        if wanted is Properties or (wanted is not _LEAF and wanted not in VALUE_TYPES):
+        if wanted in (Properties, *SETTINGS) or (wanted is not _LEAF and wanted not in VALUE_TYPES):
             there = spot.data[key] if isinstance(spot.data, list) else spot.data.get(key)
             spot.data[key] = _spelt_out(there, wanted)
             yield from _paths(_spot_below(spot, key, wanted), (*above, key))

@@ -58,6 +58,13 @@ class Draft:
         """A topic."""
         return self._with("topics", {**self.data.get("topics", {}), name: {"partitions": partitions, **_keys(said)}})
 
+    def producer(self, name: str, topic: str, **said: Any) -> Draft:
+        """A process that produces: `.producer("shop", "orders", rate="50/s", properties={"acks": "all"})`.
+
+        It needs logs to write to: `.cluster(logs="replicated")`.
+        """
+        return self._with("producers", {**self.data.get("producers", {}), name: {"topic": topic, **_keys(said)}})
+
     def group(self, name: str, members: Mapping[str, Any] | int, **said: Any) -> Draft:
         """A group with its members; a number makes as many alike, called c-1, c-2 …"""
         alike = {"c": {"count": members}} if isinstance(members, int) else members
@@ -113,7 +120,9 @@ class At:
 def _first_key(action: str) -> str:
     cls = deeds().get(action)
     keys = (*required(cls), *fields_of(cls)) if cls is not None else ("member",)
-    return next((name for name in keys if name in ("member", "topic", "to", "broker", "group", "api")), keys[0])
+    return next(
+        (name for name in keys if name in ("member", "topic", "partition", "to", "broker", "group", "api")), keys[0]
+    )
 
 
 def _keys(said: Mapping[str, Any]) -> dict[str, Any]:

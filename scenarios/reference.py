@@ -14,15 +14,18 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from groupsim.members.profiles import PROFILES
+from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.scenarios.catalogue import list_scenarios
 from groupsim.scenarios.keys import REQUIRED, fields_of, sentence, short_key
 from groupsim.scenarios.model import (
     ClusterSpec,
     GroupSpec,
+    KeysSpec,
     MemberDefaults,
     MemberSpec,
     Pauses,
+    ProducerSpec,
+    ProducesSpec,
     RateStep,
     Scenario,
     TopicSpec,
@@ -38,9 +41,12 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("`cluster`", ClusterSpec),
     ("`topics`: one topic", TopicSpec),
     ("`topics`: a later change of the rate (`steps`)", RateStep),
+    ("`producers`: one producer", ProducerSpec),
+    ("`producers`: `keys`", KeysSpec),
     ("`groups`: one group", GroupSpec),
     ("`groups`: one member (`members`)", MemberSpec),
     ("`groups`: `pauses`", Pauses),
+    ("`groups`: `produces`", ProducesSpec),
     ("`timeline`: when", Timing),
 )
 
@@ -62,7 +68,7 @@ def _lines() -> Iterator[str]:
         yield from ("", f"### {title}", "")
         for name, entry in registry.items():
             yield from _entry(name, entry)
-    names = ", ".join(f"`{name}`" for name in PROFILES)
+    names = ", ".join(f"`{name}`" for name in CLIENTS)
     yield from ("", "### Client profiles", "", *_wrapped(names))
     yield from ("", "### The library", "", "| name | what it shows | source |", "|---|---|---|")
     for one in list_scenarios():

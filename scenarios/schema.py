@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from groupsim.coordinator.config import BROKER_KEYS
 from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS, ConsumerKey, KeyType
+from groupsim.scenarios.data_values import SETTINGS, BrokerProperties, ProducerProperties
 from groupsim.scenarios.keys import fields_of, required, sentence, short_key
 from groupsim.scenarios.model import BrokerSettings, Expectation, MemberDefaults, Scenario, Step
 from groupsim.scenarios.shapes import Timing
@@ -63,6 +64,8 @@ class SchemaMaker:
             return {}
         if wanted is Properties:
             return self._properties()
+        if wanted in SETTINGS:
+            return self._settings(wanted)
         if wanted in VALUE_TYPES:
             return dict(VALUE_TYPES[wanted].schema)
         if wanted in _PLAIN:
@@ -152,12 +155,25 @@ class SchemaMaker:
             **self.of(typing.get_type_hints(BrokerSettings, _names())["version"]),
             "description": "Kafka version.",
         }
-        settings = {
+        settings = {name: _plain_setting(name) for name in SETTINGS[BrokerProperties]}
+        settings |= {
             name: {"type": ["integer", "string"], "description": f"Kafka's {name}: {row.effect}."}
             for name, row in BROKER_KEYS.items()
         }
-        schema = {"type": "object", "properties": {"version": version, **settings}, "additionalProperties": False}
+        below = {**self._settings(BrokerProperties), "description": "More of these settings."}
+        known = {"version": version, "properties": below, **settings}
+        schema = {"type": "object", "properties": known, "additionalProperties": False}
         return {"anyOf": [{**schema, "description": sentence(BrokerSettings)}, {"type": "null"}]}
+
+    def _settings(self, wanted: Any) -> Schema:
+        """Settings of a broker, a topic or a producer; only producers may have some that nobody knows."""
+        name = wanted.__name__
+        if name not in self.definitions:
+            known = {one: _plain_setting(one) for one in SETTINGS[wanted]}
+            others: Schema | bool = {"type": list(_ANY_SETTING)} if wanted is ProducerProperties else False
+            mapping = {"type": "object", "properties": known, "additionalProperties": others}
+            self.definitions[name] = {"anyOf": [{"type": "string"}, mapping]}
+        return {"$ref": f"#/$defs/{name}"}
 
     def _properties(self) -> Schema:
         """Settings of a client: the keys with an effect are described, every other one is allowed."""
@@ -173,6 +189,13 @@ def _names() -> dict[str, Any]:
     from groupsim.scenarios import model
 
     return vars(model)
+
+
+_ANY_SETTING = ("string", "number", "boolean", "array", "null")
+
+
+def _plain_setting(name: str) -> Schema:
+    return {"type": ["integer", "number", "string", "boolean", "array"], "description": f"Kafka's {name}."}
 
 
 def _setting(row: ConsumerKey) -> Schema:

@@ -21,10 +21,11 @@ from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
+from groupsim.scenarios.data_sense import broker_path, noted_data, wrong_data
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.mistakes import Wrong
-from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario, TopicSpec
+from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.naming import (
     MemberPlan,
     group_plans,
@@ -46,10 +47,10 @@ TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 def judge(scenario: Scenario, document: Document) -> list[Problem]:
     """Every error, warning and note about a scenario."""
-    errors = [*_whole(scenario), *_groups(scenario), *_times(scenario), *wrong_names(scenario)]
+    errors = [*_whole(scenario, document), *_groups(scenario), *_times(scenario), *wrong_names(scenario)]
     problems = [_at(document, path, wrong, ERROR) for path, wrong in errors]
     if not errors:
-        problems += _settings(scenario, document)
+        problems += [*_settings(scenario, document), *noted_data(scenario, document)]
     return problems
 
 
@@ -60,39 +61,30 @@ def _at(document: Document, path: Path_, wrong: Wrong, level: str) -> Problem:
     return Problem(place, (f"`{name}`: " if name else "") + wrong.message, wrong.remedy, level)
 
 
-def _whole(scenario: Scenario) -> Found:
+def _whole(scenario: Scenario, document: Document) -> Found:
     if scenario.run_for == 0:
         yield ("run-for",), Wrong("a run of no time shows nothing", "write for example `run-for: 60s`")
     if not scenario.groups:
         yield (), Wrong("there is no group", "add `groups:` with a group and its members")
     if not any(spec.members for spec in scenario.groups.values()) and scenario.groups:
         yield ("groups",), Wrong("no group has a member", "add `members:`, for example `c: {count: 3}`")
-    for name, topic in scenario.topics.items():
+    for name in scenario.topics:
         if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
             remedy = "Kafka allows letters, digits, `.`, `_` and `-`, 249 of them at most"
             yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
-        yield from _topic(("topics", name), topic, scenario.cluster.brokers)
+    yield from wrong_data(scenario)
     try:
         check_settings(scenario)
     except ValueError as error:
         message, _, remedy = str(error).partition("; ")
-        yield _broker_path(scenario, message), Wrong(message, remedy)
+        yield _broker_path(scenario, document, message), Wrong(message, remedy)
 
 
-def _topic(path: Path_, topic: TopicSpec, brokers: int) -> Found:
-    if topic.replication > brokers:
-        message = f"{topic.replication} replicas on {brokers} brokers"
-        yield (*path, "replication"), Wrong(message, f"choose 1 to {brokers}, or raise `brokers`")
-    if topic.weights is not None and (len(topic.weights) != topic.partitions or not any(topic.weights)):
-        message = f"{len(topic.weights)} weights for {topic.partitions} partitions"
-        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
-
-
-def _broker_path(scenario: Scenario, message: str) -> Path_:
+def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
     named = next((name for name in scenario.broker.properties if name in message), None)
-    if named is None and scenario.broker.version is not None:
-        named = "version"
-    return ("broker", named) if named else ("broker",)
+    if named is not None:
+        return broker_path(document, named)
+    return ("broker", "version") if scenario.broker.version is not None else ("broker",)
 
 
 def _groups(scenario: Scenario) -> Found:

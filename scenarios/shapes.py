@@ -14,6 +14,7 @@ import attrs
 from attrs import frozen
 
 from groupsim.scenarios import actions, event_checks, expectations, faults, ownership_checks
+from groupsim.scenarios.data_values import BrokerProperties
 from groupsim.scenarios.keys import key, required
 from groupsim.scenarios.mistakes import Collector, Wrong
 from groupsim.scenarios.model import BrokerSettings, Expectation, Scenario, Step
@@ -93,10 +94,13 @@ def _broker(data: Any, _: Any) -> BrokerSettings:
         raise Wrong(f"expected the brokers' settings, found {quote(data)}", "write `version: 3.9` and Kafka's own keys")
     collector = Collector()
     version = collector.attempt(("version",), structure, data["version"], Version) if "version" in data else None
-    rest = {name: value for name, value in data.items() if name != "version"}
+    rest = {name: value for name, value in data.items() if name not in ("version", "properties")}
     settings = collector.attempt((), structure, rest, Properties)
+    below = {}
+    if "properties" in data:
+        below = collector.attempt(("properties",), structure, data["properties"], BrokerProperties)
     collector.done()
-    return BrokerSettings(version, settings)
+    return BrokerSettings(version, Properties({**below, **settings}))
 
 
 for _cls, _hook in ((Step, _step), (Expectation, _expectation), (BrokerSettings, _broker)):

@@ -21,13 +21,15 @@ from groupsim.scenarios.actions import RollingRestart, Scale
 from groupsim.scenarios.actor import Actor, behaviour_of
 from groupsim.scenarios.admin import Admin
 from groupsim.scenarios.clusters import is_replicated, make_cluster
-from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.model import Scenario, TopicSpec
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.on_brokers import OnBrokers
+from groupsim.scenarios.on_topics import OnTopics
+from groupsim.scenarios.producing import ProducerActor, producer_plans
 from groupsim.scenarios.rollout import Rollout, scale
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
-from groupsim.scenarios.values import Rate
+from groupsim.scenarios.values import Rate, Size, read_rate
 
 
 class Stage:
@@ -40,15 +42,16 @@ class Stage:
         self.cluster = make_cluster(loop, scenario, data_dir)
         self.zookeeper: ZooKeeperServer | None = None
         self.actors_by_name: dict[str, Actor] = {}
+        self.producers_by_name: dict[str, ProducerActor] = {}
         self.admin = Admin(self)
         self.on_brokers = OnBrokers(self)
+        self.topics = OnTopics(self)
         for name, topic in scenario.topics.items():
-            rate = _per_second(topic.rate)
-            self.cluster.create_topic(
-                name, topic.partitions, rate=rate, replication=topic.replication, weights=topic.weights
-            )
+            self.topics.create(name, topic)
             for step in topic.steps:
                 self.loop.call_at(step.at, self._set_rate_later, (name, step.rate))
+        for one in producer_plans(scenario):
+            self.producers_by_name[one.name] = ProducerActor(loop, one, self.cluster.transport)
         for plan in plans(scenario):
             self.add(plan)
 
@@ -90,6 +93,20 @@ class Stage:
             if spec.start_spread is not None:
                 at += spec.start_spread.draw(self.loop.stream("start", actor.name))
             self.loop.call_at(at, _start, actor)
+        for producer in self.producers_by_name.values():
+            said = producer.plan.spec
+            if said.start != "never":
+                at = int(said.start) + said.stagger * (producer.plan.number - 1)
+                self.loop.call_at(at, _start, producer)
+
+    def processes(self, targets: Iterable[str]) -> list[Actor | ProducerActor]:
+        """The processes meant, members first; `all` means the members."""
+        return [*self.actors(targets), *self.producers(targets)]
+
+    def producers(self, targets: Iterable[str]) -> list[ProducerActor]:
+        """The producers meant, each once, in the order of the file."""
+        wanted = [target for target in targets if target != "all"]
+        return [one for name, one in self.producers_by_name.items() if any(matches(t, name) for t in wanted)]
 
     def actors(self, targets: Iterable[str]) -> list[Actor]:
         """The processes meant, each once, in the order of the file."""
@@ -100,7 +117,7 @@ class Stage:
 
     def hosts(self, targets: Iterable[str]) -> list[str]:
         """The hosts of the processes meant."""
-        return [actor.name for actor in self.actors(targets)]
+        return [actor.name for actor in self.processes(targets)]
 
     def of_group(self, group: str) -> list[Actor]:
         """The processes of a group, in the order of the file."""
@@ -118,7 +135,9 @@ class Stage:
             return [actor.name for actor in self.of_group(group)][int(number["number"]) - 1 :][:1]
         return [name for name in self.actors_by_name if matches(target, name)]
 
-    def restart(self, actor: Actor, how: str, leave: bool | None, downtime: Distribution | None) -> None:
+    def restart(
+        self, actor: Actor | ProducerActor, how: str, leave: bool | None, downtime: Distribution | None
+    ) -> None:
         """End a process, wait, start it again."""
 
         async def story() -> None:
@@ -183,11 +202,11 @@ class Stage:
 
     def create_topic(self, name: str, partitions: int, rate: Rate | None) -> None:
         """Create a topic."""
-        self.cluster.create_topic(name, partitions, rate=_per_second(rate) if rate else 0)
+        self.topics.create(name, TopicSpec(Size(partitions), rate or read_rate(0)))
 
     def set_rate(self, topic: str, rate: Rate) -> None:
         """Let a topic grow at another rate."""
-        self.cluster.set_rate(topic, _per_second(rate))
+        self.topics.set_rate(topic, rate)
 
     def _set_rate_later(self, change: tuple[str, Rate]) -> None:
         self.set_rate(*change)
@@ -199,11 +218,5 @@ class Stage:
         self.cluster.network.inject(fault)
 
 
-def _start(actor: Actor) -> None:
+def _start(actor: Actor | ProducerActor) -> None:
     actor.start()
-
-
-def _per_second(rate: Rate) -> str:
-    """A rate as the cluster takes it: records per second, as decimal digits."""
-    millionths = round(rate.per_second * 1_000_000)
-    return f"{millionths // 1_000_000}.{millionths % 1_000_000:06d}"

@@ -25,6 +25,8 @@ from groupsim.scenarios.values import API_NAMES, VALUE_TYPES, ValueType, quote
 
 Members = NewType("Members", tuple[str, ...])
 """Processes: names, patterns or roles."""
+Processes = NewType("Processes", tuple[str, ...])
+"""Members of groups and producers: names and patterns, and roles of members; `all` means the members."""
 OneMember = NewType("OneMember", str)
 """One process."""
 Broker = NewType("Broker", str)
@@ -157,6 +159,7 @@ _NAME = {"type": "string", "minLength": 1}
 VALUE_TYPES.update(
     {
         Members: ValueType(_read_members, {"anyOf": [_NAME, {"type": "array", "items": _NAME, "minItems": 1}]}),
+        Processes: ValueType(_read_members, {"anyOf": [_NAME, {"type": "array", "items": _NAME, "minItems": 1}]}),
         OneMember: ValueType(_read_name("a member"), _NAME),
         TheGroup: ValueType(_read_name("a group"), _NAME),
         GroupName: ValueType(_read_name("a group"), _NAME),

@@ -1,0 +1,213 @@
+"""Whether what a scenario says of topics, producers and brokers' logs makes sense; `semantics.py` asks.
+
+Errors are what cannot run: producers without logs to write to, replicas on brokers that do not exist. Notes are what
+runs and does nothing: a segment size where there are no segments, an election gap where elections take their own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
+from groupsim.members.producer.keys import PRODUCER_KEYS
+from groupsim.members.producer.settings import producer_settings_from
+from groupsim.members.settings import Note, SettingError
+from groupsim.scenarios.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
+from groupsim.scenarios.actions import CrashBroker
+from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, without_effect
+from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
+from groupsim.scenarios.mistakes import Wrong
+from groupsim.scenarios.model import ProducerSpec, ProducesSpec, Scenario, TopicSpec
+from groupsim.scenarios.naming import partition_limits, plans
+from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
+from groupsim.scenarios.producing import FEED_PREFIX, ProducerPlan, producer_plans, transforming_properties
+
+Found = Iterator[tuple[Path_, Wrong]]
+REMEDY = "write `cluster: {logs: replicated}`"
+_HOSTS = ("controller", "scenario", "zookeeper")
+
+
+def wrong_data(scenario: Scenario) -> Found:
+    """What cannot run."""
+    for name, topic in scenario.topics.items():
+        yield from _topic(("topics", name), topic, scenario)
+    yield from _need_logs(scenario)
+    yield from _producers(scenario)
+    for group, spec in scenario.groups.items():
+        if spec.produces is not None:
+            yield from _produces(("groups", group, "produces"), spec.produces, scenario)
+
+
+def _topic(path: Path_, topic: TopicSpec, scenario: Scenario) -> Found:
+    brokers = scenario.cluster.brokers
+    if topic.replication is not None and topic.replication > brokers:
+        message = f"{topic.replication} replicas on {brokers} brokers"
+        yield (*path, "replication"), Wrong(message, f"choose 1 to {brokers}, or raise `brokers`")
+    if topic.weights is not None and (len(topic.weights) != topic.partitions or not any(topic.weights)):
+        message = f"{len(topic.weights)} weights for {topic.partitions} partitions"
+        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
+    if topic.replicas is not None:
+        yield from _placed(path, topic, brokers)
+    for name, value in topic.properties.items():
+        try:
+            topic_config({name: value})
+        except ValueError as error:
+            message, _, remedy = str(error).partition("; ")
+            yield (*path, "properties", name), Wrong(message, remedy, at_key=True)
+
+
+def _placed(path: Path_, topic: TopicSpec, brokers: int) -> Found:
+    """Replicas placed by hand."""
+    assert topic.replicas is not None
+    where = (*path, "replicas")
+    if len(topic.replicas) != topic.partitions:
+        message = f"{len(topic.replicas)} lists of replicas for {topic.partitions} partitions"
+        yield where, Wrong(message, "give one list of brokers for each partition")
+    for index, nodes in enumerate(topic.replicas):
+        unknown = [node for node in nodes if node >= brokers]
+        if unknown:
+            yield (*where, index), Wrong(f"there is no broker {unknown[0]}", f"brokers are 0 to {brokers - 1}")
+        elif not nodes or len(dict.fromkeys(nodes)) != len(nodes):
+            yield (*where, index), Wrong("no replica, or two on one broker", "name different brokers, as in [0, 1, 2]")
+        elif len(nodes) != len(topic.replicas[0]) or (topic.replication or len(nodes)) != len(nodes):
+            wanted = topic.replication or len(topic.replicas[0])
+            yield (*where, index), Wrong(f"{len(nodes)} replicas where {wanted} are wanted", "name as many everywhere")
+
+
+def _need_logs(scenario: Scenario) -> Found:
+    """What cannot be without brokers' logs."""
+    if is_replicated(scenario):
+        return
+    if scenario.producers:
+        yield ("producers",), Wrong("counted logs cannot be written to", f"{REMEDY}, or give the topic a `rate`")
+    for group, spec in scenario.groups.items():
+        if spec.produces is not None:
+            yield ("groups", group, "produces"), Wrong("counted logs cannot be written to", REMEDY)
+    for index, step in enumerate(scenario.timeline):
+        deed = step.deed
+        if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS)):
+            yield ("timeline", index, "do"), Wrong(f"`{deed.NAME}` needs brokers with logs of their own", REMEDY)
+        elif isinstance(deed, CrashBroker) and deed.machine:
+            yield ("timeline", index, "machine"), Wrong("counted logs have nothing that a machine could lose", REMEDY)
+
+
+def _producers(scenario: Scenario) -> Found:
+    limits = partition_limits(scenario)
+    taken = {plan.name: f"a member of `{plan.group}`" for plan in plans(scenario)}
+    taken |= {f"{FEED_PREFIX}{topic}": f"the built-in producer of `{topic}`" for topic in scenario.topics}
+    taken |= {f"broker-{node}": "a broker" for node in range(scenario.cluster.brokers)} | dict.fromkeys(_HOSTS, "taken")
+    for plan in producer_plans(scenario):
+        if plan.name in taken:
+            remedy = "every process needs a name of its own"
+            yield ("producers", plan.key), Wrong(f"`{plan.name}` is {taken[plan.name]} already", remedy, at_key=True)
+        taken[plan.name] = "a producer"
+    for key, spec in scenario.producers.items():
+        yield from _producer(("producers", key), spec, limits)
+
+
+def _producer(path: Path_, spec: ProducerSpec, limits: dict[str, int]) -> Found:
+    if spec.topic not in limits:
+        yield (*path, "topic"), _no_topic(spec.topic, limits)
+    elif spec.weights is not None and (len(spec.weights) != limits[spec.topic] or not any(spec.weights)):
+        message = f"{len(spec.weights)} weights for {limits[spec.topic]} partitions"
+        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
+    if spec.weights is not None and spec.keys is not None:
+        yield (*path, "weights"), Wrong("weights and keys at once: both choose the partition", "keep one of the two")
+    if spec.keys is not None and spec.keys.hot is not None and not spec.keys.hot.percent:
+        yield (*path, "keys", "hot"), Wrong("a share of the records is a percentage", "write for example `hot: 20%`")
+    transactional = spec.transactional_id is not None or "transactional.id" in spec.properties
+    if spec.commit_every is not None and not transactional:
+        yield (*path, "commit-every"), Wrong("only a transactional producer commits", "give it a `transactional-id`")
+    if spec.commit_every == 0:
+        yield (*path, "commit-every"), Wrong("commits without end at one instant", "write for example `1s`")
+
+
+def _produces(path: Path_, spec: ProducesSpec, scenario: Scenario) -> Found:
+    limits = partition_limits(scenario)
+    if spec.to not in limits:
+        yield (*path, "to"), _no_topic(spec.to, limits)
+
+
+def _no_topic(name: str, limits: dict[str, int]) -> Wrong:
+    return Wrong(f"there is no topic `{name}`", suggest(name, limits, "topics here"))
+
+
+# --- what runs, and does nothing -------------------------------------------------------------------------------------
+
+
+def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Notes on what has no effect, and what the producers' settings come to."""
+    for path, message, remedy in _idle(scenario, document):
+        yield Problem(document.at_key(path), message, remedy, NOTE)
+    for plan in producer_plans(scenario):
+        if plan.number == 1:
+            yield from _settings(("producers", plan.key), plan.properties(), document)
+            yield from _open_for_ever(plan, document)
+    for member in plans(scenario):
+        produces = scenario.groups[member.group].produces
+        if produces is not None and member.number == 1:
+            yield from _settings(
+                ("groups", member.group, "produces"), transforming_properties(member, produces), document
+            )
+
+
+def _idle(scenario: Scenario, document: Document) -> Iterator[tuple[Path_, str, str]]:
+    replicated = is_replicated(scenario)
+    for name, why in (ONLY_COUNTED if replicated else ONLY_REPLICATED).items():
+        if getattr(scenario.cluster, name) is not None:
+            key = name.replace("_", "-")
+            yield ("cluster", key), f"`{key}` has no effect here", why
+    for setting, why in without_effect(scenario):
+        yield broker_path(document, setting), f"`{setting}` has no effect here", why
+    for topic, spec in scenario.topics.items():
+        for name in spec.properties:
+            if name in WITHOUT_EFFECT:
+                yield ("topics", topic, "properties", name), f"`{name}` has no effect here", "it is accepted"
+        yield from _idle_of_topic(("topics", topic), document, replicated=replicated)
+
+
+def _idle_of_topic(path: Path_, document: Document, *, replicated: bool) -> Iterator[tuple[Path_, str, str]]:
+    if replicated:
+        return
+    for key in ("properties", "record-size", "replicas"):
+        if document.holds((*path, key)):
+            yield (*path, key), f"`{key}` has no effect here", f"counted logs hold no records; {REMEDY}"
+
+
+def broker_path(document: Document, setting: str) -> Path_:
+    """Where a broker's setting stands: beside `version`, or below `properties`."""
+    nested: Path_ = ("broker", "properties", setting)
+    return nested if document.holds(nested) else ("broker", setting)
+
+
+def _settings(path: Path_, properties: dict[str, object], document: Document) -> Iterator[Problem]:
+    def place(key: str) -> Any:
+        for where in ((*path, "properties", key), (*path, key.replace(".", "-")), (*path, "properties")):
+            if document.holds(where):
+                return document.at_key(where)
+        return document.at_key(path)
+
+    try:
+        _, notes = producer_settings_from(properties)
+    except SettingError as error:
+        yield Problem(place(error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy)
+        return
+    for note in notes:
+        yield _note(note, place(note.key), written=document.holds((*path, "properties", note.key)))
+
+
+def _note(note: Note, place: Any, *, written: bool) -> Problem:
+    """A misspelt key in the file's own mapping is an error, in pasted text a warning."""
+    message, _, remedy = note.message.partition("; ")
+    shown = message if note.key in message else f"`{note.key}`: {message}"
+    misspelt = note.key not in PRODUCER_KEYS and "did you mean" in remedy and written
+    level = ERROR if misspelt else WARNING if note.level == "warning" else NOTE
+    return Problem(place, shown, remedy, level)
+
+
+def _open_for_ever(plan: ProducerPlan, document: Document) -> Iterator[Problem]:
+    if "transactional.id" in plan.properties() and plan.spec.commit_every is None:
+        remedy = "add `commit-every`, for example 1s; read_committed consumers see nothing of it"
+        yield Problem(document.at_key(("producers", plan.key)), "this producer never commits", remedy, WARNING)
