@@ -174,6 +174,8 @@ def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) 
     if lost is None:
         return None
     inverted = lost.error == "TIMED_OUT"
+    if not inverted and any(since <= loaded <= at for loaded in group.loaded):
+        return Verdict(Cause.COORDINATOR_MOVE, f"joined again: its {lost.api} was lost with the coordinator's broker")
     why = f"joined again after its {lost.api} {'timed out' if inverted else 'lost its connection'}"
     if inverted and lost.api == "SyncGroup" and (dead := _dead_leader(facts, group, this)) is not None:
         return Verdict(Cause.SESSION_CRASH, f"{why}: the leader, {dead}, was dead")

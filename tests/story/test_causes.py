@@ -250,3 +250,16 @@ timeline:
     third = tell(run_scenario(scenario).events).groups[0].generations[2]
     assert third.cause is Cause.SESSION_CRASH
     assert third.why == "joined again after its SyncGroup timed out: the leader, a, was dead"
+
+
+def test_a_join_lost_with_its_coordinator_is_a_coordinator_move() -> None:
+    """A member whose JoinGroup broke with the broker, and which joins again after the load, is not to blame."""
+    tape = formed("c1", "c2").at(20)
+    tape.client(Kind.REQUEST_FAILED, "c2", api="JoinGroup", error="DISCONNECTED", reason="the broker went away")
+    tape.at(27).coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 1})
+    tape.at(28).rejoin("c2").prepare("c2", "UPDATE_META")
+    generation = first_rebalance(tape)
+    assert (generation.cause, generation.why) == (
+        Cause.COORDINATOR_MOVE,
+        "joined again: its JoinGroup was lost with the coordinator's broker",
+    )
