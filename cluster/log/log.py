@@ -179,12 +179,14 @@ class PartitionLog:
         segment = self._segment_for(batches, now_ms)
         if self._unflushed == 0:
             self._unflushed_since_ms = now_ms
+        epochs = self._epochs
         for batch in batches:
-            if batch.leader_epoch != self._epochs.latest and batch.leader_epoch >= 0:
-                self.assign_epoch(batch.leader_epoch, batch.base_offset)
+            epoch, count = batch.leader_epoch, batch.count
+            if epoch != epochs.latest and epoch >= 0:
+                self.assign_epoch(epoch, batch.base_offset)
             segment.append(batch)
-            self._unflushed += batch.count
-            self.end_offset = batch.base_offset + batch.count
+            self._unflushed += count
+            self.end_offset = batch.base_offset + count
             if batch.producer_id >= 0:
                 self._producers.take(batch)
         if self._unflushed >= self.config.flush_messages:
@@ -195,11 +197,12 @@ class PartitionLog:
     def _segment_for(self, batches: Sequence[Batch], now_ms: int) -> Segment:
         """The active segment, after a roll when it is time for one. Source: `LogSegment.shouldRoll`."""
         active, config = self._active, self.config
-        if batches[-1].last_offset - active.base_offset > MAX_RELATIVE_OFFSET:
-            return self._roll("index", batches[0].base_offset, now_ms)
+        first, last = batches[0], batches[-1]
+        if last.base_offset + last.count - 1 - active.base_offset > MAX_RELATIVE_OFFSET:
+            return self._roll("index", first.base_offset, now_ms)
         if active.size == 0:
             return active
-        size, newest_ms = batches[0].size, batches[0].max_timestamp_ms
+        size, newest_ms = first.size, first.max_timestamp_ms
         for batch in batches[1:]:
             size += batch.size
             newest_ms = max(newest_ms, batch.max_timestamp_ms)

@@ -44,15 +44,22 @@ class MemorySegment(Segment):
 
     def append(self, batch: Batch) -> None:
         """Append a batch that has its offsets."""
+        size = self.size
         self._batches.append(batch)
         self._bases.append(batch.base_offset)
-        self._positions.append(self.size)
-        self.size += batch.size
+        self._positions.append(size)
+        self.size = size + batch.size
         if batch.max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms = batch.max_timestamp_ms
 
     def batches(self, from_offset: int = 0) -> Iterator[Batch]:
         """Its batches from the one on that holds `from_offset` or follows it."""
+        batches = self._batches
+        if batches and batches[-1].base_offset == from_offset:  # the newest: what those who keep up ask for
+            return iter(batches[-1:])
+        return self._batches_from(from_offset)
+
+    def _batches_from(self, from_offset: int) -> Iterator[Batch]:
         batches = self._batches
         for index in range(self._index(from_offset), len(batches)):
             yield batches[index]

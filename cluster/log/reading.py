@@ -64,7 +64,7 @@ def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int)
 def holding(segments: Sequence[Segment], offset: int) -> int:
     """The index of the segment to which the offset belongs."""
     last = len(segments) - 1
-    if offset >= segments[last].base_offset:
+    if not last or offset >= segments[last].base_offset:
         return last
     return max(bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1, 0)
 

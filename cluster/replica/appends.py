@@ -29,6 +29,8 @@ from groupsim.protocol.data_messages import NO_LEADER_EPOCH, Produced, ProduceRe
 from groupsim.protocol.errors import ErrorCode
 
 ALL, LEADER, NOBODY = -1, 1, 0
+# Members of an enumeration are found slowly, and these are asked for with every batch.
+_NONE, _APPENDED = ErrorCode.NONE, Kind.RECORDS_APPENDED
 ADMIN_CLIENT = "__admin_client"
 """The one client id that may write to internal topics."""
 
@@ -76,7 +78,7 @@ def _append_one(
     station: Station, name: TopicPartition, batch: Batch, acks: int, client_id: str
 ) -> tuple[Produced, Leadership | None]:
     error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
-    if error is not ErrorCode.NONE:
+    if error:
         hint = station.leader_of(name) if error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
         return Produced(name, error, current_leader=hint), None
     hosted = station.partitions[name]
@@ -92,20 +94,20 @@ def _append_one(
         placed = lead.append((batch,))[0]
     except LogRefused as refused:
         return Produced(name, refused.error, log_start_offset=log.start_offset, message=refused.message), None
-    if log.end_offset != end:
+    if log.end_offset != end and not hosted.internal:
         _told(station, name, placed, client_id)
     time = placed.max_timestamp_ms if log.config.log_append_time else -1
-    return Produced(name, ErrorCode.NONE, placed.base_offset, time, log.start_offset), lead
+    return Produced(name, _NONE, placed.base_offset, time, log.start_offset), lead
 
 
 def _told(station: Station, name: TopicPartition, placed: Batch, client_id: str) -> None:
     trace = station.trace
-    if not trace.wants(Kind.RECORDS_APPENDED) or station.partitions[name].internal:
+    if not trace.wants(_APPENDED):
         return
     told = {"base": placed.base_offset, "count": placed.count, "epoch": placed.leader_epoch, "producer": client_id}
     if placed.is_transactional:
         told["transaction"] = placed.producer_id
-    trace.emit_of_partition(Kind.RECORDS_APPENDED, station.host.name, None, None, None, name, told)
+    trace.emit_of_partition(_APPENDED, station.host.name, None, None, None, name, told)
 
 
 def _tell_markers(station: Station, name: TopicPartition, placed: Sequence[Batch]) -> None:
@@ -132,7 +134,7 @@ def append(
     error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
     placed: tuple[Batch, ...] = ()
     lead = None
-    if error is ErrorCode.NONE:
+    if not error:
         lead = station.partitions[name].lead
         assert lead is not None
         try:
@@ -140,7 +142,7 @@ def append(
             _tell_markers(station, name, placed)
         except LogRefused as refused:
             error = refused.error
-    if error is not ErrorCode.NONE or lead is None:
+    if error or lead is None:
         station.host.call_at(station.loop.now_us, done, error, order=Order.APPEND)
         return
     if on_appended is not None:
