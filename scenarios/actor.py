@@ -15,6 +15,7 @@ from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer import Consumer
+from groupsim.members.producer.producer import Producer
 from groupsim.scenarios.model import MemberSpec
 from groupsim.scenarios.naming import MemberPlan
 
@@ -65,12 +66,13 @@ _SAME = (
 
 
 class Actor:
-    """One process, over all its lives."""
+    """One process, over all its lives; with a `producer` of its own when it produces what it consumes."""
 
-    def __init__(self, loop: EventLoop, plan: MemberPlan, consumer: Consumer) -> None:
+    def __init__(self, loop: EventLoop, plan: MemberPlan, consumer: Consumer, producer: Producer | None = None) -> None:
         self.loop = loop
         self.plan = plan
         self.consumer = consumer
+        self._producer = producer
         self._lives = 0
         self._pauses = loop.stream("pauses", plan.name)
 
@@ -94,6 +96,9 @@ class Actor:
         if self.consumer.running:
             return
         self._lives += 1
+        if self._producer is not None:
+            self._producer.start()
+            self._story(self._end_producer, "producer")
         self.consumer.start()
         spec = self.plan.spec
         if spec.pauses is not None:
@@ -108,14 +113,21 @@ class Actor:
     def crash(self) -> None:
         """Kill the process."""
         self.consumer.crash()
+        if self._producer is not None:
+            self._producer.crash()
 
     def pause(self, us: int) -> None:
         """Let the whole process stand still."""
         self.consumer.pause(us)
+        if self._producer is not None:
+            self._producer.pause(us)
 
     async def ended(self) -> None:
         """Wait until no process runs."""
         await self.consumer.ended()
+        if self._producer is not None:
+            self._producer.begin_close()
+            await self._producer.ended()
 
     def subscribe(self, topics: Names | None, pattern: str | None) -> None:
         """Change the subscription; with neither, unsubscribe."""
@@ -145,6 +157,10 @@ class Actor:
 
     def _story(self, story: Any, what: str) -> None:
         self.loop.host("scenario").start_soon(story, self._lives, name=f"{what} of {self.name}")
+
+    async def _end_producer(self, life: int) -> None:
+        """The producer closes when the consumer has ended, however that came about."""
+        await self.ended()
 
     async def _supervise(self, life: int) -> None:
         """Start the process again when it fails; a stop or a crash by the scenario is left alone."""

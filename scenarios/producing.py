@@ -13,6 +13,7 @@ from attrs import frozen
 
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
+from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.load import Arriving, Keys, Load
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import ProducerSettings, producer_settings_from
@@ -151,6 +152,16 @@ class ProducerActor:
             steps=tuple((at - now, rate) for at, rate in steps if at > now),
             **said,
         )
+
+
+def transforming(
+    loop: EventLoop, plan: MemberPlan, produces: ProducesSpec, transport: Transport
+) -> tuple[Producer, ExactlyOnce]:
+    """The producer of a member that produces what it consumes, and what handles the records of each poll."""
+    settings, _ = settings_of(transforming_properties(plan, produces))
+    producer = Producer(loop, f"{plan.name}-producer", settings, transport)
+    output = Output(produces.to, produces.record_size, produces.same_partition)
+    return producer, ExactlyOnce(loop, producer, output)
 
 
 def with_transactions(properties: dict[str, object]) -> dict[str, object]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
@@ -26,7 +28,7 @@ from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.on_brokers import OnBrokers
 from groupsim.scenarios.on_topics import OnTopics
-from groupsim.scenarios.producing import ProducerActor, producer_plans
+from groupsim.scenarios.producing import ProducerActor, producer_plans, transforming, with_transactions
 from groupsim.scenarios.rollout import Rollout, scale
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
 from groupsim.scenarios.values import Rate, Size, read_rate
@@ -60,8 +62,13 @@ class Stage:
     def add(self, plan: MemberPlan) -> Actor:
         """Make a process, not started yet."""
         folder = Path(self.scenario.file).parent if self.scenario.file else Path()
-        pulls = is_replicated(self.scenario)
-        settings, _ = client_settings(plan.profile, properties_of(plan, folder), pulls=pulls)
+        behaviour, properties, producer = behaviour_of(plan.spec), properties_of(plan, folder), None
+        produces = self.scenario.groups[plan.group].produces
+        if produces is not None:
+            producer, exactly_once = transforming(self.loop, plan, produces, self.cluster.transport)
+            behaviour = evolve(behaviour, exactly_once=exactly_once)
+            properties = with_transactions(properties)
+        settings, _ = client_settings(plan.profile, properties, pulls=is_replicated(self.scenario))
         if uses_zookeeper(plan.profile) and self.zookeeper is None:
             self.zookeeper = open_zookeeper(self.loop, self.cluster)
         consumer = consumer_for(
@@ -70,7 +77,7 @@ class Stage:
             settings,
             self.cluster.transport,
             self.cluster.data,
-            behaviour_of(plan.spec),
+            behaviour,
             plan.profile,
             plugin_errors=PluginErrors(self.scenario.plugin_errors),
         )
@@ -80,7 +87,7 @@ class Stage:
             consumer.subscribe(pattern=plan.spec.subscribe_pattern)
         else:
             consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
-        actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer)
+        actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer, producer)
         return actor
 
     def begin(self) -> None:
