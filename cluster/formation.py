@@ -47,14 +47,15 @@ class Formation:
         self._nodes = nodes
         self._epochs: dict[int, int] = {}
         self._told = EMPTY
-        self._open = False
+        #: Whether the run has not begun yet.
+        self.open = False
 
     def form(self) -> None:
         """Register every broker, let it out of fencing, and keep telling all of them what changes until `begin`."""
         with self.unseen():
             for node in self._nodes.values():
                 self._register(node)
-        self._open = True
+        self.open = True
         self._controller.on_image.append(self._tell)
         self._loop.call_at(self._loop.now_us, self._begin, order=Order.CANCEL)
 
@@ -72,7 +73,7 @@ class Formation:
         controller.receive(_Said(BrokerHeartbeatRequest(node.node, epoch, controller.image.version)))
 
     def _tell(self, image: ClusterImage) -> None:
-        if not self._open:
+        if not self.open:
             return
         changed = difference(self._told, image)
         self._told = image
@@ -82,7 +83,7 @@ class Formation:
 
     def _begin(self, _: object) -> None:
         """The run begins: from here on the brokers talk to the controller themselves."""
-        self._open = False
+        self.open = False
         image = self._controller.image
         for node in self._nodes.values():
             self._controller.delivery.has(node.node, image)

@@ -81,8 +81,8 @@ class BrokerMetadata:
     def find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
         """Who leads the partition of `__consumer_offsets` that a group falls on.
 
-        COORDINATOR_NOT_AVAILABLE while nobody does, or the topic is not there; so it is for transactional ids, which
-        nobody coordinates here.
+        COORDINATOR_NOT_AVAILABLE while nobody does, or the topic is not there; so it is for transactional ids: they
+        are asked of `transactions.wiring`.
         """
         topic = self.image.topics.get(OFFSETS_TOPIC)
         if topic is None or request.key_type != GROUP_KEY:

@@ -1,10 +1,10 @@
-"""One broker of the replicated cluster: its replicas, its agent at the controller, its coordinator, its answers.
+"""One broker of the replicated cluster: its replicas, its agent at the controller, its coordinators, its answers.
 
 What a broker does follows from the image it has, never from the truth: an image makes its replicas lead, follow or go;
-what they lead of `__consumer_offsets` its coordinator loads, what they lead no longer it gives up; and Metadata and
-FindCoordinator are answered from it. A broker that hears nothing goes on as before.
+what they lead of `__consumer_offsets` and `__transaction_state` its coordinators load, what they lead no longer they
+give up; and Metadata and FindCoordinator are answered from it. A broker that hears nothing goes on as before.
 
-    image ──▶ replicas ──▶ on_leading, on_not_leading ──▶ coordinator
+    image ──▶ replicas ──▶ on_leading, on_not_leading ──▶ coordinators of groups and of transactions
       └─────▶ metadata (what clients are told)
 
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
@@ -23,10 +23,11 @@ from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.agent import ControllerAgent
 from groupsim.cluster.controller.controller import CONTROLLER_NODE
 from groupsim.cluster.endpoint import QUIET, Endpoint
-from groupsim.cluster.metadata import BrokerMetadata
+from groupsim.cluster.metadata import TRANSACTION_KEY, BrokerMetadata
 from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.replica.manager import ReplicaManager
+from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.basics import TopicPartition
@@ -38,9 +39,7 @@ from groupsim.protocol.data_messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import FindCoordinatorRequest, HeartbeatRequest, MetadataRequest
-from groupsim.protocol.txn_messages import InitProducerIdRequest, InitProducerIdResponse
 from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ class Node(Endpoint):
         config: ReplicatedConfig,
         open_store: Callable[[TopicPartition], SegmentStore],
         blocks: ProducerIdBlocks,
+        make_transaction_topic: Callable[[], None],
     ) -> None:
         loop, name = network.loop, broker_name(node)
         super().__init__(loop, name)
@@ -74,6 +74,7 @@ class Node(Endpoint):
         self._opened = True
         self._stopped = False
         self._blocks = blocks
+        self._make_transaction_topic = make_transaction_topic
         host = self.host
         to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
         self.agent = ControllerAgent(loop, host, node, rack, to_controller, self.take, config.controller)
@@ -88,15 +89,15 @@ class Node(Endpoint):
             ListOffsetsRequest: lambda call, request: call.answer(self.replicas.list_offsets(request)),
             OffsetForLeaderEpochRequest: lambda call, request: call.answer(self.replicas.epoch_ends(request)),
             MetadataRequest: lambda call, request: call.answer(self.metadata.describe(request.topics)),
-            InitProducerIdRequest: self._init_producer_id,
-            FindCoordinatorRequest: lambda call, request: call.answer(self.metadata.find_coordinator(request)),
+            FindCoordinatorRequest: self._find_coordinator,
         }
-        self._new_coordinator()
+        self._new_coordinators()
 
     def _connect_to_peer(self, node: int) -> Connection:
         return self._network.connect(self.host.name, self.host.name, node, "replication")
 
-    def _new_coordinator(self) -> None:
+    def _new_coordinators(self) -> None:
+        """What begins anew with each life of the broker."""
         config = self._config
         version = config.coordinator_config.broker_version
         self.log = OffsetsTopic(self._loop, self.host, self.replicas, config.loading, version)
@@ -105,6 +106,20 @@ class Node(Endpoint):
         )
         self.heartbeat = self.groups.heartbeat
         self._ids = ProducerIds(self._blocks)
+        self.transactions = Transactions(
+            self._loop,
+            self.host,
+            self.node,
+            config.transactions,
+            replicas=self.replicas,
+            groups=self.groups,
+            image=lambda: self.metadata.image,
+            connect=self._connect_to_peer,
+            fresh_producer_id=self._ids.fresh,
+            make_topic=self._make_transaction_topic,
+            loading=config.loading,
+        )
+        self._handlers.update(self.transactions.handlers)
 
     # --- lives -----------------------------------------------------------------------------------------------
 
@@ -127,7 +142,7 @@ class Node(Endpoint):
         self.host.start()
         self._stopped = False
         self.metadata = BrokerMetadata()
-        self._new_coordinator()
+        self._new_coordinators()
         self.start()
 
     def crash(self, *, machine: bool) -> None:
@@ -146,6 +161,7 @@ class Node(Endpoint):
         def gone(_: object = None) -> None:
             if self.host.alive and self.host.incarnation == stopping and not self._stopped:
                 self._stopped = True
+                self.transactions.stop()
                 self.groups.stop()
                 self.replicas.shut_down()
                 on_stopped()
@@ -169,10 +185,14 @@ class Node(Endpoint):
         if partition.topic == OFFSETS_TOPIC:
             loading_us = self.log.loading_us(partition.partition)
             self.groups.elect(partition.partition, epoch, load_us=loading_us + self._config.load_us)
+        else:
+            self.transactions.leading(partition, epoch, load_us=self._config.load_us)
 
     def _not_leading(self, partition: TopicPartition, epoch: int) -> None:
         if partition.topic == OFFSETS_TOPIC:
             self.groups.resign(partition.partition, epoch)
+        else:
+            self.transactions.not_leading(partition, epoch)
 
     # --- requests --------------------------------------------------------------------------------------------
 
@@ -206,9 +226,8 @@ class Node(Endpoint):
         else:
             call.no_answer()
 
-    def _init_producer_id(self, call: Connection, request: InitProducerIdRequest) -> None:
-        """Any broker gives an idempotent producer its id; a transactional one has a coordinator, and here is none."""
-        if request.transactional_id is not None:
-            call.answer(InitProducerIdResponse(ErrorCode.NOT_COORDINATOR))
+    def _find_coordinator(self, call: Connection, request: FindCoordinatorRequest) -> None:
+        if request.key_type == TRANSACTION_KEY:
+            call.answer(self.transactions.find_coordinator(request.key))
         else:
-            call.answer(InitProducerIdResponse(producer_id=self._ids.fresh(), producer_epoch=0))
+            call.answer(self.metadata.find_coordinator(request))

@@ -56,7 +56,7 @@ class Replicas(Protocol):
 
 @frozen
 class LoadingCost:
-    """How long it takes to read a partition of `__consumer_offsets` and to replay it.
+    """How long a coordinator takes to read a partition of its topic and to replay it.
 
     `buffer_bytes` is `offsets.load.buffer.size`. The rest is ours: `read_us` for each read, `bytes_per_second` from
     storage, `records_per_second` decoded and replayed.
@@ -75,6 +75,14 @@ class LoadingCost:
             + size * 1_000_000 // self.bytes_per_second
             + records * 1_000_000 // self.records_per_second
         )
+
+    def of(self, log: PartitionLog | None) -> int:
+        """The time for a log as it is now."""
+        if log is None or log.end_offset == log.start_offset:
+            return 0
+        batches = log.read(log.start_offset, _EVERYTHING)
+        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
+        return self.us(sum(batch.size for batch in batches), records)
 
 
 class OffsetsTopic:
@@ -95,12 +103,7 @@ class OffsetsTopic:
 
     def loading_us(self, partition: int) -> int:
         """How long it takes to load a partition as it is now."""
-        log = self._replicas.log(TopicPartition(OFFSETS_TOPIC, partition))
-        if log is None or log.end_offset == log.start_offset:
-            return 0
-        batches = log.read(log.start_offset, _EVERYTHING)
-        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
-        return self._cost.us(sum(batch.size for batch in batches), records)
+        return self._cost.of(self._replicas.log(TopicPartition(OFFSETS_TOPIC, partition)))
 
     # --- coordinator.interfaces.Log --------------------------------------------------------------------------
 

@@ -5,12 +5,15 @@ in logs, followers fetch them, a crash is noticed when the broker's session with
 coordinator knows it reads from `__consumer_offsets`. There is no `data`: consumers pull from the brokers.
 
 It stands when it is made (`formation`), `__consumer_offsets` included. Kafka makes that topic when somebody first looks
-for a coordinator; here it has been there all along, as in any cluster that was ever used.
+for a coordinator; here it has been there all along, as in any cluster that was ever used. `__transaction_state` is made
+as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
+(`make_transaction_topic`); a cluster without transactions is without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from attrs import evolve
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
+from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.endpoint import Endpoint
 from groupsim.cluster.formation import Formation
 from groupsim.cluster.log.interfaces import SegmentStore
@@ -29,6 +33,8 @@ from groupsim.cluster.node import Node
 from groupsim.cluster.producer_ids import ProducerIdBlocks
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.roles import ClusterRoles
+from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
+from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import GroupSnapshot
@@ -40,6 +46,7 @@ from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER
+from groupsim.protocol.javahash import java_abs_mod
 
 Rate = int | float | str | Decimal
 DEFAULT_SIZES = Sizes(100, 100)
@@ -75,7 +82,9 @@ class ReplicatedCluster:
         self.controller = Controller(loop, self._controller_config())
         blocks = ProducerIdBlocks()
         self.brokers = {
-            node: Node(self.network, node, self._rack(node), config, self._stores(node), blocks)
+            node: Node(
+                self.network, node, self._rack(node), config, self._stores(node), blocks, self.make_transaction_topic
+            )
             for node in range(config.brokers)
         }
         self.network.attach(self.brokers, {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)})
@@ -113,6 +122,24 @@ class ReplicatedCluster:
                 config.offsets_partitions,
                 replication=min(config.offsets_replication_factor, config.brokers),
                 config=settings,
+                internal=True,
+            )
+
+    def make_transaction_topic(self) -> None:
+        """Make `__transaction_state`, unless it is there; before the run begins the trace does not tell of it.
+
+        A broker asks the controller for it by CreateTopics in Kafka, and here at once. What cannot be placed just now
+        is not made: the next who asks tries again.
+        """
+        if TRANSACTION_TOPIC in self.controller.image.topics:
+            return
+        config, brokers = self.config.transactions, self.config.brokers
+        with self._formation.unseen() if self._formation.open else nullcontext(), suppress(Refused):
+            self.controller.create_topic(
+                TRANSACTION_TOPIC,
+                config.num_partitions,
+                replication=min(config.replication_factor, brokers),
+                config=config.topic_settings(brokers),
                 internal=True,
             )
 
@@ -230,6 +257,20 @@ class ReplicatedCluster:
         if state is None or state.leader == NO_LEADER:
             raise LookupError(f"group {group_id!r}: nobody leads {where} just now")
         return state.leader, self.brokers[state.leader].groups
+
+    def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
+        """The node and coordinator of a transactional id, as the controller has decided.
+
+        Raises `LookupError` when nobody is, or `__transaction_state` has not been made yet.
+        """
+        topic = self.controller.image.topics.get(TRANSACTION_TOPIC)
+        number = -1 if topic is None else java_abs_mod(transactional_id, len(topic.partitions))
+        leader = NO_LEADER if topic is None else topic.partitions[number].leader
+        if leader == NO_LEADER:
+            raise LookupError(
+                f"transactional id {transactional_id!r}: nobody leads its partition of {TRANSACTION_TOPIC} just now"
+            )
+        return leader, self.brokers[leader].transactions.coordinator
 
     def snapshot(self, group: str) -> GroupSnapshot | None:
         """The group as its coordinator sees it now; None when nobody knows it."""

@@ -1,7 +1,8 @@
 """What a replicated cluster is made of, and its settings under Kafka's names.
 
-A setting belongs to whoever goes by it: the group coordinator, the controller and the brokers' agents, the replicas,
-the logs; `from_properties` finds out which from the name, so that a broker's own properties can be given.
+A setting belongs to whoever goes by it: the coordinators of groups and of transactions, the controller and its agents
+at the brokers, the replicas, the logs; `from_properties` finds out which from the name, so that a broker's own
+properties can be given.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults
 from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.transactions.config import KEYS as TRANSACTION_KEYS
+from groupsim.cluster.transactions.config import TransactionConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 
@@ -47,6 +50,7 @@ class ReplicatedConfig:
     coordinator: CoordinatorConfig = field(factory=CoordinatorConfig)
     controller: ControllerConfig = field(factory=ControllerConfig)
     replica: ReplicaConfig = field(factory=ReplicaConfig)
+    transactions: TransactionConfig = field(factory=TransactionConfig)
     offsets_replication_factor: int = field(default=3, validator=validators.ge(1))
     offsets_segment_bytes: int = field(default=104_857_600, validator=validators.ge(1))
     default_replication_factor: int = field(default=1, validator=validators.ge(1))
@@ -100,6 +104,7 @@ def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, s
 
 _CONTROLLER: Final = _kafka_names(ControllerConfig, _OWN_OF_CONTROLLER)
 _REPLICA: Final = _kafka_names(ReplicaConfig)
+_ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transactions": TRANSACTION_KEYS}
 
 
 def _homes(name: str) -> list[str]:
@@ -111,6 +116,8 @@ def _homes(name: str) -> list[str]:
         homes.append("controller")
     if name in _REPLICA:
         homes.append("replica")
+    if name in TRANSACTION_KEYS:
+        homes.append("transactions")
     if name in BROKER_SETTINGS:
         homes.append("log")
     if name in _HERE:
@@ -121,7 +128,18 @@ def _homes(name: str) -> list[str]:
 
 
 KNOWN: Final = tuple(
-    dict.fromkeys([*BROKER_KEYS, *_CONTROLLER, *_REPLICA, *BROKER_SETTINGS, *_HERE, _LOAD_BUFFER, "broker.version"])
+    dict.fromkeys(
+        [
+            *BROKER_KEYS,
+            *_CONTROLLER,
+            *_REPLICA,
+            *TRANSACTION_KEYS,
+            *BROKER_SETTINGS,
+            *_HERE,
+            _LOAD_BUFFER,
+            "broker.version",
+        ]
+    )
 )
 """Every broker setting that somebody here goes by. `broker.version` is one more, ours."""
 
@@ -139,7 +157,7 @@ def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> Repli
     if home == "loading":
         return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))
     part: Any = getattr(config, home)
-    attribute = (_CONTROLLER if home == "controller" else _REPLICA)[name]
+    attribute = _ATTRIBUTES[home][name]
     kind = getattr(fields(type(part)), attribute).type
     read = _flag if kind in _FLAGS else _text if "str" in str(kind) else _number
     return evolve(config, **{home: _evolved(part, name, attribute, read(name, value))})

@@ -4,6 +4,9 @@ It ties the coordinator to the broker's replicas and image, and takes the marker
 those of ordinary partitions are appended as control batches, those of `__consumer_offsets` go through the group
 coordinator. A broker hands it the requests in `handlers`, tells it what it leads and no longer leads, and asks it who
 coordinates a transactional id.
+
+`__transaction_state` is made when somebody first asks for the coordinator of a transactional id; until it is there the
+answer is COORDINATOR_NOT_AVAILABLE (`AutoTopicCreationManager`). A cluster without transactions is without the topic.
 """
 
 from __future__ import annotations
@@ -11,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attrs import evolve
+
+from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC, TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
@@ -125,10 +131,14 @@ class Transactions:
         image: Callable[[], ClusterImage],
         connect: Callable[[int], Connection],
         fresh_producer_id: Callable[[], int],
+        make_topic: Callable[[], None] = lambda: None,
+        loading: LoadingCost | None = None,
     ) -> None:
         self._loop = loop
         self._replicas = replicas
         self._groups = groups
+        self._make_topic = make_topic
+        self._loading = evolve(loading or LoadingCost(), buffer_bytes=config.load_buffer_bytes)
         self._known = Known(image)
         self._image = image
         log = StateTopic(loop, host, replicas)
@@ -145,8 +155,9 @@ class Transactions:
         }
 
     def leading(self, partition: TopicPartition, epoch: int, *, load_us: int = 0) -> None:
-        """The broker leads a partition from now on."""
+        """The broker leads a partition from now on; loading takes `load_us` longer than its log's size says."""
         if partition.topic == TRANSACTION_TOPIC:
+            load_us += self._loading.of(self._replicas.log(partition))
             self.coordinator.elect(partition.partition, epoch, load_us=load_us)
 
     def not_leading(self, partition: TopicPartition, epoch: int) -> None:
@@ -154,10 +165,15 @@ class Transactions:
         if partition.topic == TRANSACTION_TOPIC:
             self.coordinator.resign(partition.partition, epoch)
 
+    def stop(self) -> None:
+        """The broker shuts down: give everything up."""
+        self.coordinator.stop()
+
     def find_coordinator(self, transactional_id: str) -> FindCoordinatorResponse:
-        """Who coordinates a transactional id, as this broker's image has it."""
+        """Who coordinates a transactional id, as this broker's image has it; the first to ask has the topic made."""
         count = self._known.partition_count(TRANSACTION_TOPIC)
         if count is None:
+            self._make_topic()
             return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         leader = self._known.leader(TopicPartition(TRANSACTION_TOPIC, java_abs_mod(transactional_id, count)))
         broker = self._image().brokers.get(-1 if leader is None else leader)
