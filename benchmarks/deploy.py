@@ -59,7 +59,7 @@ def ours(rate: str, runs: int, repeat: int) -> dict[str, Any]:
     parts: dict[str, Callable[[], object]] = {
         "run": lambda: run_scenario(scenario, seed=1),
         "tell": lambda: tell(trace),
-        "rows": lambda: rows_of(trace, story, scenario, label, expectations_failed=0, traces=False),
+        "rows": lambda: rows_of(trace, story, label, expectations_failed=0, traces=False),
         "heapq": lambda: bare_heapq(events[0]),
     }
     best: dict[str, float] = {}

@@ -146,7 +146,7 @@ class Data:
         return traffic.end(partition.partition, self._loop.now_us)
 
     def ends(self) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition's log now: logs start at 0, and all of them is replicated."""
+        """Start, end and high watermark of every partition's log: they start at 0, and all of them is replicated."""
         found = {}
         for topic, traffic in self._traffic.items():
             for number in range(traffic.partitions):

@@ -70,7 +70,7 @@ def write_run(done: Run, story: Story, command: str, path: Path) -> None:
 
     scenario = done.scenario
     label = Label(seed=done.seed, repeat=command)
-    rows = rows_of(done.events, story, scenario, label, expectations_failed=len(done.failed))
+    rows = rows_of(done.events, story, label, expectations_failed=len(done.failed))
     _write(run_page(rows, scenario.title or scenario.name, checks=done.checks, assumed=assumed(scenario)), path)
 
 

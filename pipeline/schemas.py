@@ -171,6 +171,21 @@ RUNS = Table(
             null=True,
         ),
         large("worst_unserved_us", "the same for the partition that has the most of it", null=True),
+        large("once", "records delivered once, over all groups", null=True),
+        large("again", "records delivered more than once", null=True),
+        large(
+            "skipped",
+            "records never delivered though the group reads further on: a position was reset or committed past them",
+            null=True,
+        ),
+        large("expired", "records deleted by retention before the group came to them", null=True),
+        large("waiting", "records that the group would have come to", null=True),
+        large("truncated", "records cut off from a log after a change of its leader, by groups", null=True),
+        large("phantoms", "of the truncated records, those that had been delivered", null=True),
+        large("lost_acknowledged", "of the truncated records, those acknowledged to their producers", null=True),
+        large(
+            "gap_us", "the longest time in which no process could work on one partition (see `deliveries`)", null=True
+        ),
     ),
 )
 
@@ -271,6 +286,27 @@ DELIVERIES = Table(
         large("lag_end", "log end less the offset up to which the group had processed it, when the run ended"),
         large("lag_max", "the largest lag at any instant, in records"),
         large("lag_area", "lag summed over every microsecond, in record-milliseconds, rounded down"),
+        large(
+            "written",
+            "records ever in the log: once + again + skipped + expired + waiting + aborted + truncated - phantoms",
+            null=True,
+        ),
+        large("once", "records delivered once", null=True),
+        large("again", "records delivered more than once", null=True),
+        large("skipped", "records never delivered though the group reads further on", null=True),
+        large("older", "of the skipped, those before every position the group ever had", null=True),
+        large("expired", "records deleted by retention before the group came to them", null=True),
+        large("waiting", "records that the group would have come to", null=True),
+        large("aborted", "records of aborted transactions, never delivered", null=True),
+        large("truncated", "records cut off from the log after a change of its leader", null=True),
+        large("phantoms", "of the truncated records, those that had been delivered", null=True),
+        large("lost_acknowledged", "of the truncated records, those acknowledged to their producers", null=True),
+        large("unprocessed", "records delivered that no handler has finished", null=True),
+        large(
+            "gap_us",
+            "the longest time in which no process could work on it, once the group had it; all of it if it never had",
+        ),
+        large("lag_max_us", "when the lag was first that large"),
     ),
 )
 

@@ -13,15 +13,27 @@ from attrs import frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.pipeline.runs import lists, messages, totals
-from groupsim.pipeline.runs.lag import Lag, lags
 from groupsim.pipeline.runs.lists import By
 from groupsim.pipeline.schemas import TABLES
-from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.story import Account, Story
+from groupsim.scenarios.story import Account, Lag, Records, Story
 
 Row = tuple[Any, ...]
 Rows = dict[str, list[Row]]
+FATES = (
+    "written",
+    "once",
+    "again",
+    "skipped",
+    "older",
+    "expired",
+    "waiting",
+    "aborted",
+    "truncated",
+    "phantoms",
+    "lost",
+    "unprocessed",
+)
+_NO_LAG = Lag(0, 0, 0, 0)
 
 
 @frozen
@@ -43,7 +55,6 @@ class Label:
 def rows_of(
     events: Sequence[TraceEvent],
     story: Story,
-    scenario: Scenario,
     label: Label,
     *,
     expectations_failed: int = 0,
@@ -51,19 +62,16 @@ def rows_of(
 ) -> Rows:
     """The rows of every table for one finished run; `traces` only when asked for."""
     by_kind = sort_by_kind(events)
-    behind, most = lags(scenario, by_kind, story.end_us)
-    records = {(one.group, one.partition): one for one in story.accounts}
-    keys = sorted({*behind, *records})
     committed = lists.last_commits(by_kind)
     found: dict[str, Iterable[Row]] = {
-        "deliveries": [_delivery(key, records.get(key), behind.get(key), committed.get(key)) for key in keys],
+        "deliveries": [_delivery(one, committed.get((one.group, one.partition))) for one in story.accounts],
         "commits": lists.commits(by_kind),
         "traces": lists.traces(events) if traces else (),
         "messages": messages.messages(by_kind),
     }
     found |= {name: make(by_kind, story) for name, make in _MAKERS.items()}
     rows = {name: [label.key + row for row in found[name]] for name in TABLES if name != "runs"}
-    run = totals.totals(story, rows, by_kind, most, len(events), expectations_failed)
+    run = totals.totals(story, rows, len(events), expectations_failed)
     rows["runs"] = [_run(label, "done", None, run)]
     return rows
 
@@ -97,13 +105,31 @@ def _run(label: Label, status: str, error: str | None, totals: Mapping[str, Any]
     return tuple(said.get(name) for name in TABLES["runs"].names)
 
 
-def _delivery(
-    key: tuple[str, TopicPartition], account: Account | None, behind: Lag | None, committed: int | None
-) -> Row:
-    group, tp = key
-    records = (account.delivered, account.duplicates, account.lost) if account else (0, 0, 0)
-    lag = (behind.end, behind.most, behind.area) if behind else (0, 0, 0)
-    return (group, tp.topic, tp.partition, *records, committed, *lag)
+def _delivery(one: Account, committed: int | None) -> Row:
+    lag = one.lag or _NO_LAG
+    gap = one.gap.length_us if one.gap else 0
+    return (
+        one.group,
+        one.partition.topic,
+        one.partition.partition,
+        one.delivered,
+        one.duplicates,
+        one.lost,
+        committed,
+        lag.end,
+        lag.most,
+        lag.area,
+        *_records(one.records),
+        gap,
+        lag.most_us,
+    )
+
+
+def _records(found: Records | None) -> Row:
+    """What became of the records, column by column."""
+    if found is None:
+        return (None,) * len(FATES)
+    return tuple(getattr(found, name) for name in FATES)
 
 
 # --- tables that the story has --------------------------------------------------------------------------------------

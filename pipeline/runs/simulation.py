@@ -39,7 +39,7 @@ def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:
         failed = sum(not one.check.judge(evidence).holds for one in expected)
     else:
         story, failed = tell(run.events), 0
-    return rows_of(run.events, story, scenario, label, expectations_failed=failed, traces=traces)
+    return rows_of(run.events, story, label, expectations_failed=failed, traces=traces)
 
 
 def in_words(error: BaseException) -> str:

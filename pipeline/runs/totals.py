@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from groupsim.pipeline.runs.lists import By
 from groupsim.pipeline.schemas import TABLES
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import GroupStory, Outcome, Story
@@ -16,9 +15,7 @@ EVICTIONS = ("session-expired", "join-timeout", "sync-timeout")
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 
 
-def totals(
-    story: Story, rows: Tables, by_kind: By, most: Mapping[str, int], events: int, expectations_failed: int
-) -> dict[str, Any]:
+def totals(story: Story, rows: Tables, events: int, expectations_failed: int) -> dict[str, Any]:
     """The totals of a finished run by column name, from its story and the rows of the other tables."""
     return {
         "headline": story.headline,
@@ -27,7 +24,7 @@ def totals(
         "expectations_failed": expectations_failed,
         **_rebalances(story),
         **_standing(story),
-        **_records(rows, most),
+        **_records(story, rows),
         **_silence(story),
         **_ownership(story),
     }
@@ -88,12 +85,18 @@ def _unserved(story: Story) -> dict[str, Any]:
     return {"unserved_us": sum(spent.values()), "worst_unserved_us": max(spent.values(), default=0)}
 
 
-def _records(rows: Tables, most: Mapping[str, int]) -> dict[str, Any]:
-    summed = {name: sum(column(rows, "deliveries", name)) for name in ("delivered", "duplicates", "lost", "lag_area")}
+SUMMED = ("delivered", "duplicates", "lost", "lag_area")
+FATES = ("once", "again", "skipped", "expired", "waiting", "truncated", "phantoms", "lost_acknowledged")
+
+
+def _records(story: Story, rows: Tables) -> dict[str, Any]:
+    summed = {name: sum(column(rows, "deliveries", name)) for name in SUMMED}
+    summed |= {name: sum(number or 0 for number in column(rows, "deliveries", name)) for name in FATES}
     errors, counts = column(rows, "commits", "error"), column(rows, "commits", "count")
     return {
         **summed,
-        "lag_max": max(most.values(), default=0),
+        "lag_max": max((one.lag.most for one in story.totals if one.lag), default=0),
+        "gap_us": max(column(rows, "deliveries", "gap_us"), default=0),
         "commits": sum(count for error, count in zip(errors, counts, strict=True) if error is None),
         "commits_failed": sum(count for error, count in zip(errors, counts, strict=True) if error is not None),
     }

@@ -134,6 +134,9 @@ class Facts:
     notes: list[TraceEvent] = Factory(list)
     ownership: list[TraceEvent] = Factory(list)
     delivery: list[TraceEvent] = Factory(list)
+    records: list[TraceEvent] = Factory(list)  # all that the account of the records is made of
+    starts: list[TraceEvent] = Factory(list)
+    log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
 
     def host(self, name: str) -> HostFacts:

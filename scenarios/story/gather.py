@@ -8,6 +8,7 @@ from typing import Any
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.led_log import LOG_KINDS
 
 Reader = Callable[[Facts, TraceEvent], None]
 
@@ -70,6 +71,7 @@ def _note(facts: Facts, event: TraceEvent) -> None:
 def _started(facts: Facts, event: TraceEvent) -> None:
     host = facts.host(event.host or "?")
     payload = event.payload or {}
+    facts.starts.append(event)
     host.group = event.group or host.group
     host.client_id = payload.get("client_id") or host.client_id
     host.profile = payload.get("profile") or host.profile
@@ -142,8 +144,14 @@ def _owned(facts: Facts, event: TraceEvent) -> None:
     _learn(facts, event)
 
 
+def _placed(facts: Facts, event: TraceEvent) -> None:
+    facts.records.append(event)
+    _owned(facts, event)
+
+
 def _delivered(facts: Facts, event: TraceEvent) -> None:
     facts.delivery.append(event)
+    facts.records.append(event)
     host = facts.host(event.host or "?")
     if host.in_hand <= 0:
         host.handling.append(Stretch(event.t_us))
@@ -152,6 +160,7 @@ def _delivered(facts: Facts, event: TraceEvent) -> None:
 
 def _processed(facts: Facts, event: TraceEvent) -> None:
     facts.ownership.append(event)
+    facts.records.append(event)
     host = facts.host(event.host or "?")
     host.in_hand = max(0, host.in_hand - _records(event))
     if not host.in_hand and host.handling and host.handling[-1].ended_us is None:
@@ -162,6 +171,14 @@ def _records(event: TraceEvent) -> int:
     """How many records an event is about; poll returns those of several partitions at once."""
     payload = event.payload
     return payload.get("count", 1) if payload is not None else 1
+
+
+def _of_a_log(facts: Facts, event: TraceEvent) -> None:
+    facts.records.append(event)
+
+
+def _log_ends(facts: Facts, event: TraceEvent) -> None:
+    facts.log_ends = event
 
 
 def _commit_failed(facts: Facts, event: TraceEvent) -> None:
@@ -334,10 +351,12 @@ READERS: dict[Kind, Reader] = {
     Kind.CALLBACK_ENDED: _callback_ended,
     Kind.PARTITION_OWNED: _owned,
     Kind.PARTITION_RELEASED: _owned,
-    Kind.POSITION_SET: _owned,
+    Kind.POSITION_SET: _placed,
     Kind.RECORDS_DELIVERED: _delivered,
     Kind.RECORDS_PROCESSED: _processed,
     Kind.COMMIT_FAILED: _commit_failed,
+    **dict.fromkeys(LOG_KINDS, _of_a_log),
+    Kind.LOG_ENDS: _log_ends,
     Kind.POLL_EXPIRED: _signal,
     Kind.SESSION_EXPIRED: _signal,
     Kind.PLUGIN_ERROR: _note,

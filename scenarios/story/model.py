@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from operator import add
 
-from attrs import field, frozen
+from attrs import astuple, field, frozen
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause
@@ -162,14 +163,81 @@ class Overlap:
 
 
 @frozen
+class Records:
+    """What became of the records of a log, in one group; `accounts.py` says what each figure means."""
+
+    written: int = 0  # all that were ever in it
+    once: int = 0
+    again: int = 0
+    skipped: int = 0
+    older: int = 0  # of the skipped: before every position the group ever had
+    expired: int = 0
+    waiting: int = 0
+    aborted: int = 0
+    truncated: int = 0
+    phantoms: int = 0  # of the truncated: had been delivered
+    lost: int = 0  # of the truncated: had been acknowledged to their producers
+    unprocessed: int = 0  # delivered, and no handler has finished them
+
+    @property
+    def never(self) -> int:
+        """Records that nobody was given."""
+        return self.skipped + self.expired + self.waiting + self.aborted + self.truncated - self.phantoms
+
+    def __add__(self, other: Records) -> Records:
+        return Records(*map(add, astuple(self), astuple(other)))
+
+
+@frozen
+class Lag:
+    """The lag of one partition, or of a whole group, over a run, in records."""
+
+    end: int
+    most: int
+    most_us: int  # when it was that large; of a partition, the first time
+    area: int  # record-milliseconds
+
+
+@frozen
+class Gap:
+    """A time in which there was no process that could work on a partition. `open`: until the end of the run."""
+
+    began_us: int
+    ended_us: int
+    open: bool = False
+
+    @property
+    def length_us(self) -> int:
+        """How long."""
+        return self.ended_us - self.began_us
+
+
+@frozen
 class Account:
-    """What became of one partition's records in one group."""
+    """What became of one partition's records in one group. Nothing stands for what the trace does not tell."""
 
     group: str
     partition: TopicPartition
     delivered: int
     duplicates: int  # delivered again
     lost: int  # passed over: a later one was delivered, these never
+    records: Records | None = None
+    lag: Lag | None = None
+    gap: Gap | None = None  # the longest; the time before the group first had it does not count
+
+
+@frozen
+class GroupAccount:
+    """The accounts of a group's partitions together."""
+
+    group: str
+    partitions: int
+    delivered: int
+    duplicates: int
+    lost: int
+    records: Records | None
+    lag: Lag | None
+    gap: TopicPartition | None  # the partition with the longest gap
 
 
 class Silence(StrEnum):
@@ -288,3 +356,4 @@ class Story:
     notes: tuple[Doing, ...]  # warnings, offsets that expired, plug-ins that failed, fencings
     headline: str
     accounts: tuple[Account, ...] = ()  # by group and partition
+    totals: tuple[GroupAccount, ...] = ()  # the same by group

@@ -10,16 +10,26 @@ from attrs import evolve
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.accounts import accounts
 from groupsim.scenarios.story.blame import who
+from groupsim.scenarios.story.books import keep_books
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.delivery import Deliveries, deliveries
 from groupsim.scenarios.story.evictions import evicted, undetected
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.headline import headline
 from groupsim.scenarios.story.lanes import lanes
-from groupsim.scenarios.story.model import Doing, Generation, GroupStory, Move, Standstill, Story, Who
-from groupsim.scenarios.story.ownership import Holding, holdings, moves, overlaps, standstills, union_us
+from groupsim.scenarios.story.model import (
+    Doing,
+    Generation,
+    GroupAccount,
+    GroupStory,
+    Move,
+    Standstill,
+    Story,
+    Who,
+)
+from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
 from groupsim.scenarios.story.rounds import generations
 
 
@@ -29,31 +39,37 @@ def tell(events: Iterable[TraceEvent]) -> Story:
     Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
     """
     facts = gather(events)
-    counted = deliveries(facts)
+    books = keep_books(facts)
     owners = holdings(facts)
-    groups = tuple(_group(facts, group, owners, counted) for group in facts.groups.values() if group.rounds)
+    stops = {key: standstills(spans, facts.end_us) for key, spans in owners.items()}
+    accounted, totals = accounts(facts, books, owners, stops)
+    given = {one.group: one for one in totals}
+    groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
     return Story(
         scenario=facts.scenario,
         seed=facts.seed,
         end_us=facts.end_us,
         groups=groups,
-        lanes=lanes(facts, counted),
+        lanes=lanes(facts, books),
         actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
         notes=tuple(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
         headline=headline(groups, [(host.name, host.failure) for host in facts.hosts.values() if host.failure]),
-        accounts=counted.accounts,
+        accounts=accounted,
+        totals=totals,
     )
 
 
 def _group(
     facts: Facts,
     group: GroupFacts,
-    owners: dict[tuple[str, TopicPartition], list[Holding]],
-    counted: Deliveries,
+    owners: dict[Key, list[Holding]],
+    stops: dict[Key, list[Standstill]],
+    given: dict[str, GroupAccount],
 ) -> GroupStory:
-    mine = [spans for (name, _), spans in sorted(owners.items()) if name == group.name]
-    still = [one for spans in mine for one in standstills(spans, facts.end_us)]
+    keys = sorted(key for key in owners if key[0] == group.name)
+    mine = [owners[key] for key in keys]
+    still = [one for key in keys for one in stops[key]]
     told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
     return GroupStory(
         group=group.name,
@@ -65,8 +81,8 @@ def _group(
         stopped_us=union_us((s.began_us, s.ended_us) for s in still),
         partition_stop_us=sum(s.length_us for s in still),
         worst=_worst(still),
-        delivered=counted.delivered[group.name],
-        duplicates=counted.duplicates[group.name],
+        delivered=given[group.name].delivered if group.name in given else 0,
+        duplicates=given[group.name].duplicates if group.name in given else 0,
         commits_failed=_failed(facts, group.name),
         fenced=tuple((instance, len(members)) for instance, members in group.fenced.items()),
         evictions=tuple(evicted(facts, group)),

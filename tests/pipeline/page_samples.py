@@ -46,7 +46,7 @@ def ran(text: str = CRASH, seed: int = 0) -> Run:
 
 def rows(run: Run) -> Rows:
     """Its rows in every table."""
-    return rows_of(run.events, tell(run.events), run.scenario, Label(repeat="groupsim run sample --seed 0"))
+    return rows_of(run.events, tell(run.events), Label(repeat="groupsim run sample --seed 0"))
 
 
 def page(text: str = CRASH) -> str:

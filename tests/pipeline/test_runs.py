@@ -45,7 +45,7 @@ def finished(name: str) -> tuple[Run, Evidence, Rows]:
     return (
         run,
         evidence,
-        rows_of(run.events, evidence.story, run.scenario, LABEL, expectations_failed=failed, traces=True),
+        rows_of(run.events, evidence.story, LABEL, expectations_failed=failed, traces=True),
     )
 
 

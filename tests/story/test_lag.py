@@ -4,27 +4,27 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.traffic import Traffic
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
-from groupsim.pipeline.runs.lag import Lag, lags
-from groupsim.pipeline.runs.log_ends import LogEnds, changes, floor_sum
-from groupsim.pipeline.runs.rows import sort_by_kind
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.load import load_text
-from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import _schedule
 from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.story import Lag, tell
+from groupsim.scenarios.story.growth import LogEnds, changes, floor_sum
 
 MS = 1_000  # µs
+RUN_US = 3 * MS
+Growth = list[dict[str, object]]
 
 
-def scenario(topic: str, timeline: str = "", run_for: str = "3ms") -> Scenario:
-    """A scenario of one group of one member, as short as its producers allow."""
-    head = f"run-for: {run_for}, topics: {{orders: {topic}}}, groups: {{g: {{members: {{c: 1}}}}}}"
-    return load_text(f"{{{head}, timeline: [{timeline}]}}")
+def made(rate: int, *weights: int, t_us: int = 0, topic: str = "orders") -> dict[str, object]:
+    """A topic is made, with so many records a second and these weights."""
+    return {"t_us": t_us, "topic": topic, "rate": rate * 10**6, "weights": list(weights)}
 
 
 class Record:
@@ -51,21 +51,30 @@ class Record:
         self.add(t_us, Kind.RECORDS_PROCESSED, topic="orders", partition=partition, payload=said)
         return self
 
-    def lags(self, of: Scenario) -> tuple[list[Lag], int]:
-        found, most = lags(of, sort_by_kind(self.events), of.run_for)
-        return list(found.values()), most["g"]
+    def whole(self, *growth: dict[str, object]) -> tuple[dict[TopicPartition, Lag], Lag]:
+        """The lag of each partition and of the group, once the run has ended."""
+        told = [*self.events, TraceEvent(0, RUN_US, Kind.LOG_ENDS, payload={"ends": {}, "growth": list(growth)})]
+        story = tell(told)
+        (total,) = story.totals
+        assert total.lag is not None
+        return {one.partition: one.lag for one in story.accounts if one.lag is not None}, total.lag
+
+    def lags(self, *growth: dict[str, object]) -> tuple[list[Lag], int]:
+        found, total = self.whole(*growth)
+        assert total.end == sum(lag.end for lag in found.values())
+        return list(found.values()), total.most
 
 
-def sampled(of: Scenario, record: Record, partitions: int) -> tuple[list[Lag], int]:
+def sampled(growth: Growth, record: Record, partitions: int) -> tuple[list[Lag], int]:
     """The same by looking at every single microsecond, with the cluster's own producers."""
     placed = [event for event in record.events if event.kind is Kind.POSITION_SET]
     first = [next((e.payload for e in placed if e.partition == p and e.payload), None) for p in range(partitions)]
     done = [int(said["offset"]) if said else 0 for said in first]
-    areas, tops, group = [0] * partitions, [0] * partitions, 0
-    planned, told = changes(of), [e for e in record.events if e.partition is not None]
+    areas, tops, group = [0] * partitions, [(0, 0)] * partitions, 0
+    planned, told = changes(growth), [e for e in record.events if e.partition is not None]
     traffic: Traffic | None = None
     now: list[int] = []
-    for t_us in range(of.run_for + 1):
+    for t_us in range(RUN_US + 1):
         for change in planned:
             if change.t_us == t_us and change.make is not None:
                 traffic = change.make(t_us)
@@ -78,11 +87,11 @@ def sampled(of: Scenario, record: Record, partitions: int) -> tuple[list[Lag], i
                 done[event.partition or 0] = max(done[event.partition or 0], offset)
         assert traffic is not None
         now = [max(0, traffic.end(p, t_us) - done[p]) if p < traffic.partitions else 0 for p in range(partitions)]
-        tops = [max(pair) for pair in zip(tops, now, strict=True)]
+        tops = [(lag, t_us) if lag > top[0] else top for lag, top in zip(now, tops, strict=True)]
         group = max(group, sum(now))
-        if t_us < of.run_for:
+        if t_us < RUN_US:
             areas = [area + lag for area, lag in zip(areas, now, strict=True)]
-    return [Lag(*one) for one in zip(now, tops, (area // 1000 for area in areas), strict=True)], group
+    return [Lag(end, *top, area // 1000) for end, top, area in zip(now, tops, areas, strict=True)], group
 
 
 numbers = st.integers(0, 10**6)
@@ -142,17 +151,21 @@ def test_topics_grow_as_in_the_cluster() -> None:
     )
     moments = [0, 999_999, 1_000_000, 2_500_001, 3_000_000, 4_123_456, 5_000_000, 8_000_001, 9_999_999]
     found: dict[tuple[int, str, int], int] = {}
+    growth: Growth = []
 
     async def main(loop: EventLoop) -> None:
         stage = Stage(loop, of)
         for step in of.timeline:
-            _schedule(stage, step, step.at, 1)
+            _schedule(stage, step, int(step.at), 1)
         for at_us in moments:
             loop.call_at(at_us + 1, look, (stage, at_us))
         await loop.sleep(of.run_for)
+        assert stage.cluster.data is not None
+        growth.extend(stage.cluster.data.growth)
 
     def look(what: tuple[Stage, int]) -> None:
         stage, at_us = what
+        assert isinstance(stage.cluster, Cluster)
         for topic in stage.cluster.topics:
             for p in range(topic.partitions):
                 found[at_us + 1, topic.name, p] = stage.cluster.data.end(TopicPartition(topic.name, p))
@@ -161,7 +174,7 @@ def test_topics_grow_as_in_the_cluster() -> None:
     assert len({topic for _, topic, _ in found}) == 3
     for (t_us, topic, p), end in found.items():
         ends: LogEnds | None = None
-        for change in changes(of):
+        for change in changes(growth):
             if change.topic == topic and change.t_us < t_us:
                 if change.make is not None:
                     ends = change.make(change.t_us)
@@ -187,33 +200,28 @@ def records(draw: st.DrawFn) -> Record:
 @settings(max_examples=40, deadline=None)
 @given(
     records(),
-    st.sampled_from(
-        [
-            "{partitions: 2, rate: 50000/s}",
-            "{partitions: 2, rate: 7000/s, weights: [1, 4]}",
-            "{partitions: 2, rate: 6000000/s}",
-        ]
-    ),
+    st.sampled_from([made(50_000, 1, 1), made(7_000, 1, 4), made(6_000_000, 1, 1)]),
+    st.sampled_from([{"rate": 90_000 * 10**6}, {"burst": 77}]),
 )
-def test_lag_is_what_looking_at_every_microsecond_finds(record: Record, topic: str) -> None:
-    """Area, maximum and end of every partition and the maximum of the group, through two changes of the topic."""
-    grow = "{at: 1ms, do: add-partitions, topic: orders, to: 3}"
-    of = scenario(topic, grow + ", {at: 2ms, do: set-rate, topic: orders, rate: 90000/s}")
+def test_lag_is_what_looking_at_every_microsecond_finds(
+    record: Record, topic: dict[str, object], last: dict[str, object]
+) -> None:
+    """Area, maximum, when it was reached and end of every partition and the maximum of the group, through changes."""
+    growth = [topic, {"t_us": MS, "topic": "orders", "more": [1]}, {"t_us": 2 * MS, "topic": "orders", **last}]
     assume(all(event.partition != 2 or event.t_us >= MS for event in record.events))  # partition 2 comes at 1 ms
-    assert record.lags(of) == sampled(of, record, 3)
+    assert record.lags(*growth) == sampled(growth, record, 3)
 
 
 def test_a_reset_to_the_latest_leaves_nothing_behind() -> None:
     """What was there before the first position was never the group's; from then on everything counts."""
-    of = scenario("{partitions: 1, rate: 100000/s}")
-    (lag,), _ = Record().own(1 * MS, 0).place(2 * MS, 0, 200).lags(of)
+    (lag,), _ = Record().own(1 * MS, 0).place(2 * MS, 0, 200).lags(made(100_000, 1))
     assert lag.end == lag.most == 100
     assert lag.area == 10 * sum(range(100)) // 1000
 
 
 def test_going_back_over_records_is_no_lag() -> None:
     """The lag goes by the furthest record processed, not by where the next owner begins again."""
-    of = scenario("{partitions: 1, rate: 10000/s}")
+    of = made(10_000, 1)
     once, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).lags(of)
     again, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).place(2 * MS + 5, 0, 3).work(2500, 0, 3, 10).lags(of)
     assert once == again
@@ -221,49 +229,46 @@ def test_going_back_over_records_is_no_lag() -> None:
 
 def test_a_topic_that_nobody_of_the_group_subscribed_to_does_not_count() -> None:
     """Neither does a partition beside the one that a member chose for itself."""
-    of = scenario("{partitions: 3, rate: 10000/s}")
+    of = made(10_000, 1, 1, 1)
     nothing, _ = Record(topics=["audit"]).lags(of)
     assert nothing == []
-    found, _ = lags(of, sort_by_kind(Record(assign=["orders-1"]).own(0, 1, generation=None).events), of.run_for)
-    assert list(found) == [("g", TopicPartition("orders", 1))]
+    found, _ = Record(assign=["orders-1"]).own(0, 1, generation=None).whole(of)
+    assert list(found) == [TopicPartition("orders", 1)]
 
 
 def test_a_pattern_counts_all_topics_that_fit() -> None:
     """Also those created later."""
-    of = scenario("{partitions: 1}", "{at: 1ms, do: create-topic, topic: order-book, partitions: 1, rate: 50000/s}")
-    found, most = lags(of, sort_by_kind(Record(pattern="order.*").events), of.run_for)
-    assert [tp.topic for _, tp in found] == ["order-book", "orders"]
-    assert most == {"g": 100}
+    found, total = Record(pattern="order.*").whole(made(0, 1), made(50_000, 1, t_us=MS, topic="order-book"))
+    assert [tp.topic for tp in found] == ["order-book", "orders"]
+    assert total.most == total.end == 100
 
 
 def test_the_records_of_a_deleted_topic_are_nobodys_lag() -> None:
     """The area stays as it was at the deletion; a new topic of that name begins anew."""
-    deletion = "{at: 1ms, do: delete-topic, topic: orders}"
-    (gone,), most = Record().lags(scenario("{partitions: 1, rate: 100000/s}", deletion))
+    fast, deleted = made(100_000, 1), {"t_us": MS, "topic": "orders"}
+    (gone,), most = Record().lags(fast, deleted)
     assert (gone.end, gone.most, most) == (0, 99, 99)
     assert gone.area == sum(n * 10 for n in range(100)) // 1000
-    anew = deletion + ", {at: 2ms, do: create-topic, topic: orders, partitions: 1, rate: 50000/s}"
-    (again,), _ = Record().lags(scenario("{partitions: 1, rate: 100000/s}", anew))
+    anew = (fast, deleted, made(50_000, 1, t_us=2 * MS))
+    (again,), _ = Record().lags(*anew)
     assert (again.end, again.most) == (50, 99)
     placed = Record().place(0, 0, 0).work(500, 0, 0, 50).place(2500, 0, 20)
-    (second,), most = placed.lags(scenario("{partitions: 1, rate: 100000/s}", anew))
+    (second,), most = placed.lags(*anew)
     assert (second.end, second.most, most) == (30, 49, 49)
     assert second.area == (2 * 10 * sum(range(50)) + 20 * sum(range(30))) // 1000
     half = Record().place(0, 0, 0).work(500, 0, 0, 50)
-    assert half.lags(scenario("{partitions: 1, rate: 100000/s}", anew))[1] == 50
+    assert half.lags(*anew)[1] == 50
 
 
 @pytest.mark.parametrize("beyond", [5, 1_000])
 def test_a_position_beyond_the_log_is_no_negative_lag(beyond: int) -> None:
     """An offset committed by hand: nothing is behind until the log has grown past it."""
-    of = scenario("{partitions: 1, rate: 100000/s}")
-    (lag,), _ = Record().place(0, 0, 0).place(1 * MS, 0, 100 + beyond).lags(of)
+    (lag,), _ = Record().place(0, 0, 0).place(1 * MS, 0, 100 + beyond).lags(made(100_000, 1))
     assert lag.end == max(0, 300 - 100 - beyond)
     assert lag.most == max(99, lag.end)
 
 
 def test_lag_begins_in_the_very_microsecond_in_which_the_log_passes_a_position_ahead_of_it() -> None:
     """6,000 records a microsecond: the log end jumps past 9,000 at 2 µs."""
-    of = scenario("{partitions: 1, rate: 6000000000/s}")
-    (lag,), _ = Record().place(0, 0, 9000).lags(of)
+    (lag,), _ = Record().place(0, 0, 9000).lags(made(6_000_000_000, 1))
     assert lag.area == sum(6000 * t - 9000 for t in range(2, 3000)) // 1000

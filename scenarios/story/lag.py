@@ -10,32 +10,37 @@ position it is 0.
 Time is made of whole microseconds, and a state holds from an instant, after everything that falls on it, up to the next
 microsecond. Areas are summed exactly in record-microseconds (`LogEnds.area`); only the result is rounded, down, to
 record-milliseconds.
+
+Counted logs are walked through from change to change, here; those that leaders wrote have steps of their own
+(`lag_led.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.pipeline.runs.log_ends import Change, LogEnds, changes
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.story.books import Step
+from groupsim.scenarios.story.growth import Change, LogEnds
+from groupsim.scenarios.story.model import Lag
 
 Key = tuple[str, TopicPartition]  # group and partition
-Step = tuple[int, str, tuple[str, int], int]  # when, group, partition (plainly), the offset it has come to
+Places = Mapping[Key, Sequence[tuple[int, int]]]
+"""When members were placed where, by group and partition."""
 
 
-@frozen
-class Lag:
-    """The lag of one partition (or of a whole group) over a run."""
+@define
+class Wanted:
+    """What counts for a group: all partitions of these topics, and partitions that a member chose for itself."""
 
-    end: int
-    most: int
-    area: int  # record-milliseconds
+    topics: dict[str, None] = Factory(dict)
+    singles: dict[TopicPartition, None] = Factory(dict)
+
+    def wants(self, partition: TopicPartition) -> bool:
+        """Whether a partition counts."""
+        return partition.topic in self.topics or partition in self.singles
 
 
 @define
@@ -48,6 +53,7 @@ class _Partition:
     ahead: bool = False  # `done` lies beyond the log end: no lag until that has caught up
     area_us: int = 0
     most: int = 0
+    most_us: int = 0
     gone: bool = False  # its topic was deleted
 
     def advance(self, ends: LogEnds, number: int, now_us: int, end: int) -> None:
@@ -62,7 +68,10 @@ class _Partition:
         if now_us > self.since_us:
             self.area_us -= self.done * (now_us - self.since_us)
             if end - self.done > self.most:
-                self.most = max(self.most, ends.end(number, now_us - 1) - self.done)
+                lag = ends.end(number, now_us - 1) - self.done
+                if lag > self.most:
+                    reached = ends.due_us(number, self.done + lag - 1)
+                    self.most, self.most_us = lag, max(self.since_us, reached or 0)
             self.since_us = now_us
 
     def settle(self, ends: LogEnds, number: int, now_us: int) -> None:
@@ -88,41 +97,41 @@ class _Partition:
 class _Group:
     """A group while the run is walked through."""
 
-    topics: dict[str, None]  # those of which all partitions count
-    singles: dict[TopicPartition, None]  # chosen by a member itself
+    wanted: Wanted
     partitions: dict[TopicPartition, _Partition] = Factory(dict)
     ahead: dict[TopicPartition, None] = Factory(dict)  # those whose `done` lies beyond the log end
     done: int = 0  # over all partitions
     since_us: int = 0
     most: int = 0
-
-    def wants(self, partition: TopicPartition) -> bool:
-        return partition.topic in self.topics or partition in self.singles
+    most_us: int = 0
 
 
 def lags(
-    scenario: Scenario, by_kind: Mapping[Kind, Sequence[TraceEvent]], end_us: int
-) -> tuple[dict[Key, Lag], dict[str, int]]:
-    """The lag of every partition that counts, by group and partition, and the largest of each whole group."""
-    planned = changes(scenario)
-    walk = _Walk(_groups(by_kind, {change.topic: None for change in planned}), _first_positions(by_kind))
-    steps = iter([*_steps(by_kind), (end_us + 1, "", ("", 0), 0)])
-    step = next(steps)
+    planned: Sequence[Change], groups: Mapping[str, Wanted], placed: Places, steps: Iterable[Step], end_us: int
+) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+    """The lag of every partition of counted logs that counts, by group and partition, and that of each whole group.
+
+    `steps` are in order of time. A group's `most_us` is an instant at which its lag was that large, not always the
+    first.
+    """
+    walk = _Walk({name: _Group(wanted) for name, wanted in groups.items()}, placed)
+    left = iter([*steps, (end_us + 1, "", ("", 0), 0)])
+    step = next(left)
     for change in planned:
         while step[0] < change.t_us:
             walk.come_to(step)
-            step = next(steps)
+            step = next(left)
         walk.change(change)
     while step[0] <= end_us:
         walk.come_to(step)
-        step = next(steps)
+        step = next(left)
     return walk.finish(end_us)
 
 
 class _Walk:
     """Topics and groups at one instant after the other."""
 
-    def __init__(self, groups: dict[str, _Group], first: Mapping[Key, Sequence[tuple[int, int]]]) -> None:
+    def __init__(self, groups: dict[str, _Group], first: Places) -> None:
         self.groups = groups
         self.first = first
         self.topics: dict[str, LogEnds] = {}
@@ -154,23 +163,28 @@ class _Walk:
         for name, group in self.groups.items():
             self._open(name, group, change.topic, change.t_us)
 
-    def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, int]]:
+    def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, Lag]]:
         """What there is to say when the run has ended."""
         found: dict[Key, Lag] = {}
-        most: dict[str, int] = {}
+        whole: dict[str, Lag] = {}
         for name, group in self.groups.items():
             self._look(group, end_us)
-            most[name] = max(group.most, self._lag(group, end_us))
             for topic in self.topics:
                 self._settle(group, topic, end_us)
+            area = 0
             for tp, here in sorted(group.partitions.items()):
                 now = 0 if here.gone else max(0, self.topics[tp.topic].end(tp.partition, end_us) - here.done)
-                found[name, tp] = Lag(now, max(here.most, now), here.area_us // 1000)
-        return found, most
+                most, at_us = (now, end_us) if now > here.most else (here.most, here.most_us)
+                found[name, tp] = Lag(now, most, at_us, here.area_us // 1000)
+                area += here.area_us // 1000
+            lag = self._lag(group, end_us)
+            most, at_us = (lag, end_us) if lag > group.most else (group.most, group.most_us)
+            whole[name] = Lag(lag, most, at_us, area)
+        return found, whole
 
     @staticmethod
     def _follows(group: _Group, topic: str) -> bool:
-        return topic in group.topics or any(tp.topic == topic for tp in group.singles)
+        return topic in group.wanted.topics or any(tp.topic == topic for tp in group.wanted.singles)
 
     def _open(self, name: str, group: _Group, topic: str, now_us: int) -> None:
         """Partitions that are new (or new again) begin where the group will first be placed in them."""
@@ -178,12 +192,12 @@ class _Walk:
         for number in range(ends.partitions):
             tp = TopicPartition(topic, number)
             before = group.partitions.get(tp)
-            if not group.wants(tp) or (before is not None and not before.gone):
+            if not group.wanted.wants(tp) or (before is not None and not before.gone):
                 continue
             done = next((offset for t_us, offset in self.first.get((name, tp), ()) if t_us >= now_us), 0)
             here = group.partitions[tp] = _Partition(done, now_us, now_us, done > ends.end(number, now_us))
             if before is not None:
-                here.area_us, here.most = before.area_us, before.most
+                here.area_us, here.most, here.most_us = before.area_us, before.most, before.most_us
             group.done += done
             if here.ahead:
                 group.ahead[tp] = None
@@ -208,13 +222,13 @@ class _Walk:
             lag = self._lag(group, now_us - 1)
             group.since_us = now_us
             if lag > group.most:
-                group.most = lag
+                group.most, group.most_us = lag, now_us - 1
 
     def _lag(self, group: _Group, at_us: int) -> int:
         """The lag of a whole group; by way of the topics' sums unless a partition counts differently."""
-        if not group.singles and not group.ahead:
+        if not group.wanted.singles and not group.ahead:
             total = -group.done
-            for topic in group.topics:
+            for topic in group.wanted.topics:
                 if topic in self.topics:
                     total += self.topics[topic].total(at_us)
             return total
@@ -226,49 +240,3 @@ class _Walk:
                 if lag >= 0:
                     group.ahead.pop(tp, None)
         return total
-
-
-# --- what the trace says ------------------------------------------------------------------------------------------
-
-
-def _groups(by_kind: Mapping[Kind, Sequence[TraceEvent]], topics: Iterable[str]) -> dict[str, _Group]:
-    """The groups of the processes that ran, with what they subscribed to or chose."""
-    found: dict[str, _Group] = {}
-    for event in by_kind.get(Kind.PROCESS_STARTED, ()):
-        group = found.setdefault(event.group or "?", _Group({}, {}))
-        said = event.payload or {}
-        group.topics.update(dict.fromkeys(said.get("topics", ())))
-        if "pattern" in said:
-            fits = re.compile(said["pattern"])
-            group.topics.update(dict.fromkeys(topic for topic in topics if fits.fullmatch(topic)))
-    for event in by_kind.get(Kind.PARTITION_OWNED, ()):
-        group = found.setdefault(event.group or "?", _Group({}, {}))
-        if event.generation is not None:
-            group.topics[event.topic or "?"] = None
-        else:
-            group.singles[TopicPartition(event.topic or "?", event.partition or 0)] = None
-    for group in found.values():
-        group.singles = {tp: None for tp in group.singles if tp.topic not in group.topics}
-    return found
-
-
-def _first_positions(by_kind: Mapping[Kind, Sequence[TraceEvent]]) -> dict[Key, list[tuple[int, int]]]:
-    """When members were placed where, by group and partition."""
-    found: dict[Key, list[tuple[int, int]]] = {}
-    for event in by_kind.get(Kind.POSITION_SET, ()):
-        key = (event.group or "?", TopicPartition(event.topic or "?", event.partition or 0))
-        found.setdefault(key, []).append((event.t_us, int((event.payload or {}).get("offset", 0))))
-    return found
-
-
-def _steps(by_kind: Mapping[Kind, Sequence[TraceEvent]]) -> list[Step]:
-    """Every time a handler finished records or a member was placed, in order of time."""
-    found: list[Step] = []
-    for event in by_kind.get(Kind.RECORDS_PROCESSED, ()):
-        said = event.payload or {}
-        until = said.get("base", 0) + said.get("count", 0)
-        found.append((event.t_us, event.group or "?", (event.topic or "?", event.partition or 0), until))
-    for event in by_kind.get(Kind.POSITION_SET, ()):
-        offset = (event.payload or {}).get("offset", 0)
-        found.append((event.t_us, event.group or "?", (event.topic or "?", event.partition or 0), offset))
-    return sorted(found, key=itemgetter(0))

@@ -1,0 +1,102 @@
+"""Counted logs over a whole run: the log ends of every topic, from what the trace's `log.ends` says made them grow.
+
+Producers are arithmetic (`cluster/traffic.py`), so a few lines say all there is to know: when a topic was made, with
+which weights and rate, and when somebody expanded it, changed its rate, let records burst in, or deleted it. `changes`
+has these in order; `LogEnds` adds to the cluster's own functions what an integral needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.cluster.traffic import Traffic
+
+
+class LogEnds(Traffic):
+    """The log ends of one topic, with their sum and their integrals. Exact integers throughout."""
+
+    __slots__ = ("_lowest", "_seen", "_sum")
+
+    def __init__(self, weights: Sequence[int], rate: int, now_us: int) -> None:
+        super().__init__(weights, rate, now_us)
+        self._seen = (-1, 0)
+        self._sum = 0
+        self._lowest: int | None = None
+
+    def total(self, now_us: int) -> int:
+        """All log ends together.
+
+        As long as equal partitions come in turn, evenly apart, ⌊x⌋ + ⌊x + 1/n⌋ + … + ⌊x + (n-1)/n⌋ = ⌊n·x⌋ (Hermite).
+        """
+        if self._seen != (self.since_us, len(self._base)):
+            self._look()
+        elapsed, whole = self.rate * (now_us - self.since_us), self._whole
+        if self._lowest is not None:
+            return self._sum + len(self._base) * (self._lowest + self._weights[0] * elapsed) // whole
+        parts = zip(self._carry, self._weights, strict=True)
+        return self._sum + sum((carry + weight * elapsed) // whole for carry, weight in parts)
+
+    def _look(self) -> None:
+        """Find out whether the partitions come in turn, evenly apart."""
+        self._seen = (self.since_us, len(self._base))
+        self._sum = sum(self._base)
+        apart, rest = divmod(self._whole, len(self._base))
+        lowest = min(self._carry)
+        even = not rest and sorted(self._carry) == [lowest + apart * k for k in range(len(self._base))]
+        self._lowest = lowest if even and len(set(self._weights)) == 1 else None
+
+    def area(self, partition: int, begin_us: int, end_us: int) -> int:
+        """The log end summed over every microsecond of [begin, end), in record-microseconds.
+
+        The rate must not have changed since `begin_us`.
+        """
+        length = end_us - begin_us
+        speed = self.rate * self._weights[partition]
+        start = self._carry[partition] + speed * (begin_us - self.since_us)
+        return self._base[partition] * length + floor_sum(length, self._whole, speed, start)
+
+
+def floor_sum(count: int, divisor: int, step: int, start: int) -> int:
+    """⌊(start + step·i) / divisor⌋ summed over i = 0 … count-1, in logarithmic time, by Euclid's steps."""
+    total = 0
+    while True:
+        quotient, step = divmod(step, divisor)
+        total += quotient * (count * (count - 1) // 2)
+        quotient, start = divmod(start, divisor)
+        total += quotient * count
+        reached = step * count + start
+        if reached < divisor:
+            return total
+        count, start = divmod(reached, divisor)
+        step, divisor = divisor, step
+
+
+@frozen
+class Change:
+    """At `t_us` a topic is made (`LogEnds` comes out of `make`), changed by `change`, or, with neither, deleted."""
+
+    t_us: int
+    topic: str
+    make: Callable[[int], LogEnds] | None = None
+    change: Callable[[LogEnds, int], None] | None = None
+
+
+def changes(growth: Iterable[Mapping[str, Any]]) -> list[Change]:
+    """What happened to counted topics, in order: the `growth` of `log.ends`."""
+    return [_change(one) for one in growth]
+
+
+def _change(said: Mapping[str, Any]) -> Change:
+    t_us, topic = int(said["t_us"]), str(said["topic"])
+    if "weights" in said:
+        return Change(t_us, topic, make=lambda at_us: LogEnds(said["weights"], said["rate"], at_us))
+    if "rate" in said:
+        return Change(t_us, topic, change=lambda ends, at_us: ends.set_rate(said["rate"], at_us))
+    if "burst" in said:
+        return Change(t_us, topic, change=lambda ends, at_us: ends.burst(said["burst"], at_us))
+    if "more" in said:
+        return Change(t_us, topic, change=lambda ends, at_us: ends.grow(said["more"], at_us))
+    return Change(t_us, topic)
