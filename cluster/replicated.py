@@ -80,6 +80,7 @@ class ReplicatedCluster:
         )
         self.network.roles = ClusterRoles(self)
         self.controller = Controller(loop, self._controller_config())
+        self._opened: list[SegmentStore] = []
         blocks = ProducerIdBlocks()
         self.brokers = {
             node: Node(
@@ -107,7 +108,7 @@ class ReplicatedCluster:
 
     def _stores(self, node: int) -> Callable[[TopicPartition], SegmentStore]:
         folder = self.config.storage
-        return (lambda _: MemoryStore()) if folder is None else _files(folder / broker_name(node))
+        return (lambda _: MemoryStore()) if folder is None else _files(folder / broker_name(node), self._opened)
 
     def _make_offsets_topic(self) -> None:
         config = self.config
@@ -327,6 +328,16 @@ class ReplicatedCluster:
 
         self.brokers[node].stop(down)
 
+    def close_files(self) -> None:
+        """The run is over: brokers that are up write what they keep beside their logs, and every file is closed."""
+        with self.loop.trace.muted():
+            for broker in self.brokers.values() if self._opened else ():
+                if broker.host.alive:
+                    broker.replicas.shut_down()
+            for store in self._opened:
+                store.close()
+        self._opened.clear()
+
     # --- trouble ---------------------------------------------------------------------------------------------
 
     def _look_for_trouble(self) -> None:
@@ -347,7 +358,12 @@ class ReplicatedCluster:
         self._look_for_trouble()
 
 
-def _files(folder: Path) -> Callable[[TopicPartition], SegmentStore]:
+def _files(folder: Path, opened: list[SegmentStore]) -> Callable[[TopicPartition], SegmentStore]:
+    """Stores in files; what is flushed need not survive the machine that simulates, so nobody waits for its disk."""
     from groupsim.cluster.log.files import FileStore  # only for who keeps logs in files
 
-    return lambda partition: FileStore(folder / str(partition))
+    def make(partition: TopicPartition) -> SegmentStore:
+        opened.append(FileStore(folder / str(partition), sync=False))
+        return opened[-1]
+
+    return make

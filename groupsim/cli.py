@@ -69,6 +69,10 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
     ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files (logs: replicated).", metavar="DIR"),
+    ] = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -80,10 +84,11 @@ def run(
     - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
     - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
     - `groupsim run demo --report demo.html`
+    - `groupsim run demo --set cluster.logs=replicated --data-dir data/ && groupsim offsets data/`
     """
     from groupsim import run_command
 
-    raise typer.Exit(run_command.run(source, seed, setting or [], (trace, logs, report), as_json))
+    raise typer.Exit(run_command.run(source, seed, setting or [], (trace, logs, report, data_dir), as_json))
 
 
 @app.command("diff")

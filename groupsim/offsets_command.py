@@ -15,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim import as_json
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.serde import offset_version
@@ -34,6 +36,8 @@ from groupsim.terminal import Terminal
 Batches = dict[int, list[Batch]]
 _FOLDER = re.compile(rf"{OFFSETS_TOPIC}-(\d+)$")
 _SEGMENT = re.compile(r"\d{20}\.log$")
+_EVERYTHING = 1 << 62
+_BROKER = re.compile(r"broker-\d+$")
 _STYLES = {LIVE: "", PENDING: "yellow"}
 
 
@@ -113,9 +117,20 @@ def _take(found: Batches, stage: Stage) -> None:
     config = stage.cluster.config
     version = offset_version(config.coordinator_config.broker_version)
     for number in range(config.offsets_partitions):
-        batches = stage.cluster.offsets_log.batches(number, version)
+        batches = _batches(stage.cluster, number, version)
         if batches:
             found[number] = list(batches)
+
+
+def _batches(cluster: Cluster | ReplicatedCluster, number: int, version: int) -> Sequence[Batch]:
+    """A partition as its leader has it; nothing while nobody leads it."""
+    if isinstance(cluster, Cluster):
+        return cluster.offsets_log.batches(number, version)
+    try:
+        log = cluster.log(OFFSETS_TOPIC, number)
+    except LookupError:
+        return ()
+    return log.read(log.start_offset, _EVERYTHING)
 
 
 def read_files(path: Path, asked: Asked) -> Batches:
@@ -141,9 +156,29 @@ def _folders(path: Path) -> list[Path]:
         return sorted(found, key=_number)
     if any(_SEGMENT.match(one.name) for one in path.iterdir()):
         return [path]
+    brokers = sorted(one for one in path.iterdir() if one.is_dir() and _BROKER.match(one.name))
+    if brokers:
+        return _fullest([folder for broker in brokers for folder in _folders(broker)])
     raise Trouble(
         f"{path} holds no partition of {OFFSETS_TOPIC}",
         f"name a broker's data directory (log.dirs), a folder {OFFSETS_TOPIC}-N in it, or a segment (….log)",
+    )
+
+
+def _fullest(folders: Sequence[Path]) -> list[Path]:
+    """Of each partition's replicas the one with the longest log, of equal ones the first broker's."""
+    best: dict[int, Path] = {}
+    for folder in folders:
+        number = _number(folder)
+        if number not in best or _end(folder) > _end(best[number]):
+            best[number] = folder
+    return [best[number] for number in sorted(best)]
+
+
+def _end(folder: Path) -> tuple[str, int]:
+    """Base offset and size of the last segment."""
+    return max(
+        ((one.name, one.stat().st_size) for one in folder.iterdir() if _SEGMENT.match(one.name)), default=("", 0)
     )
 
 

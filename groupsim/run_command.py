@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json, timeline, verdicts
+from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.logs import write_logs
 from groupsim.report_command import check_page, write_run
@@ -28,22 +29,24 @@ def run(
     source: str,
     seed: int,
     settings: list[str],
-    files: tuple[Path | None, Path | None, Path | None],
+    files: tuple[Path | None, Path | None, Path | None, Path | None],
     wants_json: bool,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
-    `files` are what to write: the trace, the directory of logs, the page.
+    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory.
     """
-    trace, logs, page = files
+    trace, logs, page, data_dir = files
     check_target(trace)
     check_directory(logs)
     if page is not None:
         check_page(page)
     scenario = load(source, settings)
+    check_data_dir(data_dir, scenario)
     with ExitStack() as whole_or_not_at_all:
+        folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
         sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
-        done = perform(scenario, seed, source, sinks)
+        done = perform(scenario, seed, source, sinks, data_dir=folder)
     if logs is not None:
         write_logs(done.events, logs)
     story = tell(done.events)
@@ -53,7 +56,7 @@ def run(
         show(story, done, source)
     if page is not None:
         write_run(done, story, _command(source, seed, settings), page)
-    for what, where in (("trace", trace), ("logs", logs), ("page", page)):
+    for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
         if where is not None:
             Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"{what}: {where}", "dim"))
     return done.exit_code

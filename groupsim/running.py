@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -62,12 +63,20 @@ def perform(
     snapshots_at: Sequence[int] = (),
     command: str = "run",
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
+    data_dir: Path | None = None,
 ) -> Run:
-    """Run it; `looks` as for `run_scenario`. Raises `Trouble` with exit code 3 when the run itself fails."""
+    """Run it; `looks` and `data_dir` as for `run_scenario`. Raises `Trouble` (exit code 3) when the run fails."""
     console = Console(stderr=True)
     progress = [ProgressSink(scenario.run_for, console)] if console.is_terminal else []
     try:
-        return run_scenario(scenario, seed=seed, sinks=(*sinks, *progress), snapshots_at=snapshots_at, looks=looks)
+        return run_scenario(
+            scenario,
+            seed=seed,
+            sinks=(*sinks, *progress),
+            snapshots_at=snapshots_at,
+            looks=looks,
+            data_dir=data_dir,
+        )
     except (PluginError, EventLoopError) as error:
         again = shlex.join(["groupsim", command, source, "--seed", str(seed), "--traceback"])
         raise Trouble(_told(error), f"repeat it with: {again}", RUN_FAILED) from error

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
@@ -90,12 +91,14 @@ def run_scenario(
     trace_level: Level = NORMAL,
     snapshots_at: Sequence[int] = (),
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
+    data_dir: Path | None = None,
 ) -> Run:
     """Run a scenario to its end and judge it.
 
     `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
     half-written stays. `snapshots_at` are instants (µs) at which every group is looked at, `looks` are instants with
-    what to do there, which must change nothing. Raises PluginError when a
+    what to do there, which must change nothing. With a `data_dir` the logs of a replicated cluster are files
+    below it, one folder for each broker. Raises PluginError when a
     user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
     """
     events: list[TraceEvent] = []
@@ -108,7 +111,7 @@ def run_scenario(
 
     async def main(loop: EventLoop) -> None:
         snap = [(at_us, partial(_look, at_us, snapshots)) for at_us in snapshots_at]
-        await _perform(loop, scenario, seed, (*snap, *looks))
+        await _perform(loop, scenario, seed, (*snap, *looks), data_dir)
 
     try:
         loop.run(main)
@@ -144,10 +147,11 @@ async def _perform(
     scenario: Scenario,
     seed: int,
     looks: Sequence[tuple[int, Callable[[Stage], None]]],
+    data_dir: Path | None,
 ) -> None:
     trace = loop.trace
     trace.emit(Kind.RUN_STARTED, payload=introduction(scenario, seed))
-    stage = Stage(loop, scenario)
+    stage = Stage(loop, scenario, data_dir)
     stage.begin()
     for step in scenario.timeline:
         if step.at != "never":
@@ -159,6 +163,7 @@ async def _perform(
     trace.emit(Kind.LOG_ENDS, payload=_log_ends(stage))
     beats = {actor.name: actor.consumer.heartbeats for actor in stage.actors_by_name.values()}
     trace.emit(Kind.RUN_ENDED, payload={"heartbeats": beats})
+    stage.close()
 
 
 def _log_ends(stage: Stage) -> dict[str, Any]:

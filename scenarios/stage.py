@@ -13,6 +13,7 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.cluster.faults import Fault
+from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
@@ -56,6 +57,11 @@ class Stage:
             self.producers_by_name[one.name] = ProducerActor(loop, one, self.cluster.transport)
         for plan in plans(scenario):
             self.add(plan)
+
+    def close(self) -> None:
+        """The run is over: let go of files."""
+        if isinstance(self.cluster, ReplicatedCluster):
+            self.cluster.close_files()
 
     # --- processes -------------------------------------------------------------------------------------------------
 
