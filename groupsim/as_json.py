@@ -16,10 +16,10 @@ import attrs
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import COLUMNS
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story import GroupStory, Story
+from groupsim.scenarios.story import Gap, GroupStory, Records, Story
 
 SCHEMA = 1
-DERIVED: dict[type, tuple[str, ...]] = {GroupStory: ("moved",)}
+DERIVED: dict[type, tuple[str, ...]] = {GroupStory: ("moved",), Records: ("never",), Gap: ("length_us",)}
 BULKY = {"processed"}  # instants of single records: the trace has them
 
 

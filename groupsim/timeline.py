@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from groupsim import lanes_drawn
+from groupsim import lanes_drawn, records_shown
 from groupsim.scenarios.story import Cause, Generation, GroupStory, Lane, Late, Outcome, Phase, Standstill, Story
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, span
@@ -71,6 +71,7 @@ def show_group(group: GroupStory, story: Story, console: Console) -> None:
     if group.standstills:
         console.print()
         _show_standstills(group, console)
+    records_shown.show(group.group, story, console)
 
 
 def _print_line(console: Console, row: Text) -> None:

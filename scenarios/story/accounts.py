@@ -82,7 +82,9 @@ def wanted(facts: Facts, owners: Owners, topics: Sequence[str]) -> dict[str, Wan
     """What counts for the groups of the processes that ran: what they subscribed to, or chose."""
     found: dict[str, Wanted] = {}
     for event in facts.starts:
-        group = found.setdefault(event.group or "?", Wanted())
+        if event.group is None:
+            continue  # a producer
+        group = found.setdefault(event.group, Wanted())
         said = event.payload or {}
         group.topics.update(dict.fromkeys(said.get("topics", ())))
         if "pattern" in said:

@@ -1,0 +1,116 @@
+"""What became of a group's records, on a terminal: a sentence, and a table where not everything is plain.
+
+Plain is what was delivered once, what waits at the end, and what lies before the group's first position. Anything else
+(delivered again, skipped, expired, cut off) is somebody's question, so it is shown partition by partition, the columns
+that are not empty, the worst partitions first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from groupsim.scenarios.story import Account, GroupAccount, Records, Story
+from groupsim.scenarios.story.words import clock, span
+
+MANY_PARTITIONS = 8
+NOTABLE_US = 1_000_000  # a partition changes hands in less
+
+COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
+    ("records", lambda found: found.written),
+    ("again", lambda found: found.again),
+    ("skipped", lambda found: found.skipped),
+    ("expired", lambda found: found.expired),
+    ("aborted", lambda found: found.aborted),
+    ("cut off", lambda found: found.truncated),
+    ("lost", lambda found: found.lost),
+    ("waiting", lambda found: found.waiting),
+)
+
+
+def show(group: str, story: Story, console: Console) -> None:
+    """Print what became of the records of one group; nothing when its logs have none, or the trace does not tell."""
+    total = next((one for one in story.totals if one.group == group), None)
+    if total is None or total.records is None or not total.records.written:
+        return
+    console.print()
+    console.print(Padding(Text.assemble(("records: ", "dim"), sentence(total, story)), (0, 0, 0, 2), expand=False))
+    odd = [one for one in story.accounts if one.group == group and one.records and trouble(one.records)]
+    if odd and total.partitions > 1:
+        for line in _table(odd):
+            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
+
+
+def trouble(found: Records) -> int:
+    """How many records did not go the plain way."""
+    return found.again + found.skipped - found.older + found.expired + found.truncated
+
+
+def sentence(total: GroupAccount, story: Story) -> str:
+    """One sentence on a group's records, its lag and its longest gap."""
+    assert total.records is not None
+    return "; ".join([_fates(total.records), *_behind(total), *_unserved(total, story)])
+
+
+def _fates(found: Records) -> str:
+    if found.once == found.written and not found.unprocessed:
+        return f"all {found.written:,} delivered once"
+    return f"of {found.written:,}: " + ", ".join(_parts(found))
+
+
+def _parts(found: Records) -> Iterator[str]:
+    yield f"{found.once:,} delivered once"
+    if found.again:
+        yield f"{found.again:,} more than once"
+    if found.skipped:
+        older = f" ({found.older:,} older than the group)" if found.older else ""
+        yield f"{found.skipped:,} skipped{older}"
+    if found.expired:
+        yield f"{found.expired:,} deleted before the group came to them"
+    if found.aborted:
+        yield f"{found.aborted:,} of aborted transactions"
+    if found.truncated:
+        yield f"{found.truncated:,} cut off with their leader ({_cut(found)})"
+    if found.waiting:
+        yield f"{found.waiting:,} waiting at the end"
+    if found.unprocessed:
+        yield f"{found.unprocessed:,} delivered but not finished"
+
+
+def _cut(found: Records) -> str:
+    lost = f"{found.lost:,} acknowledged: lost" if found.lost else "none acknowledged"
+    return f"{lost}, {found.phantoms:,} delivered before" if found.phantoms else lost
+
+
+def _behind(total: GroupAccount) -> Iterator[str]:
+    if total.lag is not None and total.lag.most:
+        end = f"{total.lag.end:,}" if total.lag.end else "none"
+        yield f"lag up to {total.lag.most:,} ({clock(total.lag.most_us)}), {end} at the end"
+
+
+def _unserved(total: GroupAccount, story: Story) -> Iterator[str]:
+    for one in story.accounts:
+        if one.group == total.group and one.partition == total.gap and one.gap and one.gap.length_us >= NOTABLE_US:
+            until = "the end" if one.gap.open else clock(one.gap.ended_us)
+            when = f"{clock(one.gap.began_us)} – {until}"
+            yield f"longest without a consumer: {one.partition}, {span(one.gap.length_us)} ({when})"
+
+
+def _table(odd: Sequence[Account]) -> Iterator[str]:
+    worst = sorted(odd, key=lambda one: (-trouble(one.records or Records()), one.partition))
+    shown, rest = worst[:MANY_PARTITIONS], worst[MANY_PARTITIONS:]
+    columns = [(name, of) for name, of in COLUMNS if any(of(one.records or Records()) for one in odd)]
+    names = max(len("partition"), *(len(str(one.partition)) for one in shown))
+    yield f"{'partition':<{names}}" + "".join(f"{name:>9}" for name, _ in columns)
+    for one in shown:
+        cells = "".join(f"{_number(of(one.records or Records())):>9}" for _, of in columns)
+        yield f"{one.partition!s:<{names}}{cells}"
+    if rest:
+        yield f"… {len(rest)} more"
+
+
+def _number(found: int) -> str:
+    return f"{found:,}" if found else "–"
