@@ -60,17 +60,28 @@ class Links:
         return node
 
     def _preferred(self) -> int:
-        """The next broker that need not be waited for: by preference one without a fetch in its hands."""
+        """The next broker that need not be waited for: by preference one without a fetch in its hands.
+
+        But a connection, busy or not, goes before one that was lost and would have to be made again: the broker that
+        did not answer is not the first to be asked the next time (`NetworkClient.leastLoadedNode`).
+        """
         brokers, is_busy = self._member.transport.bootstrap, self._member.fetcher.is_busy
-        fallback = -1
+        idle = busy = -1
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]
-            if not self.wait_us(node, SHARED):
-                if fallback < 0:
-                    fallback = step
-                if not is_busy(node):
-                    return self._prefer(step)
-        return -1 if fallback < 0 else self._prefer(fallback)
+            if self.wait_us(node, SHARED):
+                continue
+            if is_busy(node):
+                busy = step if busy < 0 else busy
+            elif idle < 0:
+                idle = step
+        lost = idle >= 0 and self._was_lost(brokers[(self._any + idle) % len(brokers)])
+        chosen = busy if idle < 0 or (lost and busy >= 0) else idle
+        return -1 if chosen < 0 else self._prefer(chosen)
+
+    def _was_lost(self, node: int) -> bool:
+        link = self._open.get((node, SHARED))
+        return (node, SHARED) in self._failing and not (link is not None and link.open)
 
     def _prefer(self, step: int) -> int:
         self._any += step

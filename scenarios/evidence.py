@@ -182,9 +182,18 @@ def _joiner(event: TraceEvent, by_seq: Mapping[int, TraceEvent]) -> str | None:
 
 def _states_of(events: Iterable[TraceEvent]) -> dict[str, list[StateChange]]:
     found: dict[str, list[StateChange]] = {}
+    held: dict[str, str | None] = {}
+    stale: set[tuple[str, str | None]] = set()
     for event in events:
         state = _state_after(event)
         if state is not None and event.group:
+            if event.kind is Kind.GROUP_LOADED:
+                stale.discard((event.group, event.host))
+                if held.get(event.group, event.host) != event.host:
+                    stale.add((event.group, held[event.group]))
+            if (event.group, event.host) in stale:
+                continue  # a broker that does not know yet that another one coordinates the group
+            held[event.group] = event.host
             change = StateChange(event.t_us, event.seq, state, event.generation or 0)
             found.setdefault(event.group, []).append(change)
     return found
