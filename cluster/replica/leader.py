@@ -84,7 +84,8 @@ class Replica:
     @property
     def is_over(self) -> bool:
         """Whether what it asked for is led here no longer, or at a later epoch."""
-        return self.lead.over or self.epoch not in (-1, self.lead.epoch)
+        lead = self.lead
+        return lead.over or (self.epoch != lead.epoch and self.epoch != -1)
 
     def reset(self, now_us: int, leader_end: int, *, new_leader: bool, in_sync: bool) -> None:
         """A new leader epoch: what is known of a follower begins anew, entirely if the leader is new too."""
@@ -115,8 +116,10 @@ class Replica:
         """It had everything up to now, and its long poll was renewed last at `asked_us`."""
         if asked_us > self.fetched_us:
             self.fetched_us = asked_us
-            self.seen_end = max(leader_end, self.seen_end)
-            self.caught_up_us = max(self.caught_up_us, asked_us)
+            if leader_end > self.seen_end:
+                self.seen_end = leader_end
+            if asked_us > self.caught_up_us:
+                self.caught_up_us = asked_us
 
     def is_caught_up(self, leader_end: int, now_us: int, lag_us: int) -> bool:
         """Whether it has all, or had all a short time ago."""

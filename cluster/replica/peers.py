@@ -107,9 +107,13 @@ class Peer:
         self._asked_us, self._epoch = self._station.loop.now_us, request.replica_epoch
         for name in request.forgotten:
             self._forget(name)
-        refused = self._place_all(request.partitions, whole)
-        for replica in self._changed(request.partitions):
-            self._record(replica)
+        asked = request.partitions
+        if whole or len(asked) != 1 or self.ready or self.unsettled or not self._step(asked[0]):
+            refused = self._place_all(asked, whole)
+            for replica in self._changed(asked):
+                self._record(replica)
+        else:
+            refused = []
         parked = _Parked(request, answer, self._asked_us)
         if refused or not self.session or request.max_wait_ms <= 0 or self._is_enough(request):
             self._answer(parked, refused)
@@ -140,6 +144,27 @@ class Peer:
         if replica is not None:
             replica.in_session = False
             self.mark(replica)
+
+    def _step(self, asked: FetchPartition) -> bool:
+        """The next position of a partition that the follower copies, as in nearly every fetch: placed and recorded.
+
+        False, and nothing is done, where any of the questions of `_place` might have another answer than before.
+        """
+        name, position, max_bytes, epoch, fetched_epoch, start_offset = asked
+        replica = self.session.get(name)
+        if replica is None:
+            return False
+        lead, log = replica.lead, replica.lead.hosted.log
+        if lead.over or epoch != lead.epoch or fetched_epoch != log.latest_epoch:
+            return False
+        broker = self._station.image.brokers.get(self.node)
+        old = broker is not None and self._epoch < broker.epoch
+        if old or not log.start_offset <= position <= log.end_offset:
+            return False
+        replica.position, replica.epoch, replica.fetched_epoch = position, epoch, fetched_epoch
+        replica.start_offset, replica.max_bytes, replica.trouble = start_offset, max_bytes, False
+        self._record(replica)
+        return True
 
     def _place_all(self, asked: Sequence[FetchPartition], whole: bool) -> list[PartitionData]:
         refused = []
@@ -182,9 +207,6 @@ class Peer:
 
     def _changed(self, asked: Sequence[FetchPartition]) -> list[Replica]:
         """The replicas whose progress this fetch may change: Kafka looks at all, which comes to the same."""
-        if len(asked) == 1 and not self.ready and not self.unsettled:  # as nearly always
-            replica = self.session.get(asked[0].partition)
-            return [] if replica is None else [replica]
         changed = {partition.partition: None for partition in asked} | dict.fromkeys(self.ready)
         if self.unsettled:
             changed |= dict.fromkeys(self.unsettled)
@@ -252,8 +274,9 @@ class Peer:
     def has_data(self, replica: Replica) -> None:
         """A partition of the session has grown."""
         self.ready[replica.name] = replica
-        if self._parked is not None and self._is_enough(self._parked.request):
-            self._answer(self._parked, [])
+        parked = self._parked
+        if parked is not None and (parked.request.min_bytes <= 1 or self._is_enough(parked.request)):
+            self._answer(parked, [])
 
     def has_news(self, replica: Replica) -> None:
         """The high watermark or the start of a partition of the session moved."""
@@ -323,6 +346,9 @@ class Peer:
 
     def _read(self, replica: Replica, max_bytes: int, at_least_one: bool) -> PartitionData:
         name, log = replica.name, replica.lead.hosted.log
+        inside = log.start_offset <= replica.position <= log.end_offset
+        if inside and replica.fetched_epoch == log.latest_epoch and not replica.is_over:  # as nearly always
+            return self._tell(replica, log.read(replica.position, max_bytes, at_least_one=at_least_one))
         if replica.is_over:
             self._forget(name)
             error = self._station.refusal(name, replica.epoch, leader_only=True)

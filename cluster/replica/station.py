@@ -9,7 +9,7 @@ from groupsim.cluster.replica.purgatory import Lanes
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import timestamp_ms
+from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.cluster_messages import ClusterImage, IsrChange, PartitionState
 from groupsim.protocol.data_messages import NO_LEADER_EPOCH, LeaderIs
 from groupsim.protocol.errors import ErrorCode
@@ -64,8 +64,8 @@ class Station:
 
     @property
     def now_ms(self) -> int:
-        """The timestamp of this instant, as logs want it."""
-        return timestamp_ms(self.loop.now_us)
+        """The timestamp of this instant, as logs want it (`batch.timestamp_ms`)."""
+        return EPOCH_MS + self.loop.now_us // 1_000
 
     @property
     def broker_epoch(self) -> int:
