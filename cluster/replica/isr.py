@@ -33,6 +33,8 @@ _STALE = frozenset(
     }
 )
 """The leader's knowledge is out of date: nothing to do but to wait for the next image."""
+_NOT_DONE = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
+"""Nothing was changed, and the leader's knowledge is good: back to what was, and a later fetch proposes anew."""
 
 
 def maybe_expand(lead: Leadership, replica: Replica) -> None:
@@ -84,7 +86,7 @@ def _answered(lead: Leadership, change: IsrChange, error: ErrorCode, state: Part
     if error is ErrorCode.NONE:
         if state is not None:
             _confirmed(lead, state)
-    elif error is ErrorCode.INELIGIBLE_REPLICA:
+    elif error in _NOT_DONE:
         lead.confirm(lead.isr)
     elif error not in _STALE:
         _submit(lead, change)

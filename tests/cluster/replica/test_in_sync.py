@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from attrs import evolve
 
 from groupsim.cluster.replica.config import ReplicaConfig
@@ -201,15 +202,17 @@ def test_a_replica_being_removed_counts_still(simulate: Any, a_batch: Any) -> No
     simulate(story)
 
 
-def test_an_ineligible_replica_may_be_proposed_again(simulate: Any, a_batch: Any) -> None:
-    """INELIGIBLE_REPLICA says that nothing was changed: the leader goes back, and proposes at the next fetch."""
+@pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
+def test_an_ineligible_replica_may_be_proposed_again(simulate: Any, a_batch: Any, error: ErrorCode) -> None:
+    """Errors that say that nothing was changed: the leader goes back, and proposes at the next fetch, not at once."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
         rig.change(P0, isr=(0,))
         rig.obey = False
         await rig.run(SECOND)
-        rig.proposals[0][2](ErrorCode.INELIGIBLE_REPLICA, None)
+        rig.proposals[0][2](error, None)
+        assert len(rig.proposals) == 1
         await rig.run(SECOND)
         assert [entry[1].isr for entry in rig.proposals] == [(0, 1), (0, 1)]
 
