@@ -46,7 +46,7 @@ def show(group: str, story: Story, console: Console) -> None:
 
 def trouble(found: Records) -> int:
     """How many records did not go the plain way."""
-    return found.again + found.skipped - found.older + found.expired + found.truncated
+    return found.again + found.skipped + found.expired + found.truncated
 
 
 def sentence(total: GroupAccount, story: Story) -> str:
@@ -65,9 +65,10 @@ def _parts(found: Records) -> Iterator[str]:
     yield f"{found.once:,} delivered once"
     if found.again:
         yield f"{found.again:,} more than once"
+    if found.older:
+        yield f"{found.older:,} older than the group"
     if found.skipped:
-        older = f" ({found.older:,} older than the group)" if found.older else ""
-        yield f"{found.skipped:,} skipped{older}"
+        yield f"{found.skipped:,} skipped"
     if found.expired:
         yield f"{found.expired:,} deleted before the group came to them"
     if found.aborted:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from attrs import frozen
@@ -15,6 +16,7 @@ from attrs import frozen
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import tell
+from groupsim.scenarios.story.lag_course import LagCourse
 from groupsim.scenarios.story.model import GroupStory, Span, Story
 from groupsim.scenarios.values import END
 
@@ -41,6 +43,16 @@ class Evidence:
         self._states = _states_of(events)
         self._facts: Mapping[str, Any] = next((e.payload or {} for e in events if e.kind is Kind.RUN_STARTED), {})
         self._topics = _topic_sizes(events, self._facts)
+
+    @cached_property
+    def lag_course(self) -> LagCourse:
+        """The lag at any instant."""
+        return LagCourse(self.events)
+
+    @cached_property
+    def tells_log_ends(self) -> bool:
+        """Whether the trace says where the logs end."""
+        return any(event.kind is Kind.LOG_ENDS for event in self.events)
 
     def moment(self, at_us: int) -> int:
         """An instant of the run; `end` is its last."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import attrs
 from attrs import frozen
 
-from groupsim.scenarios import actions, event_checks, expectations, faults, ownership_checks
+from groupsim.scenarios import actions, event_checks, expectations, faults, ownership_checks, record_checks
 from groupsim.scenarios.data_values import BrokerProperties
 from groupsim.scenarios.keys import key, required
 from groupsim.scenarios.mistakes import Collector, Wrong
@@ -23,7 +23,8 @@ from groupsim.scenarios.steps import CHECKS, Check, Deed, deeds
 from groupsim.scenarios.structure import converter, structure
 from groupsim.scenarios.values import Duration, Moment, Positive, Properties, Version, quote
 
-_REGISTERED = (actions, faults, expectations, ownership_checks, event_checks)  # importing them fills the registries
+# importing them fills the registries
+_REGISTERED = (actions, faults, expectations, ownership_checks, record_checks, event_checks)
 
 
 @frozen

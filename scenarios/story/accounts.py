@@ -3,14 +3,14 @@
 Of the records that were ever in the log, as its leaders wrote it, each one is in exactly one place:
 
     once, again         delivered to somebody of the group, once or more often
-    skipped             never delivered, and the group reads further on: a position was reset or committed past it.
-                        `older` of these lie before every position the group ever had
+    older               never delivered: it lies before every position the group ever had, so it was never the group's
+    skipped             never delivered, and the group reads further on: a position was reset or committed past it
     expired             never delivered, deleted by retention before the group came there
     waiting             never delivered, the group will come to it
     aborted             never delivered, of a transaction that was aborted
     truncated           never delivered, cut off from the log after a change of its leader
 
-    once + again + skipped + expired + waiting + aborted + (truncated - phantoms) = written
+    once + again + older + skipped + expired + waiting + aborted + (truncated - phantoms) = written
 
 `truncated` counts all that was cut off; `phantoms` of these had been delivered, `lost` had been acknowledged to their
 producers. What compaction cleaned away before anybody read it counts as skipped: no event says which records those
@@ -118,7 +118,7 @@ def records_of(book: Book, log: LedLog) -> Records:
             passed = sum(_length(piece, max(b, lowest), e) for b, e in book.passed)
             further = _length(piece, max(lowest, log.start), position)
             older += before
-            skipped += before + passed + further
+            skipped += passed + further
             expired += gone - passed
             waiting += piece[1] - piece[0] - before - gone - further
     return Records(

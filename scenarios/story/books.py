@@ -20,6 +20,7 @@ from groupsim.scenarios.story.ranges import Ranges
 
 Partition = tuple[str, int]  # a partition as a plain tuple: there are many events
 Key = tuple[str, Partition]  # group and partition
+Moments = list[tuple[int, int]]  # when, and the number from then on
 Step = tuple[int, str, Partition, int]  # when, group, partition, the offset it has come to
 
 

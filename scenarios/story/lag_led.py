@@ -11,11 +11,9 @@ from heapq import merge
 from operator import itemgetter
 
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.books import Partition, Step
+from groupsim.scenarios.story.books import Moments, Partition, Step
 from groupsim.scenarios.story.lag import Key, Places, Wanted
 from groupsim.scenarios.story.model import Lag
-
-Moments = list[tuple[int, int]]  # when, and the number from then on
 
 
 def led_lags(

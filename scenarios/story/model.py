@@ -169,8 +169,8 @@ class Records:
     written: int = 0  # all that were ever in it
     once: int = 0
     again: int = 0
+    older: int = 0
     skipped: int = 0
-    older: int = 0  # of the skipped: before every position the group ever had
     expired: int = 0
     waiting: int = 0
     aborted: int = 0
@@ -181,8 +181,8 @@ class Records:
 
     @property
     def never(self) -> int:
-        """Records that nobody was given."""
-        return self.skipped + self.expired + self.waiting + self.aborted + self.truncated - self.phantoms
+        """Records that were there for the group, and that nobody will ever be given."""
+        return self.skipped + self.expired + self.truncated - self.phantoms
 
     def __add__(self, other: Records) -> Records:
         return Records(*map(add, astuple(self), astuple(other)))
