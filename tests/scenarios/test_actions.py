@@ -188,6 +188,48 @@ def restart_broker(draft: Draft) -> None:
     expect(back.at("20s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1", after="20s")
 
 
+def on_brokers(draft: Draft) -> Draft:
+    """The same on brokers with logs: three replicas, led by 0, 1, 2 and 0."""
+    placed = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]]
+    return draft.cluster(logs="replicated").topic("t", partitions=4, rate="20/s", replicas=placed)
+
+
+def stop_broker(draft: Draft) -> None:
+    """It hands over what it leads, so nobody waits for a session to end; then it is down."""
+    stopped = on_brokers(draft).at("20s").stop_broker(1)
+    moved = {"kind": "partition.leader", "topic": "t", "partition": 1, "from": "1", "after": "20s"}
+    expect(stopped, "time-between", from_={"kind": "action"}, to=moved, is_="<= 500ms")
+    expect(stopped, "event", kind="broker.fenced", after="20s")
+
+
+def move_leader(draft: Draft) -> None:
+    """The replica named leads."""
+    moved = on_brokers(draft).at("20s").move_leader("t-0", to=2)
+    expect(moved, "event", kind="partition.leader", topic="t", partition=0, to="2", after="19s", count=1)
+
+
+def elect_leaders(draft: Draft) -> None:
+    """The preferred replica leads again."""
+    moved = on_brokers(draft).at("20s").move_leader("t-0", to=2).at("21s").crash_broker(0).at("31s").restart_broker(0)
+    back = moved.at("38s").elect_leaders(partitions=["t-1"])
+    expect(back, "event", kind="partition.leader", partition=0, after="38s", count=0)
+    down = on_brokers(draft).at("5s").crash_broker(1).at("20s").restart_broker(1).at("30s").elect_leaders()
+    expect(down, "event", kind="partition.leader", topic="t", partition=1, to="1", after="29s", count=1)
+
+
+def burst(draft: Draft) -> None:
+    """So many records more, in the counted logs as in those on brokers."""
+    ends = [_end(one) for one in (draft, draft.at("20s").burst("t", records=400))]
+    assert ends[1] - ends[0] == 400
+    ends = [_end(on_brokers(one)) for one in (draft, draft.at("20s").burst("t", records=400))]
+    assert ends[1] - ends[0] == 400
+
+
+def _end(draft: Draft) -> int:
+    told = next(event for event in draft.run().events if event.kind is Kind.LOG_ENDS)
+    return sum(end for _, end, _ in (told.payload or {})["ends"].values())
+
+
 CASES: dict[str, Callable[[Draft], None]] = {
     function.__name__.replace("_", "-"): function
     for function in (
@@ -213,6 +255,10 @@ CASES: dict[str, Callable[[Draft], None]] = {
         set_rate,
         crash_broker,
         restart_broker,
+        stop_broker,
+        move_leader,
+        elect_leaders,
+        burst,
     )
 }
 

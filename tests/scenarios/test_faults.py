@@ -113,6 +113,48 @@ def hold_appends(draft: Draft) -> None:
     expect(held, "time-between", from_=sent, to={"kind": "response.received", "host": "c-1-by-hand"}, is_="2.4s..2.7s")
 
 
+def isolate_broker(draft: Draft) -> None:
+    """Away from the controller it is fenced while clients still reach it; away from clients it leads on, unheard."""
+    on_brokers = draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
+    alone = on_brokers.at("10s").isolate_broker(1, from_="controller", for_="20s")
+    expect(alone, "event", kind="broker.fenced", after="18s", before="21s", count=1)
+    unheard = on_brokers.at("10s").isolate_broker(1, from_="clients", for_="20s")
+    expect(unheard, "event", kind="broker.fenced", count=0)
+    expect(unheard, "event", kind="records.appended", host="broker-1", after="11s", before="30s", count=0)
+    hasty = on_brokers.broker(**{"replica.lag.time.max.ms": 10_000})
+    followers = hasty.at("1s").isolate_broker(1, from_="brokers", for_="40s")
+    expect(followers, "event", kind="isr.changed", topic="t", after="10s", before="20s")
+    expect(followers, "event", kind="broker.fenced", count=0)
+    gone = on_brokers.at("10s").isolate_broker(1, for_="20s")
+    expect(gone, "event", kind="broker.fenced", count=1)
+
+
+def freeze_zookeeper(draft: Draft) -> None:
+    """Nobody can register or claim while it stands still; who consumes goes on."""
+    old = scenario("old", run_for="45s").broker(version="0.9.0").topic("t", partitions=4, rate="20/s")
+    old = old.group("g", client="zookeeper-0.8", members={"c-1": {}, "c-2": {"start": "12s"}})
+    frozen = old.at("10s").freeze_zookeeper(for_="9s")
+    expect(frozen, "event", kind="member.added", member="c-2", before="19s", count=0)
+    expect(frozen, "event", kind="records.delivered", host="c-1", after="15s", before="19s")
+    expect(frozen, "load", is_={"c-1": 2, "c-2": 2})
+
+
+def broker_latency(draft: Draft) -> None:
+    """Followers far away: what a coordinator appends commits later."""
+    on_brokers = draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
+    slow = on_brokers.at("9s").broker_latency(add="300ms", for_="20s").at("10.5s").commit("c-1", offsets={"t-0": 1})
+    sent, back = {"kind": "request.sent", "host": "c-1-by-hand"}, {"kind": "response.received", "host": "c-1-by-hand"}
+    expect(slow, "time-between", from_=sent, to=back, is_=">= 300ms")
+
+
+def test_appends_on_brokers_fail_and_are_held_too() -> None:
+    """The faults of appends do on replicated logs what they do on counted ones."""
+    on_brokers = base().cluster(logs="replicated")
+    fail_append(on_brokers)
+    hold_appends(on_brokers)
+    freeze_broker(on_brokers)
+
+
 CASES: dict[str, Callable[[Draft], None]] = {
     function.__name__.rstrip("_").replace("_", "-"): function
     for function in (
@@ -127,6 +169,9 @@ CASES: dict[str, Callable[[Draft], None]] = {
         fail_append,
         freeze_broker,
         hold_appends,
+        isolate_broker,
+        broker_latency,
+        freeze_zookeeper,
     )
 }
 

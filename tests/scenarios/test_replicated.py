@@ -1,0 +1,289 @@
+"""Scenarios on brokers with logs of their own: the library, producers, transactions, settings, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.canonical import canonical_json, scenario_from_json
+from groupsim.scenarios.catalogue import find, names
+from groupsim.scenarios.changes import changed, read_change
+from groupsim.scenarios.clusters import is_replicated, replicated_config
+from groupsim.scenarios.document import parse_document, read_document
+from groupsim.scenarios.load import load_file, load_text, scenario_of
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.problems import NOTE, WARNING, ScenarioError
+from groupsim.scenarios.python_api import Draft, scenario
+from groupsim.scenarios.runner import Run, run_scenario
+
+#: Expectations whose figure does not come out on replicated logs, with why.
+OTHERWISE: dict[str, dict[str, str]] = {
+    "first-join-waits-initial-delay": {
+        "time-between": "its network is slow, and the append of the group's record commits after a round trip there"
+    }
+}
+LONG = ("offsets-expire-over-the-weekend", "old-clients-evict-each-other")
+BOTH = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in names() if not name.startswith("#")
+]
+
+
+def on_brokers(name: str) -> Scenario:
+    """A scenario of the library on replicated logs."""
+    path = find(name)
+    return scenario_of(changed(read_document(path), [read_change("cluster.logs=replicated")]), path.stem)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_the_library_holds_on_replicated_logs(name: str) -> None:
+    """Every expectation holds there, too, but for those that are named here with the reason."""
+    if is_replicated(load_file(find(name))):
+        pytest.skip("it is written for replicated logs, and tested as it is")
+    run = run_scenario(on_brokers(name), seed=3)
+    failed = [one for one in run.failed if one.expectation.check.NAME not in OTHERWISE.get(name, {})]
+    assert [str(one) for one in failed] == []
+    assert run.exit_code == (1 if name in OTHERWISE else 0)
+
+
+# --- producers and transactions --------------------------------------------------------------------------------------
+
+
+def base(**cluster: Any) -> Draft:
+    """Two consumers on brokers with logs."""
+    return (
+        scenario("replicated", run_for="30s")
+        .broker(**{"group.initial.rebalance.delay.ms": 0})
+        .cluster(logs="replicated", **cluster)
+        .topic("t", partitions=3, replication=3)
+        .group("g", members=2, properties={"auto.offset.reset": "earliest"}, subscribe=["t"])
+    )
+
+
+def counts(run: Run, kind: Kind, *, after_us: int = 0, **columns: Any) -> int:
+    """Records that events of a kind tell of."""
+    return sum(
+        (event.payload or {})["count"]
+        for event in run.events
+        if event.kind is kind
+        and event.t_us >= after_us
+        and all(getattr(event, name) == value for name, value in columns.items())
+    )
+
+
+def test_what_producers_send_is_delivered() -> None:
+    """Rates count for each process; all that was acknowledged early enough is delivered."""
+    run = base().producer("shop", "t", rate="50/s", count=2, properties={"acks": "all"}, keys=100).run()
+    appended = counts(run, Kind.RECORDS_APPENDED, topic="t")
+    assert appended in range(2_950, 3_001)
+    assert counts(run, Kind.RECORDS_DELIVERED) >= appended - 10
+
+
+def test_a_producer_follows_the_scenarios_clock() -> None:
+    """It begins late, is killed and comes back, and its rate is the one of the moment."""
+    shop = base().producer("shop", "t", rate="10/s", start="5s", steps=[{"at": "10s", "rate": "100/s"}])
+    again = shop.at("15s").crash("shop").at("20s").start("shop")
+    run = again.run()
+    assert counts(run, Kind.RECORDS_APPENDED, topic="t") in range(1_530, 1_560)  # 5 s of 10, 5 s and 10 s of 100
+    assert [event.t_us for event in run.events if event.kind is Kind.PROCESS_CRASHED] == [15_000_000]
+
+
+def test_all_means_the_members() -> None:
+    """A pattern may mean producers, `all` does not."""
+    shop = base().producer("shop", "t", rate="10/s", count=2)
+    crashed = [event.host for event in shop.at("9s").crash("all").run().events if event.kind is Kind.PROCESS_CRASHED]
+    assert crashed == ["c-1", "c-2"]
+    crashed = [event.host for event in shop.at("9s").crash("shop-*").run().events if event.kind is Kind.PROCESS_CRASHED]
+    assert crashed == ["shop-1", "shop-2"]
+
+
+def test_rates_and_bursts_of_producers() -> None:
+    """`set-rate` and `burst` mean a producer when they name one, and a restart keeps the rate."""
+    shop = base().producer("shop", "t", rate="10/s").at("10s").set_rate("t", rate=0, producer="shop")
+    run = shop.at("15s").restart("shop").at("20s").burst("t", records=70, producer="shop").run()
+    assert counts(run, Kind.RECORDS_APPENDED, topic="t") == 170
+
+
+def test_producers_stand_in_line_for_faults() -> None:
+    """A link's fault may be a producer's: what it sends meanwhile arrives later."""
+    shop = base().producer("shop", "t", rate="10/s").at("10s").isolate("shop", for_="5s")
+    run = shop.run()
+    during = [e for e in run.events if e.kind is Kind.RECORDS_APPENDED and 10_100_000 < e.t_us < 15_000_000]
+    assert during == []
+    assert counts(run, Kind.RECORDS_APPENDED, topic="t") >= 295
+
+
+def test_members_produce_what_they_consume_exactly_once() -> None:
+    """Inputs and committed outputs are as many, though a member is killed: read_committed readers see each once."""
+    draft = (
+        base()
+        .topic("out", partitions=3, replication=3)
+        .topic("t", partitions=3, replication=3, rate="20/s", steps=[{"at": "20s", "rate": 0}])
+        .group(
+            "g",
+            members=2,
+            subscribe=["t"],
+            produces={"to": "out", "transactional-id": "tx-{n}", "same-partition": True},
+            properties={"auto.offset.reset": "earliest", "session.timeout.ms": 6000},
+        )
+        .group(
+            "readers",
+            members={"r": 1},
+            subscribe=["out"],
+            properties={"auto.offset.reset": "earliest", "isolation.level": "read_committed"},
+        )
+    )
+    run = draft.at("10s").crash("c-1").run()
+    inputs = counts(run, Kind.RECORDS_APPENDED, topic="t")
+    assert inputs > 380
+    assert counts(run, Kind.RECORDS_DELIVERED, topic="out") == inputs
+    states = [event.to for event in run.events if event.kind is Kind.TRANSACTION_STATE]
+    assert states.count("CompleteCommit") > 20
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+WHOLE = """\
+run-for: 20s
+cluster: {logs: replicated, placement: zookeeper, broker-session: 6s, append-latency: 2ms}
+broker:
+  version: "4.4"
+  group.max.size: 9
+  properties: {min.insync.replicas: 2, replica.lag.time.max.ms: 10000, transaction.max.timeout.ms: 60000}
+topics:
+  orders: {partitions: 2, replication: 2, replicas: [[0, 1], [1, 2]], properties: {retention.ms: 1000}}
+producers:
+  shop: {topic: orders, rate: 10/s, properties: "acks=all", record-size: "uniform(10, 20)",
+    keys: {count: 9, skew: 1.1, hot: 10%}}
+groups:
+  g: {members: {c: 1}}
+"""
+
+
+def test_settings_go_to_whoever_goes_by_them() -> None:
+    """Coordinator, controller, replicas, logs and transactions each have theirs, wherever in `broker` they stand."""
+    config = replicated_config(load_text(WHOLE))
+    assert config.coordinator.group_max_size == 9
+    assert (config.controller.placement, config.controller.broker_session_timeout_ms) == ("round-robin", 6_000)
+    assert (config.controller.min_insync_replicas, config.replica.log.min_insync_replicas) == (2, 2)
+    assert config.replica.replica_lag_time_max_ms == 10_000
+    assert config.transactions.max_timeout_ms == 60_000
+
+
+def test_brokers_before_kraft_have_zookeepers_controller() -> None:
+    """Sessions of 18 s and the older placement for 2.8, unless the file says otherwise."""
+    old = replicated_config(load_text(WHOLE.replace('"4.4"', '"2.8"').replace("broker-session: 6s, ", "")))
+    assert (old.controller.broker_session_timeout_ms, old.controller.eligible_leader_replicas) == (18_000, False)
+
+
+def test_what_has_no_effect_is_noted() -> None:
+    """Keys of the other kind of logs are notes at their place, in both directions."""
+    notes = [str(note) for note in load_text(WHOLE, "f.yaml").notes if note.level == NOTE]
+    assert any("f.yaml:2" in note and "`append-latency` has no effect here" in note for note in notes)
+    counted = WHOLE.replace("logs: replicated, ", "").replace(
+        WHOLE[WHOLE.index("producers:") : WHOLE.index("groups:")], ""
+    )
+    notes = [str(note) for note in load_text(counted, "f.yaml").notes if note.level == NOTE]
+    for word in ("placement", "broker-session", "min.insync.replicas", "replicas", "properties"):
+        assert any(f"`{word}` has no effect here" in note for note in notes), word
+
+
+# (what is replaced, by what, what the report says, and in which line)
+MISTAKES = [
+    ("min.insync.replicas: 2", "min.insync.replica: 2", "did you mean min.insync.replicas", 6),
+    ("min.insync.replicas: 2", "min.insync.replicas: two", "min.insync.replicas", 6),
+    ("placement: zookeeper", "placement: striped-ish", "did you mean `striped`", 2),
+    ("retention.ms: 1000", "retention: 1000", "did you mean retention.ms", 8),
+    ("retention.ms: 1000", "log.retention.ms: 1000", "a topic's is called retention.ms", 8),
+    ("retention.ms: 1000", "retention.ms: soon", "expected a whole number", 8),
+    ("[1, 2]]", "[1, 7]]", "there is no broker 7", 8),
+    ("[1, 2]]", "[1, 1]]", "two on one broker", 8),
+    ("[1, 2]]", "[1]]", "1 replicas where 2 are wanted", 8),
+    (", [1, 2]]", "]", "1 lists of replicas for 2 partitions", 8),
+    ("topic: orders", "topic: order", "did you mean `orders`", 10),
+    ("hot: 10%", "hot: 3", "a share of the records is a percentage", 11),
+    ("skew: 1.1", "skew: steep", "expected a skew from 0", 11),
+    ('"uniform(10, 20)"', '"uniform(20, 10)"', "is no size of a record", 10),
+    ('"uniform(10, 20)"', "10 kB", "expected bytes such as 100", 10),
+    ('"acks=all"', "{acks: most}", "acks", 10),
+    ('"acks=all"', "{ackss: all}", "did you mean acks", 10),
+    ("rate: 10/s", "commit-every: 1s", "only a transactional producer commits", 10),
+    ("shop:", "c:", "`c` is a member of `g` already", 10),
+    ("shop:", "broker-1:", "`broker-1` is a broker already", 10),
+    ("logs: replicated", "logs: counted", "counted logs cannot be written to", 10),
+    ("logs: replicated", "logs: replicate", "did you mean `replicated`", 2),
+    ("g: {", "g: {produces: {to: bills}, ", "there is no topic `bills`", 13),
+    ("groups:", "timeline: [{at: 1s, do: stop-broker, broker: 5}]\ngroups:", "there is no broker 5", 12),
+    ("groups:", "timeline: [{at: 1s, do: rejoin, member: shop}]\ngroups:", "`shop` is a producer", 12),
+    ("groups:", "timeline: [{at: 1s, do: crash, member: shoop}]\ngroups:", "did you mean `shop`", 12),
+    ("groups:", "timeline: [{at: 1s, do: move-leader, partition: orders-2, to: 1}]\ngroups:", "no partition 2", 12),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said", "line"), MISTAKES)
+def test_a_mistake_is_told_with_place_and_remedy(old: str, new: str, said: str, line: int) -> None:
+    """Everything new in the format is judged before anything runs."""
+    assert old in WHOLE
+    with pytest.raises(ScenarioError) as caught:
+        load_text(WHOLE.replace(old, new, 1), "f.yaml")
+    assert said in str(caught.value)
+    assert f"f.yaml:{line}:" in str(caught.value)
+
+
+def test_steps_that_need_logs_are_refused_without() -> None:
+    """Each names what to write."""
+    for step in (
+        "do: stop-broker, broker: 1",
+        "do: isolate-broker, for: 1s",
+        "do: crash-broker, broker: 1, machine: true",
+    ):
+        text = f"run-for: 9s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 1}}}}}}\ntimeline: [{{at: 1s, {step}}}]\n"
+        with pytest.raises(ScenarioError, match=r"write `cluster: \{logs: replicated\}`"):
+            load_text(text)
+
+
+def test_a_producer_that_never_commits_is_a_warning() -> None:
+    """Nobody with read_committed would see anything of it."""
+    found = load_text(WHOLE.replace("rate: 10/s", "rate: 10/s, transactional-id: tx"))
+    assert any("never commits" in note.message for note in found.notes if note.level == WARNING)
+
+
+def test_the_canonical_text_runs_to_the_same_trace() -> None:
+    """Settings of brokers, topics and producers survive it, and secrets do not."""
+    document = parse_document(WHOLE.replace('"acks=all"', '"acks=all\\nssl.key.password=hunter2"'), "f.yaml")
+    text = canonical_json(document, "f")
+    assert "hunter2" not in text
+    runs = [run_scenario(one, seed=5) for one in (scenario_of(document, "f"), scenario_from_json(text))]
+    assert runs[0].events == runs[1].events
+
+
+@pytest.mark.parametrize(
+    ("change", "look"),
+    [
+        ("producers.shop.rate=20/s", lambda s: s.producers["shop"].rate.per_second == 20),
+        ("producers.shop.properties.linger.ms=9", lambda s: s.producers["shop"].properties["linger.ms"] == 9),
+        ("producers.shop.keys.skew=0.5", lambda s: s.producers["shop"].keys.skew == "0.5"),
+        ("topics.orders.properties.segment.ms=9", lambda s: s.topics["orders"].properties["segment.ms"] == 9),
+        ("broker.min.insync.replicas=1", lambda s: s.broker.properties["min.insync.replicas"] == 1),
+        ("broker.properties.min.insync.replicas=1", lambda s: s.broker.properties["min.insync.replicas"] == 1),
+    ],
+)
+def test_paths_lead_to_what_is_new(change: str, look: Any) -> None:
+    """`--set` and experiments reach producers, settings of topics, and the brokers' settings in both places."""
+    document = changed(parse_document(WHOLE, "f.yaml"), [read_change(change)])
+    assert look(scenario_of(document, "f"))
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_logs_in_files_give_the_same_trace(tmp_path: Path) -> None:
+    """A run whose logs are files goes as one whose logs are lists, and leaves every record there."""
+    found = load_text(
+        WHOLE + "timeline: [{at: 8s, do: crash-broker, broker: 1}, {at: 15s, do: restart-broker, broker: 1}]\n"
+    )
+    in_files = run_scenario(found, seed=2, data_dir=tmp_path)
+    assert in_files.events == run_scenario(found, seed=2).events
+    assert (tmp_path / "broker-1" / "orders-0" / f"{0:020}.log").stat().st_size > 0
