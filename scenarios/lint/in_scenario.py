@@ -14,6 +14,7 @@ from attrs import evolve, fields
 
 from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
+from groupsim.members.ancestors.kinds import uses_zookeeper
 from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import key_of
@@ -73,6 +74,8 @@ def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
     yield from engine.of_broker(broker)
     for name, spec in scenario.groups.items():
         group = _group(name, spec, scenario, document, broker)
+        if not group.views:
+            continue  # nobody a coordinator knows: no rule has anything to say
         for view in group.views:
             yield from engine.of_client(view)
         yield from engine.of_group(group)
@@ -92,7 +95,7 @@ def _broker_place(document: Document, key: str) -> Place:
 
 
 def _group(name: str, spec: GroupSpec, scenario: Scenario, document: Document, broker: BrokerView) -> GroupView:
-    plans = [plan for plan in group_plans(name, spec) if plan.spec.assign is None]
+    plans = [plan for plan in group_plans(name, spec) if plan.spec.assign is None and not uses_zookeeper(plan.profile)]
     views = tuple(_view(plan, document, broker) for plan in plans if plan.number == 1)
     at_once = 0 if _some_end(scenario) else sum(plan.spec.start != "never" for plan in plans)
     where = document.at_key(("groups", name))

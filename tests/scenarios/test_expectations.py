@@ -101,7 +101,8 @@ def story() -> Hand:
     hand.at(20).add(
         Kind.RESPONSE_SENT, host="broker-0", group="g", member="a-id", api="OffsetCommit", error="ILLEGAL_GENERATION"
     )
-    return hand.at(30).add(Kind.RUN_ENDED, payload={"heartbeats": {}})
+    hand.at(30).add(Kind.LOG_ENDS, payload={"ends": {"t-0": [0, 20, 20], "t-1": [0, 25, 25]}})
+    return hand.add(Kind.RUN_ENDED, payload={"heartbeats": {}})
 
 
 def judge(name: str, value: Any, hand: Hand | None = None) -> Finding:
@@ -124,6 +125,7 @@ HOLD = [
     ("owner", {"partition": "t-1", "is": "nobody", "at": "11.5s"}),
     ("every-partition-owned", "end"),
     ("no-two-owners", True),
+    ("owned-twice", "<= 0s"),
     ("assignment", {"is": {"a": ["t-0"], "b": ["t-1"]}}),
     ("assignment", {"is": {"b": []}, "at": "5s"}),
     ("load", {"is": {"a": 1, "b": "<= 1"}}),
@@ -132,6 +134,13 @@ HOLD = [
     ("stopped", ">= 1s"),
     ("duplicates", 2),
     ("lost", 8),
+    ("records", {"written": 45, "delivered-once": 27, "delivered-again": 2, "never-delivered": 8, "waiting": "<= 8"}),
+    ("records", {"never-delivered": 0, "older": 0, "waiting": 5, "lost": 0, "partition": "t-0"}),
+    ("lag", 45),
+    ("lag", {"is": 25, "at": "max", "partition": "t-1"}),
+    ("lag", {"is": "40..45", "at": "5s", "topic": "t"}),
+    ("gap", "2s"),
+    ("gap", {"is": "<= 2s", "partition": "t-0"}),
     ("converges", "13s"),
     ("error", {"is": "ILLEGAL_GENERATION", "count": 1}),
     ("error", {"is": "ILLEGAL_GENERATION", "api": "OffsetCommit", "member": "a"}),
@@ -153,6 +162,7 @@ FAIL = [
     ("state", {"is": STABLE, "at": "0s"}, "no such group yet"),
     ("members", 1, "2"),
     ("owner", {"partition": "t-1", "is": "a"}, "b"),
+    ("owned-twice", ">= 1s", "0"),
     ("every-partition-owned", "11.5s", "t-0: nobody; t-1: nobody"),
     ("assignment", {"is": {"a": ["t-0", "t-1"]}}, "a: t-0"),
     ("load", {"is": {"b": 2}}, "b 1"),
@@ -160,6 +170,12 @@ FAIL = [
     ("stopped", "<= 1s", " s"),
     ("duplicates", 0, "2"),
     ("lost", 0, "8 (t-1: offsets 12 to 19)"),
+    ("records", {"delivered-again": 0, "waiting": 8}, "delivered again 2, waiting 8; most of delivered again in t-1"),
+    ("records", {"skipped": 0, "partition": "t-9"}, "there are no such records"),
+    ("lag", {"is": 0, "at": "max"}, "45"),
+    ("lag", {"is": 0, "topic": "u"}, "there is no such log"),
+    ("gap", "<= 1s", "t-0 without a consumer for 2.000 s, until 13.000 s"),
+    ("gap", {"is": 0, "partition": "t-9"}, "no such partition"),
     ("converges", "5s", "PreparingRebalance at 10.000 s"),
     ("converges", "0s", "PreparingRebalance at 0.100 s"),
     ("error", {"is": "UNKNOWN_MEMBER_ID"}, "0"),
@@ -206,6 +222,12 @@ def test_two_owners_are_found_with_partition_and_time() -> None:
     assert (finding.t_us, "t-0: b while a held it") == (26 * SECOND, finding.found[:22])
 
 
+def test_time_with_two_owners_is_added_up() -> None:
+    """From where the second begins to where the first ends, or the run does, for each partition."""
+    hand = story().at(24).owns("b", 0).at(26).gives("a", 0).at(27).owns("a", 1).at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("owned-twice", "5s", hand).found == "5.000 s"
+
+
 def test_two_owners_before_a_time_can_be_left_out() -> None:
     """`after` forgives what was over by then."""
     hand = story().at(26).owns("b", 0).gives("a", 0).at(30).add(Kind.RUN_ENDED, payload={})
@@ -217,6 +239,22 @@ def test_a_finding_points_at_events() -> None:
     finding = judge("error", {"is": "ILLEGAL_GENERATION", "count": 0})
     event = story().events[finding.seqs[0] - 1]
     assert (finding.t_us, event.error) == (20 * SECOND, "ILLEGAL_GENERATION")
+
+
+def test_records_that_differ_point_at_the_deliveries_that_repeated_them() -> None:
+    """The events are those of the partition with most of what differs."""
+    finding = judge("records", {"delivered-again": 0})
+    told = [story().events[seq - 1] for seq in finding.seqs]
+    assert [(e.kind, e.partition, (e.payload or {})["base"]) for e in told] == [(Kind.RECORDS_DELIVERED, 1, 8)]
+
+
+@pytest.mark.parametrize(("name", "value"), [("records", {"lost": 0}), ("lag", 0)])
+def test_a_trace_without_log_ends_cannot_say_what_became_of_records(name: str, value: Any) -> None:
+    """An older trace fails the expectation instead of pretending that nothing was lost."""
+    hand = Hand()
+    hand.events = [event for event in story().events if event.kind is not Kind.LOG_ENDS]
+    finding = judge(name, value, hand)
+    assert (finding.holds, finding.found) == (False, "the trace does not say where the logs end")
 
 
 def test_a_group_that_was_loaded_is_stable_again() -> None:
