@@ -148,9 +148,13 @@ class Consumer:
 
     @property
     def group_metadata(self) -> GroupMetadata:
-        """What a transactional producer sends along with this consumer's offsets (`groupMetadata()`, KIP-447)."""
+        """What a transactional producer sends along with this consumer's offsets (`groupMetadata()`, KIP-447).
+
+        It is that of the last rebalance completed; losing the membership does not change it.
+        """
         instance = self.settings.group_instance_id
-        return GroupMetadata(self.settings.group_id, self.generation, self.member_id, instance)
+        joined = self._member.joined if self._member else NO_MEMBERSHIP
+        return GroupMetadata(self.settings.group_id, joined.id, joined.member_id, instance)
 
     @property
     def offsets_and_epochs(self) -> Mapping[TopicPartition, tuple[int, int]]:

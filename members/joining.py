@@ -365,6 +365,7 @@ class Joining:
         if member.state is not ClientState.STABLE or member.generation is not self._sent:
             self._modified()
             return True
+        member.joined = member.generation
         await member.ownership.complete(outcome.assignment)
         if self._outcome is outcome:  # the poll limit may have run out during the callbacks
             self._outcome = None

@@ -81,6 +81,7 @@ class Member:
         "group",
         "heartbeat",
         "host",
+        "joined",
         "joining",
         "links",
         "loop",
@@ -136,6 +137,8 @@ class Member:
         self.group = settings.group_id
         self.state = ClientState.UNJOINED
         self.generation = NO_MEMBERSHIP
+        #: The generation of the last rebalance that was completed, though it may have been reset since.
+        self.joined = NO_MEMBERSHIP
         self.wake = loop.event()
         self.closing = False
         self.failure: ClientFailure | None = None

@@ -57,9 +57,13 @@ class PollLoop:
             await self._gap()
 
     async def _in_transaction(self, records: tuple[Fetched, ...]) -> None:
-        """Outputs and offsets in one transaction: go on after it, back to the committed offsets, or end."""
+        """Outputs and offsets in one transaction: go on after it, back to the committed offsets, or end.
+
+        Its offsets go with the generation the records were read in. One that was expelled meanwhile has none now, and
+        would be let through as somebody outside the group.
+        """
         member = self._member
-        generation, exactly_once = member.generation, member.behaviour.exactly_once
+        generation, exactly_once = member.joined, member.behaviour.exactly_once
         assert exactly_once is not None
         instance = member.settings.group_instance_id
         group = GroupMetadata(member.group, generation.id, generation.member_id, instance)

@@ -311,6 +311,8 @@ class Transaction(Idempotent):
         if self._good(error, None):
             self._began = True
             self._added |= dict.fromkeys(partitions)
+            if self._wanted:  # wanted since the request was made
+                self._add_wanted(None)
             self._on_ready()
 
     def _add_offsets(self, group_id: str) -> Request:

@@ -56,6 +56,28 @@ def test_a_transaction_names_its_partitions_first(on_producer: Any) -> None:
     assert bench.broker.times(Api.END_TXN)[0] > bench.broker.produced[-1][0]
 
 
+def test_a_partition_wanted_while_others_are_being_added_is_added_next(on_producer: Any) -> None:
+    """A batch that is due while AddPartitionsToTxn is under way has its partition named in a request of its own."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        outcomes: list[Any] = []
+        bench.producer.send("t", 50, partition=1)  # after which the leaders are known
+        await bench.run_for(0.1)
+        bench.producer.send("t", 50, partition=0)
+        await bench.run_for(0.0001)
+        bench.producer.send("t", 50, partition=3)
+        await bench.run_for(0.1)
+        transaction.commit(outcomes.append)
+        await bench.run_for(1)
+        assert outcomes == [None]
+
+    bench = on_producer(story, properties=TXN)
+    assert apis(bench) == ["INIT_PRODUCER_ID", *["ADD_PARTITIONS_TO_TXN"] * 3, "END_TXN"]
+    assert bench.broker.last(Api.ADD_PARTITIONS_TO_TXN).partitions == (TopicPartition("t", 3),)
+    assert bench.broker.records() == 3
+
+
 def test_an_empty_transaction_is_not_ended_at_the_coordinator(on_producer: Any) -> None:
     """The coordinator knows nothing of a transaction without partitions, so nothing is sent."""
 
