@@ -14,12 +14,13 @@ from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 
 if "txn_fakes" not in sys.modules:  # importmode=importlib does not put this folder on the path
-    _spec = importlib.util.spec_from_file_location("txn_fakes", Path(__file__).with_name("txn_fakes.py"))
-    assert _spec is not None
-    assert _spec.loader is not None
-    _module = importlib.util.module_from_spec(_spec)
-    sys.modules["txn_fakes"] = _module
-    _spec.loader.exec_module(_module)
+    for _name in ("txn_fakes", "txn_rig"):
+        _spec = importlib.util.spec_from_file_location(_name, Path(__file__).with_name(f"{_name}.py"))
+        assert _spec is not None
+        assert _spec.loader is not None
+        _module = importlib.util.module_from_spec(_spec)
+        sys.modules[_name] = _module
+        _spec.loader.exec_module(_module)
 
 from txn_fakes import TxnBench
 
