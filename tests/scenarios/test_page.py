@@ -14,11 +14,14 @@ from groupsim.scenarios.runner import run_scenario
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-scenario.md"
 
 
+def listings(language: str) -> list[str]:
+    """The listings of a language on the page."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
 def listing(language: str) -> str:
-    """The first listing of a language on the page."""
-    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return found[1]
+    """The first of them."""
+    return listings(language)[0]
 
 
 def test_the_reference_is_what_the_loader_does() -> None:
@@ -27,9 +30,10 @@ def test_the_reference_is_what_the_loader_does() -> None:
     assert rewritten(page) == page
 
 
-def test_the_example_runs_and_holds() -> None:
-    """The file a newcomer copies loads without a warning, and everything it expects holds."""
-    scenario = load_text(listing("yaml"))
+@pytest.mark.parametrize("number", range(len(listings("yaml"))))
+def test_an_example_runs_and_holds(number: int) -> None:
+    """A file that a newcomer copies loads without a warning, and everything it expects holds."""
+    scenario = load_text(listings("yaml")[number])
     assert scenario.notes == ()
     assert run_scenario(scenario, seed=7).failed == ()
 
