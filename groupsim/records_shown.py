@@ -56,7 +56,7 @@ def sentence(total: GroupAccount, story: Story) -> str:
 
 
 def _fates(found: Records) -> str:
-    if found.once == found.written and not found.unprocessed:
+    if found.once == found.written and not found.truncated and not found.unprocessed:
         return f"all {found.written:,} delivered once"
     return f"of {found.written:,}: " + ", ".join(_parts(found))
 

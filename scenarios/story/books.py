@@ -9,6 +9,8 @@ expired.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import Factory, define
 
@@ -22,6 +24,10 @@ Partition = tuple[str, int]  # a partition as a plain tuple: there are many even
 Key = tuple[str, Partition]  # group and partition
 Moments = list[tuple[int, int]]  # when, and the number from then on
 Step = tuple[int, str, Partition, int]  # when, group, partition, the offset it has come to
+
+
+_DELIVERED, _PROCESSED, _PLACED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED, Kind.POSITION_SET
+_NOTHING: Mapping[str, Any] = {}
 
 
 class Book:
@@ -54,19 +60,19 @@ class Book:
 
     def deliver(self, base: int, end: int) -> int:
         """Somebody was given records; returns how many of them had been delivered before."""
-        seen = self.seen
-        known = 0
-        if seen.ends and base < seen.ends[-1]:
-            for piece in seen.within(base, end):
-                self.again.add(*piece)
-            known = seen.add(base, end)
-            self.duplicates += known
-        else:
-            seen.add(base, end)
         self.delivered += end - base
         self.position = end
+        seen = self.seen
+        ends = seen.ends
+        if ends and base == ends[-1]:  # as nearly always: it goes on where the last one ended
+            ends[-1] = end
+            return 0
         if self.lowest is None or base < self.lowest:
             self.lowest = base
+        for piece in seen.within(base, end):
+            self.again.add(*piece)
+        known = seen.add(base, end)
+        self.duplicates += known
         return known
 
     def place(self, t_us: int, offset: int) -> None:
@@ -114,38 +120,36 @@ class Books:
 def keep_books(facts: Facts) -> Books:
     """Read all that the trace says of records."""
     found = Books()
-    for event in facts.records:
-        partition = (event.topic or "?", event.partition or 0)
+    books, steps = found.books, found.steps
+    for event in facts.records:  # one for nearly every record: what is asked of each is asked in place
         kind = event.kind
-        if kind is Kind.RECORDS_DELIVERED or kind is Kind.RECORDS_PROCESSED or kind is Kind.POSITION_SET:
-            _read(facts, found, event, partition)
-        else:
+        partition = (event.topic or "?", event.partition or 0)
+        if kind is not _DELIVERED and kind is not _PROCESSED and kind is not _PLACED:
             _log_event(found, event, partition)
+            continue
+        group = event.group or facts.host(event.host or "?").group or "?"
+        book = books.get((group, partition))
+        if book is None:
+            book = books[group, partition] = Book()
+        said = event.payload or _NOTHING
+        if kind is _PLACED:
+            base = end = said.get("offset", 0)
+            book.place(event.t_us, end)
+        else:
+            base = said.get("base", 0)
+            end = base + said.get("count", 0)
+        if kind is _DELIVERED:
+            _given(found, event.host or "?", end - base, book.deliver(base, end))
+            continue
+        if kind is _PROCESSED:
+            book.processed.add(base, end)
+        steps.append((event.t_us, group, partition, end))
     _close(facts, found)
     return found
 
 
-def _read(facts: Facts, found: Books, event: TraceEvent, partition: Partition) -> None:
-    """Something a member did: it was placed, was given records, or has finished some."""
-    host = event.host or "?"
-    key = (event.group or facts.host(host).group or "?", partition)
-    book = found.books.get(key)
-    if book is None:
-        book = found.books[key] = Book()
-    said = event.payload or {}
-    if event.kind is Kind.POSITION_SET:
-        offset = said.get("offset", 0)
-        book.place(event.t_us, offset)
-        found.steps.append((event.t_us, *key, offset))
-        return
-    base = said.get("base", 0)
-    end = base + said.get("count", 0)
-    if event.kind is Kind.RECORDS_PROCESSED:
-        book.processed.add(base, end)
-        found.steps.append((event.t_us, *key, end))
-        return
-    known = book.deliver(base, end)
-    found.delivered_by_host[host] += end - base
+def _given(found: Books, host: str, count: int, known: int) -> None:
+    found.delivered_by_host[host] += count
     if known:
         found.duplicates_by_host[host] += known
 
