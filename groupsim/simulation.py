@@ -23,6 +23,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
+from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.distributions import parse_distribution
@@ -30,12 +31,12 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.members.ancestors.kinds import CLIENTS, client_settings, consumer_for, uses_zookeeper
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.consumer import Consumer
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.profiles import PROFILES
-from groupsim.members.settings import settings_from
 from groupsim.protocol.messages import Request, Response, TopicPartition
+from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.story import Story, tell
 
 Duration = str | int
@@ -68,6 +69,8 @@ class Simulation:
     level: Level = NORMAL
     events: list[TraceEvent] = Factory(list)
     _loop: VirtualLoop | None = None
+    #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
+    zookeeper: ZooKeeperServer | None = None
     _cluster: Cluster | None = None
 
     # --- life ------------------------------------------------------------------------------------------------
@@ -135,10 +138,12 @@ class Simulation:
         Raises `KeyError` for an unknown client profile and
         `SettingError` for an impossible setting.
         """
-        profile = PROFILES[client]
-        settings, _ = settings_from(profile, {"group.id": group, **(properties or {})})
+        profile = CLIENTS[client]
+        settings, _ = client_settings(profile, {"group.id": group, **(properties or {})})
         cluster = self.cluster
-        consumer = Consumer(
+        if uses_zookeeper(profile) and self.zookeeper is None:
+            self.zookeeper = open_zookeeper(self.loop, cluster)
+        consumer = consumer_for(
             self.loop,
             name,
             settings,

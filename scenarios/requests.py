@@ -62,6 +62,12 @@ def _part(part: str, item: Any) -> Any:
     cls = getattr(messages, part)
     if not isinstance(item, dict):
         return cls(item)
+    known = attrs.fields_dict(cls)
+    strange = [key for key in item if key not in known]
+    missing = [key for key, field in known.items() if field.default is attrs.NOTHING and key not in item]
+    if strange or missing:
+        wrong = f"has no field `{strange[0]}`" if strange else f"needs `{missing[0]}`"
+        raise ValueError(f"{part} {wrong}; its fields: {', '.join(known)}")
     values = {
         key: partition_named(value) if key == "partition" else value.encode() if key in _BYTES else value
         for key, value in item.items()

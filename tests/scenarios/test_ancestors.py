@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from groupsim.eventloop.trace import FULL
 from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.load import load_file, load_text
 from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.runner import Run, StepError, run_scenario
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.ownership import owned_twice_us
+from groupsim.simulation import Simulation
 
 DOC = Path(__file__).parents[2] / "docs" / "ancestors.md"
 AGES = ("three-ages-zookeeper-0.8", "three-ages-java-0.9", "three-ages-today")
@@ -49,6 +51,20 @@ def ran(step: str = "burst-of-nothing", group: str = "", logs: str = "") -> Run:
 def age(name: str) -> Run:
     """One of the three scenes, as docs/ancestors.md has it."""
     return run_scenario(load_file(find(name)))
+
+
+def test_a_test_can_have_such_a_member() -> None:
+    """`Simulation.member` takes the client by name, and the full trace lists what is said to ZooKeeper."""
+    sim = Simulation(broker={"version": "0.9.0"}, level=FULL)
+
+    async def story(sim: Simulation) -> None:
+        sim.topic("t", 2, rate=2)
+        members = [sim.member(name, client="zookeeper-0.8") for name in ("a", "b")]
+        await sim.run_for("10s")
+        assert [len(member.assignment) for member in members] == [1, 1]
+
+    sim.run(story)
+    assert any(event.api == "Zookeeper" for event in sim.events)
 
 
 STEPS = [
