@@ -141,6 +141,9 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
     """Notes on what has no effect, and what the producers' settings come to."""
     for path, message, remedy in _idle(scenario, document):
         yield Problem(document.at_key(path), message, remedy, NOTE)
+    if is_replicated(scenario):
+        for name, topic in scenario.topics.items():
+            yield from _unsafe(name, topic, scenario, document)
     for plan in producer_plans(scenario):
         if plan.number == 1:
             yield from _settings(("producers", plan.key), plan.properties(), document)
@@ -151,6 +154,35 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
             yield from _settings(
                 ("groups", member.group, "produces"), transforming_properties(member, produces), document
             )
+
+
+def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Settings of a topic, its own or the brokers', with which writes fail or acknowledged records may be lost."""
+
+    def said(setting: str) -> tuple[str, Any]:
+        own: Path_ = ("topics", name, "properties", setting)
+        here = setting in topic.properties
+        value = topic.properties[setting] if here else scenario.broker.properties.get(setting, "")
+        return str(value).lower(), document.at_key(own if here else broker_path(document, setting))
+
+    replicas = len(topic.replicas[0]) if topic.replicas else topic.replication or _default_replication(scenario)
+    least, place = said("min.insync.replicas")
+    if least.isdecimal() and int(least) > replicas:
+        message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
+        remedy = "with acks=all every record is refused (NOT_ENOUGH_REPLICAS): give it more replicas, or ask for fewer"
+        yield Problem(place, message, remedy, WARNING)
+    elif least.isdecimal() and int(least) == replicas > 1:
+        message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
+        yield Problem(place, message, "with acks=all no record is taken while one of their brokers is down", NOTE)
+    unclean, place = said("unclean.leader.election.enable")
+    if unclean == "true":
+        message = f"unclean leader elections of `{name}`"
+        yield Problem(place, message, "a replica that lags may lead: records that were acknowledged can be lost", NOTE)
+
+
+def _default_replication(scenario: Scenario) -> int:
+    said = str(scenario.broker.properties.get("default.replication.factor", 1))
+    return int(said) if said.isdecimal() else 1
 
 
 def _idle(scenario: Scenario, document: Document) -> Iterator[tuple[Path_, str, str]]:

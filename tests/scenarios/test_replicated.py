@@ -244,6 +244,23 @@ def test_steps_that_need_logs_are_refused_without() -> None:
             load_text(text)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said", "line"),
+    [
+        ("min.insync.replicas: 2", "min.insync.replicas: 3", "every record is refused", 6),
+        ("min.insync.replicas: 2", "log.roll.ms: 9", "", 0),
+        ("min.insync.replicas: 2", "unclean.leader.election.enable: true", "acknowledged can be lost", 6),
+        ("retention.ms: 1000", "min.insync.replicas: 3", "every record is refused", 8),
+        ("retention.ms: 1000", "retention.ms: 1000", "while one of their brokers is down", 6),
+    ],
+)
+def test_settings_that_lose_or_refuse_records_are_told(old: str, new: str, said: str, line: int) -> None:
+    """At the topic's setting, or at the brokers' when it has none of its own."""
+    notes = [str(note) for note in load_text(WHOLE.replace(old, new), "f.yaml").notes if "`orders`" in note.message]
+    assert len(notes) == (1 if said else 0)
+    assert all(said in note and f"f.yaml:{line}:" in note for note in notes)
+
+
 def test_a_producer_that_never_commits_is_a_warning() -> None:
     """Nobody with read_committed would see anything of it."""
     found = load_text(WHOLE.replace("rate: 10/s", "rate: 10/s, transactional-id: tx"))
