@@ -24,6 +24,9 @@ def test_every_part_gets_its_settings() -> None:
             "offsets.topic.segment.bytes": "1048576",
             "offsets.load.buffer.size": 1_000_000,
             "default.replication.factor": 3,
+            "transaction.state.log.num.partitions": "20",
+            "transaction.state.log.min.isr": 1,
+            "transaction.max.timeout.ms": 60_000,
         },
         brokers=5,
     )
@@ -38,6 +41,8 @@ def test_every_part_gets_its_settings() -> None:
     assert (config.offsets_replication_factor, config.offsets_segment_bytes) == (1, 1_048_576)
     assert config.loading.buffer_bytes == 1_000_000
     assert config.default_replication_factor == 3
+    transactions = config.transactions
+    assert (transactions.num_partitions, transactions.min_isr, transactions.max_timeout_ms) == (20, 1, 60_000)
 
 
 def test_a_setting_that_several_go_by_reaches_all_of_them() -> None:
@@ -57,6 +62,8 @@ def test_defaults_are_kafka_s() -> None:
     assert config.controller.broker_session_timeout_ms == 9_000
     assert config.replica.replica_lag_time_max_ms == 30_000
     assert config.loading.buffer_bytes == 5 * 1024 * 1024
+    transactions = config.transactions
+    assert (transactions.num_partitions, transactions.replication_factor, transactions.min_isr) == (50, 3, 2)
     assert ReplicatedConfig.from_properties({}) == config
 
 
@@ -84,3 +91,9 @@ def test_loading_costs_reads_bytes_and_records() -> None:
     assert cost.us(0, 0) == 0
     assert cost.us(1, 0) == 10 + 1
     assert cost.us(2_500, 3) == 3 * 10 + 2_500 + 30_000
+
+
+def test_the_transaction_topic_asks_for_no_more_replicas_than_there_are_brokers() -> None:
+    """Its min.insync.replicas is held to its replication factor and to the number of brokers."""
+    settings = [ReplicatedConfig().transactions.topic_settings(brokers) for brokers in (1, 2, 5)]
+    assert [found["min.insync.replicas"] for found in settings] == ["1", "2", "2"]

@@ -14,7 +14,7 @@ from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import OffsetFetchRequest
-from groupsim.protocol.txn_messages import OffsetInTxn
+from groupsim.protocol.txn_messages import InitProducerIdRequest, OffsetInTxn
 
 IN_0 = TopicPartition("in", 0)
 
@@ -196,3 +196,24 @@ def test_a_rolling_restart_costs_no_transaction() -> None:
     events = play(story)
     assert states(events).count("CompleteCommit") > 40
     assert len(set(entered(events, "CompleteCommit"))) > 1
+
+
+def test_loading_takes_as_long_as_the_log_is() -> None:
+    """The next coordinator answers COORDINATOR_LOAD_IN_PROGRESS while it reads what its partition holds."""
+
+    async def story(rig: Rig) -> None:
+        producer = rig.producer(loads=[Load("t", as_rate(30), weights=(1, 1, 1))], commit_every_us=200_000)
+        producer.start()
+        await rig.loop.sleep(20 * SECOND)
+        node, _ = rig.cluster.transaction_coordinator_of("tx")
+        rig.cluster.crash_broker(node)
+        await rig.loop.until(lambda: rig.coordinator() != node, 20 * SECOND)
+        after, coordinator = rig.cluster.transaction_coordinator_of("tx")
+        number = coordinator.partition_for("tx")
+        await rig.loop.until(lambda: number in coordinator.led, SECOND)
+        request = InitProducerIdRequest("tx", 10_000)
+        assert (await rig.ask(after, request)).error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await rig.loop.sleep(SECOND)
+        assert (await rig.ask(after, request)).error is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    play(story, broker_session_timeout_ms=3_000, transaction_state_log_load_buffer_size=1_000)
