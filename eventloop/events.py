@@ -73,7 +73,8 @@ class Kind(StrEnum):
     OFFSET_EXPIRED = "offset.expired"  # topic, partition; payload: offset
 
     # the consumer (host: the member's process)
-    CLIENT_STATE = "client.state"  # from, to (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE); reason
+    CLIENT_STATE = "client.state"  # from, to (UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE; of 0.8's
+    #   consumer UNREGISTERED, REGISTERED, REBALANCING, CONSUMING); reason
     COORDINATOR_FOUND = "coordinator.found"  # payload: node
     COORDINATOR_LOST = "coordinator.lost"  # reason
     REJOIN_REQUESTED = "rejoin.requested"  # reason: the client's own words
