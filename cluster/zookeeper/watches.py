@@ -1,8 +1,8 @@
 """One-shot watches: who is told, once, when something happens to a path.
 
 There are two sorts. A data watch (left by Exists and GetData) fires when the node is created, changed or deleted; a
-child watch (left by GetChildren) when a child comes or goes, or the node itself is deleted. A watcher has one at most of
-each sort on a path, however often it asks. Watches belong to a connection and go with it.
+child watch (left by GetChildren) when a child comes or goes, or the node itself is deleted. A watcher has at most one
+of each sort on a path, however often it asks. Watches belong to a connection and go with it.
 
 Source: ZooKeeper 3.4, `WatchManager`, `DataTree.createNode`, `deleteNode`, `setWatches`.
 """
