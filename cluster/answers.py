@@ -100,6 +100,10 @@ def error_of(response: Response) -> ErrorCode:
     error: ErrorCode = getattr(response, "error", ErrorCode.NONE)
     if not error and isinstance(response, ListOffsetsResponse | OffsetForLeaderEpochResponse):
         return next((part.error for part in response.partitions if part.error), error)
+    if not error and isinstance(response, OffsetFetchResponse):
+        return next((part.error for part in response.offsets if part.error), error)
+    if isinstance(response, TxnOffsetCommitResponse):
+        return next((found for _, found in response.results if found), error)
     return error
 
 

@@ -27,6 +27,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
+    FetchedOffset,
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -38,6 +39,7 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     OffsetFetchRequest,
+    OffsetFetchResponse,
     OffsetToCommit,
     SyncGroupRequest,
     TopicPartition,
@@ -50,6 +52,7 @@ from groupsim.protocol.txn_messages import (
     OffsetInTxn,
     TxnMarker,
     TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
     WriteTxnMarkersRequest,
 )
 
@@ -134,3 +137,13 @@ def test_a_transactional_id_is_no_group() -> None:
     """FindCoordinator with key type 1 asks for a transaction's coordinator."""
     assert group_of(FindCoordinatorRequest("x", key_type=1)) is None
     assert group_of(FindCoordinatorRequest("g")) == "g"
+
+
+def test_the_error_of_one_partition_is_the_answer_s() -> None:
+    """OffsetFetch and TxnOffsetCommit say no error of their own: the first of their partitions' is told."""
+    one, other = TopicPartition("t", 0), TopicPartition("t", 1)
+    unstable = FetchedOffset(other, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    assert error_of(OffsetFetchResponse(offsets=(FetchedOffset(one, 7), unstable))) is ErrorCode.UNSTABLE_OFFSET_COMMIT
+    results = ((one, ErrorCode.NONE), (other, ErrorCode.UNKNOWN_MEMBER_ID))
+    assert error_of(TxnOffsetCommitResponse(results)) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert error_of(TxnOffsetCommitResponse(results[:1])) is ErrorCode.NONE
