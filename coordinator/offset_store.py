@@ -65,16 +65,21 @@ class OffsetStore:
         self._staged.append((append_id, order, record))
 
     def settle(self, append_id: int, *, committed: bool) -> None:
-        """The oldest append under way is committed, or failed; it may have had no offsets."""
-        staged, touched = self._staged, False
+        """An append is committed, the oldest under way, or failed, whichever it was; it may have had no offsets."""
+        if not committed:
+            self._take_back(append_id)
+            return
+        staged = self._staged
         while staged and staged[0][0] == append_id:
             _, order, record = staged.popleft()
-            touched = True
-            if committed:
-                self.committed_view.apply(order, record)
-        if touched and not committed:
+            self.committed_view.apply(order, record)
+
+    def _take_back(self, append_id: int) -> None:
+        left = deque(entry for entry in self._staged if entry[0] != append_id)
+        if len(left) != len(self._staged):
+            self._staged = left
             self.view = self.committed_view.copy()
-            for _, order, record in staged:
+            for _, order, record in left:
                 self.view.apply(order, record)
 
     def _next_order(self) -> int:

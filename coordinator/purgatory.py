@@ -116,10 +116,21 @@ class Purgatory:
         self._wait(turn, Waiting(self._last_id, self._deadline(turn), call, request, response))
 
     def finish(self, turn: Turn, append_id: int, error: ErrorCode | None) -> None:
-        """The append has ended: so has what waited for it."""
-        self._in_flight.popleft()
-        while self._waiting and self._waiting[0].append_id <= append_id:
-            self._waiting.popleft().end(turn, error)
+        """The append has ended: so has what waited for it.
+
+        One that the log refused ends before those that were taken earlier and are not committed yet.
+        """
+        refused = self._in_flight[0].append_id != append_id
+        if not refused:
+            self._in_flight.popleft()
+            while self._waiting and self._waiting[0].append_id <= append_id:
+                self._waiting.popleft().end(turn, error)
+            return
+        self._in_flight = deque(append for append in self._in_flight if append.append_id != append_id)
+        ended = [waiting for waiting in self._waiting if waiting.append_id == append_id]
+        self._waiting = deque(waiting for waiting in self._waiting if waiting.append_id != append_id)
+        for waiting in ended:
+            waiting.end(turn, error)
 
     def expire(self, turn: Turn) -> None:
         """The write timer fired: what has waited too long ends without its append."""

@@ -222,7 +222,7 @@ class Shard:
     def append_done(
         self, append_id: int, records: tuple[Record, ...], error: ErrorCode | None, now_us: int
     ) -> list[Effect]:
-        """The oldest append under way is committed (error None) or failed; its effect is kept or taken back."""
+        """The oldest append under way is committed (error None), or any has failed: its effect is kept or undone."""
         turn = self.turn
         turn.now_us = now_us
         vanished = self.partition.settle(append_id, error)

@@ -280,8 +280,12 @@ class Bench:
         """Fail the oldest append under way."""
         self._finish(error)
 
-    def _finish(self, error: ErrorCode | None) -> None:
-        append = self.in_flight.pop(0)
+    def refuse_append(self, error: ErrorCode = ErrorCode.INVALID_PRODUCER_EPOCH) -> None:
+        """Fail the newest append under way: the log did not take it, and has those before it still to commit."""
+        self._finish(error, -1)
+
+    def _finish(self, error: ErrorCode | None, which: int = 0) -> None:
+        append = self.in_flight.pop(which)
         if error is None:
             self.log += append.records
         self.carry_out(self.shard.append_done(append.append_id, append.records, error, self.now_us))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.coordinator.records import GroupRecord, GroupValue
-from groupsim.coordinator.testing import RANGE, Bench, committed, left, offsets_of
+from groupsim.coordinator.testing import RANGE, Bench, committed, committed_in_transaction, left, offsets_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinProtocol, TopicPartition
 
@@ -107,6 +107,24 @@ def test_failed_commit_is_taken_back() -> None:
     assert committed(kept) == [ErrorCode.NONE]
     assert offsets_of(seen) == {TP: 2}
     assert offsets_of(bench.fetch_offsets(TP)) == {TP: 1}
+
+
+def test_refused_append_ends_before_those_that_wait() -> None:
+    """The log refuses a zombie's offsets while a marker waits for its commit: only the zombie is told."""
+    bench = Bench(auto_commit=False)
+    bench.commit_in_transaction(5)
+    marker = bench.end_transaction(committed=False)
+    zombie = bench.commit_in_transaction(6)
+    bench.refuse_append()
+    assert committed_in_transaction(zombie) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    assert not marker.answered
+    bench.commit()
+    assert marker.answered
+    assert bench.snapshot().pending_offsets == ()
+    later = bench.commit_offset(7)
+    bench.commit()
+    assert committed(later) == [ErrorCode.NONE]
+    assert bench.fail_over().shard.snapshot("g").pending_offsets == ()  # type: ignore[union-attr]
 
 
 def test_answers_wait_for_earlier_appends_in_order() -> None:
