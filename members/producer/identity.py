@@ -8,10 +8,12 @@ Three kinds stand behind one small face, which the sender asks before and after 
 
 When a leader has lost track (OUT_OF_ORDER_SEQUENCE_NUMBER of the very next batch, UNKNOWN_PRODUCER_ID) an idempotent
 producer raises its own epoch and begins the partition's sequences at 0, in-flight batches included; other partitions
-change over when nothing of theirs is in flight. The same is done when a batch that was sent expires, since nobody knows
-whether it was written. Java waits with that until the partition's later batches are answered; here it is done at once.
+change over when nothing of theirs is in flight. When a batch that was sent expires, nobody knows whether it was written:
+no new batch gets a sequence before all that have one are settled, and only a gap that is left then raises the epoch.
+(To raise it at once would write those behind it a second time.)
 
-Source: `TransactionManager.canRetry`, `bumpIdempotentProducerEpoch`, `maybeUpdateProducerIdAndEpoch`; KIP-360.
+Source: `TransactionManager.canRetry`, `bumpIdempotentProducerEpoch`, `maybeUpdateProducerIdAndEpoch`,
+`maybeResolveSequences`; KIP-360.
 """
 
 from __future__ import annotations
@@ -75,6 +77,7 @@ class Idempotent(Nobody):
         self._wires = wires
         self._on_ready = on_ready
         self._asking = False
+        self._unresolved: dict[Lane, None] = {}  # where a batch was given up that may have been written
         stream = loop.stream("producer-id-backoff", host.name, host.incarnation)
         self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
 
@@ -110,12 +113,23 @@ class Idempotent(Nobody):
     def stamp(self, lane: Lane, batch: Pending) -> bool:
         if batch.sequence != NO_SEQUENCE:
             return True
+        if lane in self._unresolved and not self._resolve(lane, batch):
+            return False
         if (lane.producer_id, lane.producer_epoch) != (self.producer_id, self.epoch):
             if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*lane.in_flight, *lane.queue)):
                 return False
             self._change_over(lane)
         batch.producer_id, batch.epoch, batch.sequence = lane.producer_id, lane.producer_epoch, lane.next_sequence
         lane.next_sequence = batch.next_sequence()
+        return True
+
+    def _resolve(self, lane: Lane, batch: Pending) -> bool:
+        """When all that had a sequence is settled: is there a gap? Then the next one begins under a new epoch."""
+        if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*lane.in_flight, *lane.queue)):
+            return False
+        del self._unresolved[lane]
+        if lane.next_sequence != lane.acked_sequence + 1:
+            self._bump(lane)
         return True
 
     def _change_over(self, lane: Lane) -> None:
@@ -137,12 +151,17 @@ class Idempotent(Nobody):
             if lane.acked_offset < result.log_start_offset:  # what it had written is gone by retention
                 self._restart(lane)
                 return True
-        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.sequence != lane.acked_sequence + 1:
+        ahead = lane not in self._unresolved and batch.sequence != lane.acked_sequence + 1
+        if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and ahead:
             return True  # one before it failed, and will be sent again first
         return self._bump(lane)
 
     def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
-        if batch.sequence != NO_SEQUENCE and lane.producer_epoch == batch.epoch:
+        if batch.sequence == NO_SEQUENCE or lane.producer_epoch != batch.epoch:
+            return
+        if error is None:  # an epoch raised now would write those behind it twice
+            self._unresolved[lane] = None
+        else:
             self._bump(lane)
 
     def _bump(self, lane: Lane) -> bool:
@@ -152,6 +171,7 @@ class Idempotent(Nobody):
             self.start()
             return False
         self.epoch += 1
+        self._unresolved.pop(lane, None)
         self._restart(lane)
         return True
 
