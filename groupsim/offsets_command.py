@@ -66,8 +66,9 @@ def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bo
         found = read_files(path, asked)
     else:
         found = of_run(source, at, seed)
-    rows = [row for number in sorted(found) for row in _rows(found[number], number)]
-    _check_group(asked, rows)
+    rows = [row for number in sorted(found) for row in _rows(found[number], number, path if of_files else None)]
+    _check("group", asked.group, [row.group for row in rows])
+    _check("topic", asked.topic, [row.topic for row in rows])
     shown = [row for row in rows if asked.wants(row)]
     size = sum(batch.size for batches in found.values() for batch in batches)
     summary = summary_of(shown, size)
@@ -78,18 +79,21 @@ def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bo
     return WELL
 
 
-def _check_group(asked: Asked, rows: Sequence[Row]) -> None:
-    """A group nobody has heard of is more likely a slip of the pen than a group without records."""
-    known = sorted({row.group for row in rows if row.group is not None})
-    if asked.group is not None and known and asked.group not in known:
-        raise Trouble(f"no record is of group {asked.group!r}", suggest(asked.group, known, "groups with records"))
+def _check(what: str, asked: str | None, found: Sequence[str | None]) -> None:
+    """A name that no record has is more likely a slip of the pen than a group, or topic, without records."""
+    known = sorted({name for name in found if name is not None})
+    if asked is not None and known and asked not in known:
+        raise Trouble(f"no record is of {what} {asked!r}", suggest(asked, known, f"{what}s with records"))
 
 
-def _rows(batches: Sequence[Batch], number: int) -> list[Row]:
+def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Row]:
     try:
         return rows_of(batches, number)
     except (LoadFailed, ProtocolError) as error:
-        raise Trouble(str(error), "compare with kafka-dump-log.sh --offsets-decoder") from error
+        remedy = "compare with kafka-dump-log.sh --offsets-decoder"
+        if path is None:
+            raise Trouble(str(error), remedy) from error
+        raise Trouble(f"{path}: {error}", f"is this a log of {OFFSETS_TOPIC}? if so, {remedy}") from error
 
 
 # --- where they come from ----------------------------------------------------------------------------------------
@@ -145,9 +149,18 @@ def read_files(path: Path, asked: Asked) -> Batches:
             complete = sorted(map(_number, folders)) == list(range(len(folders)))
             if complete:  # all partitions are here, so the group's is known and no other needs reading
                 continue
-        segments = [folder] if folder.is_file() else sorted(one for one in folder.iterdir() if _SEGMENT.match(one.name))
-        found[number] = [batch for segment in segments for batch in _read(segment)]
+        found[number] = [batch for segment in _segments(folder) for batch in _read(segment)]
     return found
+
+
+def _segments(folder: Path) -> list[Path]:
+    """The segments of a partition, or the one that was named."""
+    if folder.is_file():
+        return [folder]
+    segments = sorted(one for one in folder.iterdir() if _SEGMENT.match(one.name))
+    if not segments:
+        raise Trouble(f"{folder} holds no segment", "a segment's name is its base offset: 20 digits and .log")
+    return segments
 
 
 def _folders(path: Path) -> list[Path]:

@@ -174,11 +174,14 @@ def test_segments_follow_each_other(tmp_path: Path) -> None:
         (["{run}", "--at", "1h"], "after the end of the run", "an earlier moment"),
         (["{run}", "--at", "soon"], "--at soon", "unit"),
         (["{run}", "--group", "g2"], "no record is of group 'g2'", "g1"),
+        (["{run}", "--topic", "t2"], "no record is of topic 't2'", "topics with records"),
         (["{dir}/none.log"], "there is no such file", "existing segment"),
         (["{dir}"], "holds no partition of __consumer_offsets", "log.dirs"),
         (["{dir}/torn/" + SEGMENT], "torn/" + SEGMENT + ": record batch at byte 112", "cuts such a tail"),
         (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
         (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
+        (["{dir}/strange"], "strange: __consumer_offsets-0, offset 0", "is this a log of __consumer_offsets?"),
+        (["{dir}/bare"], "__consumer_offsets-4 holds no segment", "20 digits"),
     ],
 )
 def test_bad_input_is_named_with_the_remedy(
@@ -187,6 +190,7 @@ def test_bad_input_is_named_with_the_remedy(
     """Exit code 2, one sentence with the place, one with the remedy."""
     torn = write(tmp_path / "torn", log(offset(1), offset(2)))
     torn.write_bytes(torn.read_bytes()[:-3])
+    (tmp_path / "bare" / "__consumer_offsets-4").mkdir(parents=True)
     write(tmp_path / "strange", [batch_of((LogRecord(0, b"?", b""),), 0)])
     result = call(*(arg.format(run=scenario, dir=tmp_path) for arg in args))
     assert result.exit_code == 2
