@@ -14,7 +14,7 @@ Source: `ReplicaManager.fetchMessages`, `readFromLog`, `findPreferredReadReplica
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from groupsim.cluster.log.log import OffsetOutOfRange
 from groupsim.cluster.replica.config import RACK_AWARE
@@ -53,15 +53,28 @@ class ParkedFetch:
 
     def park(self) -> None:
         """Wait, unless something is amiss already."""
-        for asked in self._request.partitions:
-            hosted = self._station.partitions[asked.partition]
-            self._watched[hosted] = asked
-            hosted.waiting[self] = None
+        partitions = self._station.partitions
+        self._watch([partitions[asked.partition] for asked in self._request.partitions])
         for hosted in tuple(self._watched):
             if not self.done:
                 self.look_at(hosted)
-        if not self.done and self._request.max_wait_ms >= 0:
-            self._station.lanes.add(self._request.max_wait_ms * 1_000, self)
+        if not self.done:
+            self._set_limit()
+
+    def wait(self, replicas: Sequence[Hosted]) -> None:
+        """Wait for the replicas of the partitions asked for, none of which has anything now."""
+        self._watch(replicas)
+        self._set_limit()
+
+    def _watch(self, replicas: Sequence[Hosted]) -> None:
+        for hosted, asked in zip(replicas, self._request.partitions, strict=True):
+            self._watched[hosted] = asked
+            hosted.waiting[self] = None
+
+    def _set_limit(self) -> None:
+        wait_ms = self._request.max_wait_ms
+        if wait_ms >= 0:
+            self._station.lanes.add(wait_ms * 1_000, self)
 
     def look_at(self, hosted: Hosted) -> None:
         """Something changed in one of its partitions: is that enough?"""
@@ -98,31 +111,39 @@ class ParkedFetch:
 
 def fetch(station: Station, request: FetchRequest, answer: Callable[[FetchResponse], None]) -> Callable[[], None]:
     """Answer a consumer's fetch, or park it; returns what gives it up."""
-    if not _has_all(station, request):
-        found = read_all(station, request)
-        if request.max_wait_ms == 0 or not found or _is_enough(request, found):
-            answer(FetchResponse(_NONE, tuple(found)))
-            return _nothing
+    ended = _all_ended(station, request)
+    if ended:
+        parked = ParkedFetch(station, request, answer)
+        parked.wait(ended)
+        return parked.give_up
+    found = read_all(station, request)
+    if request.max_wait_ms == 0 or not found or _is_enough(request, found):
+        answer(FetchResponse(_NONE, tuple(found)))
+        return _nothing
     parked = ParkedFetch(station, request, answer)
     parked.park()
     return parked.give_up
 
 
-def _has_all(station: Station, request: FetchRequest) -> bool:
-    """Whether the fetch has to wait, since it asks for nothing but the ends of what it may see.
+def _all_ended(station: Station, request: FetchRequest) -> list[Hosted]:
+    """The replicas, when each is asked for just the end of what may be seen of it, as most fetches do; else none.
 
-    True only where reading all of it would come to that as well: most fetches of a quiet consumer do.
+    Such a fetch has to wait; reading all of it would come to that as well.
     """
-    if request.max_wait_ms == 0 or request.min_bytes <= 0 or request.rack_id:
-        return False
-    isolation = request.isolation_level
-    for asked in request.partitions:
-        if asked.last_fetched_epoch != NO_LEADER_EPOCH or _refusal(station, request, asked):
-            return False
-        hosted = station.partitions[asked.partition]
-        if asked.fetch_offset != visible(hosted, isolation) or asked.fetch_offset < hosted.log.start_offset:
-            return False
-    return bool(request.partitions)
+    ended: list[Hosted] = []
+    if request.max_wait_ms == 0 or request.min_bytes <= 0 or request.rack_id or request.version < FROM_FOLLOWERS_SINCE:
+        return ended
+    partitions, committed = station.partitions, request.isolation_level == READ_COMMITTED
+    for name, offset, _, epoch, fetched_epoch, _ in request.partitions:
+        hosted = partitions.get(name)
+        if hosted is None or (epoch != hosted.epoch and epoch != NO_LEADER_EPOCH) or fetched_epoch != NO_LEADER_EPOCH:
+            return []
+        log = hosted.log
+        limit = log.last_stable_offset if committed else log.high_watermark
+        if offset != limit or offset < log.start_offset:
+            return []
+        ended.append(hosted)
+    return ended
 
 
 def _is_enough(request: FetchRequest, found: list[PartitionData]) -> bool:
@@ -137,7 +158,7 @@ def _is_enough(request: FetchRequest, found: list[PartitionData]) -> bool:
 
 def read_all(station: Station, request: FetchRequest) -> list[PartitionData]:
     """What each partition has; the limit of the response holds, but for the first batch found."""
-    found = []
+    found: list[PartitionData] = []
     room, first = request.max_bytes, True
     for asked in request.partitions:
         data = _read(station, request, asked, min(room, asked.max_bytes), first)

@@ -48,7 +48,7 @@ def story(level: Level, properties: dict[str, str]) -> list[Any]:
 
 SHORT_WAYS = [
     pytest.param(Peer, "_step", lambda *_: False, id="a follower's next fetch"),
-    pytest.param(consumers, "_has_all", lambda *_: False, id="a consumer at the end"),
+    pytest.param(consumers, "_all_ended", lambda *_: [], id="a consumer at the end"),
 ]
 
 
