@@ -132,6 +132,7 @@ class Facts:
     fault_events: list[TraceEvent] = Factory(list)
     metadata: list[TraceEvent] = Factory(list)
     notes: list[TraceEvent] = Factory(list)
+    brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
     ownership: list[TraceEvent] = Factory(list)
     delivery: list[TraceEvent] = Factory(list)
     records: list[TraceEvent] = Factory(list)  # all that the account of the records is made of

@@ -305,6 +305,11 @@ def _fenced(facts: Facts, event: TraceEvent) -> None:
 
 def _loaded(facts: Facts, event: TraceEvent) -> None:
     _group(facts, event).loaded.append(event.t_us)
+    facts.brokers.append(event)
+
+
+def _broker(facts: Facts, event: TraceEvent) -> None:
+    facts.brokers.append(event)
 
 
 def _unloaded(facts: Facts, event: TraceEvent) -> None:
@@ -339,6 +344,9 @@ READERS: dict[Kind, Reader] = {
     Kind.MEMBER_REMOVED: _removed,
     Kind.MEMBER_FENCED: _fenced,
     Kind.GROUP_LOADED: _loaded,
+    Kind.BROKER_FENCED: _broker,
+    Kind.BROKER_UNFENCED: _broker,
+    Kind.PARTITION_LEADER: _broker,
     Kind.GROUP_UNLOADED: _unloaded,
     Kind.OFFSET_EXPIRED: _note,
     Kind.CLIENT_STATE: _client_state,

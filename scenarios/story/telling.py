@@ -31,6 +31,7 @@ from groupsim.scenarios.story.model import (
 )
 from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
 from groupsim.scenarios.story.rounds import generations
+from groupsim.scenarios.story.takeovers import aftermath, doings, take_overs
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
@@ -45,6 +46,8 @@ def tell(events: Iterable[TraceEvent]) -> Story:
     accounted, totals = accounts(facts, books, owners, stops)
     given = {one.group: one for one in totals}
     groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
+    changes = take_overs(facts)
+    failures = [(host.name, host.failure) for host in facts.hosts.values() if host.failure]
     return Story(
         scenario=facts.scenario,
         seed=facts.seed,
@@ -53,8 +56,8 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         lanes=lanes(facts, books),
         actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
-        notes=tuple(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
-        headline=headline(groups, [(host.name, host.failure) for host in facts.hosts.values() if host.failure]),
+        notes=(*doings(facts, changes), *(Doing(e.t_us, _note(e), e.host) for e in facts.notes)),
+        headline=headline(groups, failures) + aftermath(changes, totals),
         accounts=accounted,
         totals=totals,
     )

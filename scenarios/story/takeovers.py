@@ -1,0 +1,132 @@
+"""Brokers that came and went, who leads since, and how long a group had no coordinator.
+
+A broker's death is seen three times: by the scenario that kills it, by the controller when its session is over, and by
+the group when the next coordinator has loaded it. The time in between is what a fail-over costs a group, so it is told
+from the scenario's step on where one is behind it, and not told where nobody knows when it began.
+
+    broker.fenced, broker.unfenced ── a line each, when anything was led or is led again
+    partition.leader               ── one line for all that changed hands in one instant
+    group.loaded                   ── one line: who coordinates the group now, and how long nobody did
+
+Traces of clusters without a controller (`logs: counted`) have none of these but the last, and tell nothing here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.model import Doing, GroupAccount
+from groupsim.scenarios.story.words import count, span
+
+_OFFSETS = "__consumer_offsets"
+_ENDS = ("crash-broker", "stop-broker")
+_NOBODY = "-1"
+
+
+@frozen
+class TakeOver:
+    """A group whose coordinator became another broker. `without_us`: how long it had none, None when unknown."""
+
+    t_us: int
+    group: str
+    host: str
+    members: int
+    generation: int
+    without_us: int | None
+
+    def told(self) -> Doing:
+        """The line of the timeline."""
+        words = f"coordinates {self.group} now, {count(self.members, 'member')}, generation {self.generation}"
+        if self.without_us is not None:
+            words += f"; nobody did for {span(self.without_us)}"
+        return Doing(self.t_us, words, self.host)
+
+
+def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
+    """Every change of a group's coordinator that followed an election, in order."""
+    if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
+        return ()
+    return tuple(_take_over(facts, event) for event in facts.brokers if event.kind is Kind.GROUP_LOADED)
+
+
+def _take_over(facts: Facts, loaded: TraceEvent) -> TakeOver:
+    payload = loaded.payload or {}
+    return TakeOver(
+        loaded.t_us,
+        loaded.group or "?",
+        loaded.host or "?",
+        int(payload.get("members", 0)),
+        int(payload.get("generation", 0)),
+        _without(facts, loaded),
+    )
+
+
+def _without(facts: Facts, loaded: TraceEvent) -> int | None:
+    """Since the step that ended the coordinator before, if the scenario had one."""
+    elected = next(
+        (
+            event
+            for event in reversed(facts.brokers)
+            if event.seq < loaded.seq
+            and (event.kind, event.topic) == (Kind.PARTITION_LEADER, _OFFSETS)
+            and loaded.host == f"broker-{event.to}"
+        ),
+        None,
+    )
+    if elected is None:
+        return None
+    ended = {"coordinator", elected.from_}
+    for step in reversed(facts.actions):
+        said = step.payload or {}
+        if step.t_us <= elected.t_us and said.get("do") in _ENDS:
+            known = elected.from_ == _NOBODY or str(said.get("broker")) in ended
+            return loaded.t_us - step.t_us if known else None
+    return None
+
+
+def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
+    """The lines of the timeline, in order."""
+    if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
+        return ()
+    lines = [*_lives(facts), *_elections(facts), *(change.told() for change in changes)]
+    return tuple(sorted(lines, key=lambda line: line.t_us))
+
+
+def _lives(facts: Facts) -> Iterator[Doing]:
+    for event in facts.brokers:
+        node = (event.payload or {}).get("node")
+        if event.kind is Kind.BROKER_FENCED:
+            yield Doing(event.t_us, f"broker-{node} leads nothing any more ({event.reason})", event.host)
+        elif event.kind is Kind.BROKER_UNFENCED and event.t_us:
+            yield Doing(event.t_us, f"broker-{node} is back", event.host)
+
+
+def _elections(facts: Facts) -> Iterator[Doing]:
+    """One line for each instant, broker and manner; topics made in the run are no change of hands."""
+    moved: dict[tuple[int, str, str, str], Counter[str]] = {}
+    for event in facts.brokers:
+        if event.kind is Kind.PARTITION_LEADER and event.reason != "created":
+            key = (event.t_us, event.host or "?", event.from_ or _NOBODY, event.reason or "?")
+            moved.setdefault(key, Counter())[event.topic or "?"] += 1
+    for (at_us, host, old, how), topics in moved.items():
+        listed = ", ".join(f"{number} of {topic}" for topic, number in topics.items())
+        whose = "that nobody led" if old == _NOBODY else f"led by broker-{old}"
+        yield Doing(at_us, f"partitions {whose}: {listed} ({how})", host)
+
+
+def aftermath(changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
+    """What the headline adds: changes of coordinator, and acknowledged records that are gone."""
+    parts = []
+    if changes:
+        longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
+        without = f", {span(longest)} without one" if longest is not None else ""
+        parts.append(f"{count(len(changes), 'change')} of coordinator{without}")
+    lost = max((total.records.lost for total in totals if total.records is not None), default=0)
+    if lost:
+        parts.append(f"{count(lost, 'acknowledged record')} lost")
+    return "".join(f"; {part}" for part in parts)

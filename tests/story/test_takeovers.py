@@ -1,0 +1,61 @@
+"""Brokers that die and take over, as the timeline and the headline tell of them."""
+
+from __future__ import annotations
+
+from builders import Tape, formed
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.story import tell
+
+
+def killed(broker: str = "1", do: str = "crash-broker", how: str = "clean") -> Tape:
+    """A formed group on broker-1, which is killed at 0:20 and replaced by broker-2 at 0:29."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.ACTION, reason=f"{do}: broker {broker}", payload={"do": do, "broker": broker})
+    tape.at(29).add(Kind.BROKER_FENCED, host="controller", reason="session expired", payload={"node": 1})
+    for partition in (3, 7):
+        place = {"topic": "__consumer_offsets", "partition": partition}
+        tape.add(Kind.PARTITION_LEADER, host="controller", from_="1", to="2", reason=how, **place)
+    payload = {"members": 2, "generation": 1}
+    tape.add(Kind.GROUP_LOADED, host="broker-2", group="g1", generation=1, payload=payload)
+    return tape
+
+
+def lines(tape: Tape) -> list[str]:
+    """The lines of the timeline beside actions and faults."""
+    return [f"{note.host}: {note.what}" for note in tell(tape.at(60).end()).notes]
+
+
+def test_a_fail_over_is_told_with_who_and_how_long() -> None:
+    """The dead broker, what was handed over, the next coordinator, and the time without one."""
+    assert lines(killed()) == [
+        "controller: broker-1 leads nothing any more (session expired)",
+        "controller: partitions led by broker-1: 2 of __consumer_offsets (clean)",
+        "broker-2: coordinates g1 now, 2 members, generation 1; nobody did for 9.0 s",
+    ]
+
+
+def test_the_headline_counts_changes_of_coordinator() -> None:
+    """Beside the rebalances there may be none of."""
+    assert tell(killed("coordinator").at(60).end()).headline.endswith("; 1 change of coordinator, 9.0 s without one")
+
+
+def test_another_broker_s_death_is_not_where_it_began() -> None:
+    """Whom the step killed did not lead the group: nobody knows when the coordinator ended."""
+    assert lines(killed("0"))[-1] == "broker-2: coordinates g1 now, 2 members, generation 1"
+    assert tell(killed("0").at(60).end()).headline.endswith("; 1 change of coordinator")
+
+
+def test_a_load_without_an_election_is_not_told() -> None:
+    """Counted logs have no controller: their stories are as they were."""
+    tape = formed("c1")
+    tape.at(20).add(Kind.GROUP_LOADED, host="broker-2", group="g1", payload={"members": 1, "generation": 1})
+    assert lines(tape) == []
+
+
+def test_unclean_elections_have_a_line_of_their_own() -> None:
+    """What may have lost records is told apart from what has not."""
+    tape = killed(how="unclean")
+    tape.add(Kind.PARTITION_LEADER, host="controller", from_="-1", to="2", reason="clean", topic="orders", partition=0)
+    assert "controller: partitions led by broker-1: 2 of __consumer_offsets (unclean)" in lines(tape)
+    assert "controller: partitions that nobody led: 1 of orders (clean)" in lines(tape)
