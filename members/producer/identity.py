@@ -8,9 +8,9 @@ Three kinds stand behind one small face, which the sender asks before and after 
 
 When a leader has lost track (OUT_OF_ORDER_SEQUENCE_NUMBER of the very next batch, UNKNOWN_PRODUCER_ID) an idempotent
 producer raises its own epoch and begins the partition's sequences at 0, in-flight batches included; other partitions
-change over when nothing of theirs is in flight. When a batch that was sent expires, nobody knows whether it was written:
-no new batch gets a sequence before all that have one are settled, and only a gap that is left then raises the epoch.
-(To raise it at once would write those behind it a second time.)
+change over when nothing of theirs is in flight. When a batch that was sent expires, nobody knows whether it was
+written: no new batch gets a sequence before all that have one are settled, and only a gap that is left then raises the
+epoch. (To raise it at once would write those behind it a second time.)
 
 Source: `TransactionManager.canRetry`, `bumpIdempotentProducerEpoch`, `maybeUpdateProducerIdAndEpoch`,
 `maybeResolveSequences`; KIP-360.

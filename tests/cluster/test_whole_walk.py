@@ -28,11 +28,11 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
 
-WALKS = int(os.environ.get("WHOLE_WALKS", "5"))
+WALKS = int(os.environ.get("WHOLE_WALKS", "3"))
 FIRST = int(os.environ.get("FIRST_WALK", "0"))
 REMEMBERED = (9, 11, 25, 27)
-"""What they found: offsets of a zombie that stayed pending for ever (9, 27); an idempotent producer that wrote twice after
-an expiry (11); a leader that proposed its in-sync set again and again at one instant (25)."""
+"""What they found: offsets of a zombie that stayed pending for ever (9, 27); an idempotent producer that wrote twice
+after an expiry (11); a leader that proposed its in-sync set again and again at one instant (25)."""
 
 
 class Walk:
@@ -227,7 +227,7 @@ def test_one_seed_one_trace() -> None:
 
 def test_the_walk_has_something_to_check() -> None:
     """Faults strike, leaders move, members rebalance, transactions commit and abort: a walk is not an idle cluster."""
-    events = [event for seed in (0, 9) for event in walk(seed)]
+    events = [event for seed in (9, 25) for event in walk(seed)]
     kinds = {event.kind for event in events}
     assert {Kind.FAULT_BEGUN, Kind.PARTITION_LEADER, Kind.ISR_CHANGED, Kind.OFFSETS_COMMITTED} <= kinds
     ends = {event.to for event in events if event.kind is Kind.TRANSACTION_STATE}

@@ -164,7 +164,7 @@ class Checks:
                 assert {log.end_offset for log in logs} == {end}, f"{partition}: {[str(log) for log in logs]}"
             whole = [[(batch.base_offset, content(batch)) for batch in log.batches(0, end)] for log in logs]
             assert all(one == whole[0] for one in whole), f"{partition}: replicas differ"
-            bases = {base: said for base, said in whole[0]}
+            bases = dict(whole[0])
             for (where, base), said in self.kept.items():
                 assert where != partition or base >= end or bases.get(base) == said, (
                     f"{partition}@{base} was committed and is lost"
