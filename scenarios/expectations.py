@@ -17,7 +17,6 @@ from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.records import account
 from groupsim.scenarios.steps import Check, Finding, check
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.targets import GroupName, OneMember, PartitionName, TheGroup, partition_named
@@ -264,34 +263,6 @@ class Stopped(Check):
         """Compare the story's figure."""
         stopped = evidence.group(self.group).stopped_us
         return Finding(self.is_.holds(stopped), f"stopped: {self.is_}", show_duration(stopped))
-
-
-@check("duplicates")
-@frozen
-class Duplicates(Check):
-    """How many records were delivered again."""
-
-    is_: CountIs = key("How many records.", short=True)
-    group: TheGroup | None = key(_GROUP, None)
-
-    def judge(self, evidence: Evidence) -> Finding:
-        """Count deliveries beyond the first."""
-        return counted("records delivered again", self.is_, account(evidence, evidence.only(self.group)).again)
-
-
-@check("lost")
-@frozen
-class Lost(Check):
-    """How many records were passed over: later ones of the same partition were delivered, these never."""
-
-    is_: CountIs = key("How many records.", factory=lambda: read_count_is(0), short=True)
-    group: TheGroup | None = key(_GROUP, None)
-
-    def judge(self, evidence: Evidence) -> Finding:
-        """Count the gaps between deliveries."""
-        found = account(evidence, evidence.only(self.group))
-        where = f" ({found.first_gap})" if found.first_gap else ""
-        return Finding(self.is_.holds(found.never), f"records lost: {self.is_}", f"{found.never}{where}")
 
 
 @check("converges")

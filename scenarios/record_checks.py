@@ -18,7 +18,7 @@ from groupsim.scenarios.story import Account, Records
 from groupsim.scenarios.story.accounts import added
 from groupsim.scenarios.story.ranges import Ranges
 from groupsim.scenarios.targets import PartitionName, TheGroup, TopicName, partition_named
-from groupsim.scenarios.values import END, CountIs, Moment, SpanIs, show_duration
+from groupsim.scenarios.values import END, CountIs, Moment, SpanIs, read_count_is, show_duration
 
 _GROUP = "Which group; may be left out when there is one."
 _TOPIC = "Only this topic."
@@ -155,6 +155,40 @@ _WITNESSES = {
     "phantoms": _cuts,
     "lost": _cuts,
 }
+
+
+@check("duplicates")
+@frozen
+class Duplicates(Check):
+    """How many records were delivered again."""
+
+    is_: CountIs = key("How many records.", short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Count deliveries beyond the first."""
+        again = sum(one.duplicates for one in chosen(evidence, evidence.only(self.group), None, None))
+        return Finding(self.is_.holds(again), f"records delivered again: {self.is_}", str(again))
+
+
+@check("lost")
+@frozen
+class Lost(Check):
+    """How many records were passed over: later ones of the same partition were delivered, these never."""
+
+    is_: CountIs = key("How many records.", factory=lambda: read_count_is(0), short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Count the gaps between deliveries."""
+        mine = chosen(evidence, evidence.only(self.group), None, None)
+        lost = sum(one.lost for one in mine)
+        first = next((f" ({one.partition}: {_offsets(one.first_lost)})" for one in mine if one.first_lost), "")
+        return Finding(self.is_.holds(lost), f"records lost: {self.is_}", f"{lost}{first}")
+
+
+def _offsets(found: tuple[int, int]) -> str:
+    return f"offsets {found[0]} to {found[1] - 1}"
 
 
 @check("lag")

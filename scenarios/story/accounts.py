@@ -50,11 +50,13 @@ def accounts(
     for key in sorted({*behind, *by_key}):
         book, log = by_key.get(key) or Book(), books.logs.get(key[1])
         known = facts.log_ends is not None and key[1].topic not in deleted and log is not None
+        holes = _holes(book, log)
         account = Account(
             *key,
             delivered=book.delivered,
             duplicates=book.duplicates,
-            lost=book.seen.missing,
+            lost=sum(end - begin for begin, end in holes),
+            first_lost=holes[0] if holes else None,
             records=records_of(book, log) if known and log is not None else None,
             lag=behind.get(key),
             gap=_gap(facts, key[0], owners.get(key, ()), stops.get(key, ())),
@@ -135,6 +137,18 @@ def records_of(book: Book, log: LedLog) -> Records:
         lost=log.lost,
         unprocessed=seen - len(book.processed),
     )
+
+
+def _holes(book: Book, log: LedLog | None) -> list[tuple[int, int]]:
+    """What was passed over: between records that were delivered there are others, neither markers nor aborted ones."""
+    seen = book.seen
+    if len(seen.begins) < 2:
+        return []
+    holes = seen.gaps(seen.begins[0], seen.ends[-1])
+    if log is None:
+        return holes
+    theirs = (piece for begin, end in holes for piece in log.records.within(begin, end))
+    return [piece for begin, end in theirs for piece in log.aborted.gaps(begin, end)]
 
 
 def _never(book: Book, log: LedLog) -> Iterator[tuple[int, int]]:

@@ -221,6 +221,7 @@ class Account:
     delivered: int
     duplicates: int  # delivered again
     lost: int  # passed over: a later one was delivered, these never
+    first_lost: tuple[int, int] | None = None  # their first offsets
     records: Records | None = None
     lag: Lag | None = None
     gap: Gap | None = None  # the longest; the time before the group first had it does not count

@@ -23,11 +23,6 @@ class Ranges:
         """Its ranges, as [begin, end)."""
         return zip(self.begins, self.ends, strict=True)
 
-    @property
-    def missing(self) -> int:
-        """How many offsets lie between the ranges."""
-        return sum(self.begins[1:]) - sum(self.ends[:-1])
-
     def add(self, begin: int, end: int) -> int:
         """Put [begin, end) in; returns how many of its offsets were there already."""
         if self.ends and begin == self.ends[-1]:  # as nearly always: it goes on where the last one ended

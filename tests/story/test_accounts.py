@@ -150,6 +150,7 @@ def test_markers_are_no_records_and_aborted_ones_nobody_is_given() -> None:
     log.append(11, 5, transaction=7).append(16, 1, transaction=7, marker="commit").append(17, 3)
     log.place(0).read(11, 16).read(17, 20)
     assert log.records(0, 20) == Records(written=18, once=8, aborted=10)
+    assert tell(log.events).accounts[0].lost == 0
     log = Log().append(0, 10, transaction=7).append(10, 1, transaction=7, marker="abort").place(0).read(0, 10)
     assert log.records(0, 11) == Records(written=10, once=10)
 
