@@ -24,6 +24,7 @@ from groupsim.protocol.batch import COMPRESSION_MASK, HEADER_BYTES, Batch, LogRe
 from groupsim.protocol.batch_sizes import counted_values
 from groupsim.protocol.checksum import crc32c_function
 from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.record_fields import varint as unsigned_varint
 
 Bytes = bytes | memoryview
 
@@ -341,19 +342,10 @@ def varint(number: int) -> bytes:
     if 0 <= number < len(_SMALL):
         return _SMALL[number]
     zigzag = number << 1 if number >= 0 else (~number << 1) | 1
-    return _unsigned(zigzag)
+    return unsigned_varint(zigzag)
 
 
-def _unsigned(number: int) -> bytes:
-    parts = bytearray()
-    while number > 0x7F:
-        parts.append(number & 0x7F | 0x80)
-        number >>= 7
-    parts.append(number)
-    return bytes(parts)
-
-
-_SMALL = tuple(_unsigned(number << 1) for number in range(1024))
+_SMALL = tuple(unsigned_varint(number << 1) for number in range(1024))
 
 
 @lru_cache(maxsize=64)  # traffic makes the same few shapes again and again

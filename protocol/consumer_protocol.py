@@ -24,23 +24,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import repeat
-from struct import Struct, error, pack, unpack_from
+from struct import error, pack, unpack_from
 
 from attrs import frozen
 
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted, java_string_key
 from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.record_fields import INT16, INT32, FieldReader, utf8
 
 NEWEST_VERSION = 3
-_LONGEST_STRING = 0x7FFF
 _REMEMBERED = 1_024  # subscriptions: the members of a group mostly say the same, and say it twice
 
 _new = tuple.__new__  # a named tuple made without its Python-level constructor: a million of them are read at once
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
-_NULL_STRING = _INT16.pack(-1)
-_NULL_BYTES = _INT32.pack(-1)
+_NULL_STRING = INT16.pack(-1)
+_NULL_BYTES = INT32.pack(-1)
 
 
 @frozen
@@ -73,15 +71,15 @@ def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSIO
     Raises ProtocolError when the version does not exist or a value does not fit its field.
     """
     message = "Subscription"
-    parts = [_version(message, version), _INT32.pack(len(subscription.topics))]
-    parts += [_string(message, topic) for topic in java_sorted(subscription.topics)]
+    parts = [_version(message, version), INT32.pack(len(subscription.topics))]
+    parts += [utf8(message, topic) for topic in java_sorted(subscription.topics)]
     parts.append(_bytes(subscription.user_data))
     if version >= 1:
         parts.append(_partitions(message, _in_java_order(subscription.owned)))
     if version >= 2:
         parts.append(_int32(message, -1 if subscription.generation is None else subscription.generation))
     if version >= 3:
-        parts.append(_string(message, subscription.rack) if subscription.rack else _NULL_STRING)
+        parts.append(utf8(message, subscription.rack) if subscription.rack else _NULL_STRING)
     return b"".join(parts)
 
 
@@ -91,7 +89,7 @@ def decode_subscription(data: bytes) -> Subscription:
 
     An empty rack and a negative generation count as none. Raises ProtocolError.
     """
-    reader = _Reader(data, "Subscription")
+    reader = _Reader("Subscription", data)
     version = reader.version()
     topics, user_data = _topics_and_user_data(reader)
     owned = reader.partitions("OwnedPartitions") if version >= 1 else ()
@@ -120,7 +118,7 @@ def decode_assignment(data: bytes) -> Assignment:
 
     Raises ProtocolError, for empty bytes too: the Java client fails in `poll` when it is given those.
     """
-    reader = _Reader(data, "Assignment")
+    reader = _Reader("Assignment", data)
     reader.version()
     return Assignment(reader.partitions("AssignedPartitions"), reader.nullable_bytes("UserData"))
 
@@ -133,7 +131,7 @@ def decode_topics_v0_prefix(data: bytes) -> tuple[str, ...]:
     it. User data belongs to version 0, so it has to be whole. Raises ProtocolError; the coordinator then treats the
     group's subscription as unknown.
     """
-    reader = _Reader(data, "Subscription")
+    reader = _Reader("Subscription", data)
     reader.int16("version")
     return _topics_and_user_data(reader)[0]
 
@@ -157,27 +155,17 @@ def _in_java_order(partitions: tuple[TopicPartition, ...]) -> list[TopicPartitio
 def _version(message: str, version: int) -> bytes:
     if not 0 <= version <= NEWEST_VERSION:
         raise ProtocolError(message, 0, f"a version from 0 to {NEWEST_VERSION} to write", str(version))
-    return _INT16.pack(version)
-
-
-@lru_cache(maxsize=1 << 14)  # the same topics are written by every member in every round
-def _string(message: str, text: str) -> bytes:
-    raw = text.encode("utf-8", "replace")
-    if len(raw) > _LONGEST_STRING:
-        raise ProtocolError(
-            message, None, f"a string of at most {_LONGEST_STRING} bytes", f"{len(raw)}: {text[:40]!r}…"
-        )
-    return _INT16.pack(len(raw)) + raw
+    return INT16.pack(version)
 
 
 def _bytes(data: bytes | None) -> bytes:
-    return _NULL_BYTES if data is None else _INT32.pack(len(data)) + data
+    return _NULL_BYTES if data is None else INT32.pack(len(data)) + data
 
 
 def _int32(message: str, number: int) -> bytes:
     if not _fits(number):
         raise ProtocolError(message, None, "a number of 32 bits", str(number))
-    return _INT32.pack(number)
+    return INT32.pack(number)
 
 
 def _partitions(message: str, partitions: Iterable[TopicPartition]) -> bytes:
@@ -185,9 +173,9 @@ def _partitions(message: str, partitions: Iterable[TopicPartition]) -> bytes:
     by_topic: dict[str, list[int]] = {}
     for topic, number in partitions:
         by_topic.setdefault(topic, []).append(number)
-    parts = [_INT32.pack(len(by_topic))]
+    parts = [INT32.pack(len(by_topic))]
     for topic, numbers in by_topic.items():
-        parts.append(_string(message, topic))
+        parts.append(utf8(message, topic))
         try:
             parts.append(pack(f">{len(numbers) + 1}i", len(numbers), *numbers))
         except error as problem:
@@ -204,58 +192,22 @@ def _fits(number: int) -> bool:
 # --- Reading ---------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1 << 14)  # one object per topic name, however many members send it
-def _text(raw: bytes) -> str:
-    """UTF-8 as Java reads it: never an error."""
-    return raw.decode("utf-8", "replace")
-
-
-class _Reader:
+class _Reader(FieldReader):
     """A cursor over one message that knows, when something is wrong, where it stands and what it wanted."""
 
-    __slots__ = ("at", "data", "message")
-
-    def __init__(self, data: bytes, message: str) -> None:
-        self.data = data
-        self.message = message
-        self.at = 0
+    __slots__ = ()
 
     def version(self) -> int:
         """The leading version, a newer one read as the newest that is known."""
         version = self.int16("version")
         if version < 0:
-            raise ProtocolError(self.message, 0, "a version that is not negative", str(version))
+            raise self.wrong(0, "a version that is not negative", str(version))
         return min(version, NEWEST_VERSION)
 
-    def int16(self, field: str) -> int:
-        return self._number(_INT16, field)
-
-    def int32(self, field: str) -> int:
-        return self._number(_INT32, field)
-
-    def count(self, field: str) -> int:
-        """The length of an array, which can be neither null nor longer than the bytes that are left."""
-        count = self._number(_INT32, field)
-        left = len(self.data) - self.at
-        if not 0 <= count <= left:
-            raise ProtocolError(
-                self.message, self.at - 4, f"a count of {field} between 0 and the {left} bytes left", str(count)
-            )
-        return count
-
-    def string(self, field: str) -> str:
-        text = self.nullable_string(field)
-        if text is None:
-            raise ProtocolError(self.message, self.at - 2, f"a string of {field}", "null")
-        return text
-
-    def nullable_string(self, field: str) -> str | None:
-        length = self._number(_INT16, field)
-        return None if length < 0 else _text(self._take(length, field))
-
     def nullable_bytes(self, field: str) -> bytes | None:
-        length = self._number(_INT32, field)
-        return None if length < 0 else self._take(length, field)
+        """Bytes or None."""
+        length = self.int32(field)
+        return None if length < 0 else self.take(length, field)
 
     def partitions(self, field: str) -> tuple[TopicPartition, ...]:
         """ARRAY of (topic, ARRAY of partition numbers), flattened in the order written."""
@@ -263,25 +215,6 @@ class _Reader:
         for _ in range(self.count(field)):
             topic = self.string(field)
             count = self.count(field)
-            numbers = unpack_from(f">{count}i", self._take(4 * count, field))
+            numbers = unpack_from(f">{count}i", self.take(4 * count, field))
             found.extend(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
         return tuple(found)
-
-    def _number(self, form: Struct, field: str) -> int:
-        try:
-            number: int = form.unpack_from(self.data, self.at)[0]
-        except error:
-            raise self._ended(form.size, field) from None
-        self.at += form.size
-        return number
-
-    def _take(self, length: int, field: str) -> bytes:
-        taken = self.data[self.at : self.at + length]
-        if len(taken) < length:
-            raise self._ended(length, field)
-        self.at += length
-        return taken
-
-    def _ended(self, length: int, field: str) -> ProtocolError:
-        left = len(self.data) - self.at
-        return ProtocolError(self.message, self.at, f"{length} bytes of {field}", f"the end after {left}")

@@ -22,7 +22,7 @@ _LONGEST_STRING = 0x7FFF
 _VARINT_BYTES = 5
 
 
-@lru_cache(maxsize=1 << 14)  # names of groups, topics and clients come again and again
+@lru_cache(maxsize=1 << 14)  # names of groups, topics and clients come again and again, one object each
 def utf8(message: str, text: str, flexible: bool = False) -> bytes:
     """A string with its length. Raises ProtocolError when it is too long for the classic form."""
     raw = text.encode("utf-8", "replace")
