@@ -11,7 +11,7 @@ from groupsim.coordinator import retention
 from groupsim.coordinator.failures import failure
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import OffsetRecord, OffsetValue, whole_ms
+from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, whole_ms
 from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -25,6 +25,7 @@ from groupsim.protocol.messages import (
     OffsetToCommit,
     TopicPartition,
 )
+from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 _GROUP_NOT_FOUND_VERSION = 9
 _RETENTION_VERSIONS = range(2, 5)
@@ -36,7 +37,10 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     """Handle an OffsetCommit; partitions of unknown topics were sorted out before."""
     turn = partition.turn
     group = partition.groups.get(request.group_id)
-    error = _unknown_group(request) if group is None else group.commit_error(turn, request)
+    if group is None:
+        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION)
+    else:
+        error = group.commit_error(turn, request)
     if error is not None:
         turn.reply(arrival.call, failure(request, error))
         return
@@ -45,24 +49,35 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
         retention.arm(partition)
     elif not group.is_empty:
         group.keep_session(turn, request.member_id)
-    _store(partition, arrival, request, created=group is None)
+    now_us = whole_ms(turn.now_us)
+    results = write(partition, request, lambda entry: _value(entry, request, now_us), created=group is None)
+    turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
 
 
-def _unknown_group(request: OffsetCommitRequest) -> ErrorCode | None:
-    """A commit from outside makes a simple group; one from a member of a group that is not there is refused."""
+def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, found_out: int) -> ErrorCode | None:
+    """A commit from outside makes a simple group; one from a member of a group that is not there is refused.
+
+    From version `found_out` on it is told so by name (for those in a transaction: KIP-1319).
+    """
     if request.generation_id < 0:
         return None
-    found_out = request.version >= _GROUP_NOT_FOUND_VERSION
-    return ErrorCode.GROUP_ID_NOT_FOUND if found_out else ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.GROUP_ID_NOT_FOUND if request.version >= found_out else ErrorCode.ILLEGAL_GENERATION
 
 
-def _store(partition: Partition, arrival: Arrival, request: OffsetCommitRequest, *, created: bool) -> None:
+def write(
+    partition: Partition,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    value: Callable[[OffsetToCommit], OffsetValue],
+    producer: Producer | None = None,
+    *,
+    created: bool,
+) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
+    """Append the offsets whose metadata is not too long, as a producer's when one is given; the answer to each."""
     turn = partition.turn
     limit = turn.config.offset_metadata_max_bytes
-    results = tuple((entry.partition, metadata_error(entry.metadata, limit)) for entry in request.offsets)
-    now_us = whole_ms(turn.now_us)
+    results = tuple((entry.partition, _metadata_error(entry.metadata, limit)) for entry in request.offsets)
     records = tuple(
-        OffsetRecord(request.group_id, entry.partition, _value(entry, request, now_us))
+        OffsetRecord(request.group_id, entry.partition, value(entry), producer)
         for entry, (_, error) in zip(request.offsets, results, strict=True)
         if error is ErrorCode.NONE
     )
@@ -70,10 +85,10 @@ def _store(partition: Partition, arrival: Arrival, request: OffsetCommitRequest,
         partition.append(records)
         if created:
             partition.groups.created_by(request.group_id, turn.purgatory.last_id)
-    turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
+    return results
 
 
-def metadata_error(text: str, limit: int) -> ErrorCode:
+def _metadata_error(text: str, limit: int) -> ErrorCode:
     """Whether an offset's metadata is too long, which is counted as Java does, in UTF-16 units."""
     too_long = 2 * len(text) > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else ErrorCode.NONE

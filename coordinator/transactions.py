@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from groupsim.coordinator import retention
 from groupsim.coordinator.failures import failure
-from groupsim.coordinator.offsets import metadata_error
+from groupsim.coordinator.offsets import unknown_group, write
 from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, TransactionEnd, whole_ms
+from groupsim.coordinator.records import OffsetValue, Producer, TransactionEnd, whole_ms
 from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.txn_messages import (
@@ -35,43 +35,24 @@ def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitReque
     """Handle a TxnOffsetCommit; partitions of unknown topics were sorted out before. No session is prolonged."""
     turn = partition.turn
     group = partition.groups.get(request.group_id)
-    error = _unknown_group(request) if group is None else group.txn_commit_error(turn, request)
+    if group is None:
+        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION)
+    else:
+        error = group.txn_commit_error(turn, request)
     if error is not None:
         turn.reply(arrival.call, failure(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
         retention.arm(partition)
-    _store(partition, arrival, request, created=group is None)
-
-
-def _unknown_group(request: TxnOffsetCommitRequest) -> ErrorCode | None:
-    """A producer that is no member makes a simple group; one that speaks for a member of none is refused (KIP-1319)."""
-    if request.generation_id < 0:
-        return None
-    found_out = request.version >= _GROUP_NOT_FOUND_VERSION
-    return ErrorCode.GROUP_ID_NOT_FOUND if found_out else ErrorCode.ILLEGAL_GENERATION
-
-
-def _store(partition: Partition, arrival: Arrival, request: TxnOffsetCommitRequest, *, created: bool) -> None:
-    turn = partition.turn
-    limit, now_us = turn.config.offset_metadata_max_bytes, whole_ms(turn.now_us)
-    producer = Producer(request.producer_id, request.producer_epoch)
-    results = tuple((entry.partition, metadata_error(entry.metadata, limit)) for entry in request.offsets)
-    records = tuple(
-        OffsetRecord(
-            request.group_id,
-            entry.partition,
-            OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us),
-            producer,
-        )
-        for entry, (_, error) in zip(request.offsets, results, strict=True)
-        if error is ErrorCode.NONE
+    now_us = whole_ms(turn.now_us)
+    results = write(
+        partition,
+        request,
+        lambda entry: OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us),
+        Producer(request.producer_id, request.producer_epoch),
+        created=group is None,
     )
-    if records:
-        partition.append(records)
-        if created:
-            partition.groups.created_by(request.group_id, turn.purgatory.last_id)
     turn.reply_when_written(arrival.call, request, TxnOffsetCommitResponse(results))
 
 
