@@ -25,10 +25,9 @@ OTHERWISE: dict[str, dict[str, str]] = {
         "time-between": "its network is slow, and the append of the group's record commits after a round trip there"
     }
 }
-LONG = ("offsets-expire-over-the-weekend", "old-clients-evict-each-other")
-BOTH = [
-    pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in names() if not name.startswith("#")
-]
+#: Seconds of CPU each: days of virtual time, and a client (brod) that never waits between empty fetches.
+LONG = ("offsets-expire-over-the-weekend", "old-clients-evict-each-other", "zombie-consumers-go-on")
+BOTH = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in names()]
 
 
 def on_brokers(name: str) -> Scenario:
