@@ -120,7 +120,7 @@ _ALL = (
     Metric("settled_us", "time to stable", _S),
     Metric("delivered", "records delivered", _R, "higher"),
     Metric("duplicates", "records delivered again", _R),
-    Metric("lost", "records passed over between deliveries", _R),
+    Metric("lost", "records passed over", _R),
     Metric("skipped", "records skipped", _R),
     Metric("expired", "records expired unread", _R),
     Metric("truncated", "records cut off", _R),
