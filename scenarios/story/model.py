@@ -344,6 +344,18 @@ class Doing:
 
 
 @frozen
+class TakeOver:
+    """A group whose coordinator became another broker. `without_us`: how long it had none, None when unknown."""
+
+    t_us: int
+    group: str
+    host: str
+    members: int
+    generation: int
+    without_us: int | None
+
+
+@frozen
 class Story:
     """What happened in a run."""
 
@@ -358,3 +370,4 @@ class Story:
     headline: str
     accounts: tuple[Account, ...] = ()  # by group and partition
     totals: tuple[GroupAccount, ...] = ()  # the same by group
+    take_overs: tuple[TakeOver, ...] = ()  # where brokers have logs of their own

@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
-
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.model import Doing, GroupAccount
+from groupsim.scenarios.story.model import Doing, GroupAccount, TakeOver
 from groupsim.scenarios.story.words import count, span
 
 _OFFSETS = "__consumer_offsets"
@@ -28,23 +26,12 @@ _ENDS = ("crash-broker", "stop-broker")
 _NOBODY = "-1"
 
 
-@frozen
-class TakeOver:
-    """A group whose coordinator became another broker. `without_us`: how long it had none, None when unknown."""
-
-    t_us: int
-    group: str
-    host: str
-    members: int
-    generation: int
-    without_us: int | None
-
-    def told(self) -> Doing:
-        """The line of the timeline."""
-        words = f"coordinates {self.group} now, {count(self.members, 'member')}, generation {self.generation}"
-        if self.without_us is not None:
-            words += f"; nobody did for {span(self.without_us)}"
-        return Doing(self.t_us, words, self.host)
+def _told(change: TakeOver) -> Doing:
+    """The line of the timeline."""
+    words = f"coordinates {change.group} now, {count(change.members, 'member')}, generation {change.generation}"
+    if change.without_us is not None:
+        words += f"; nobody did for {span(change.without_us)}"
+    return Doing(change.t_us, words, change.host)
 
 
 def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
@@ -93,7 +80,7 @@ def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
     """The lines of the timeline, in order."""
     if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
         return ()
-    lines = [*_lives(facts), *_elections(facts), *(change.told() for change in changes)]
+    lines = [*_lives(facts), *_elections(facts), *map(_told, changes)]
     return tuple(sorted(lines, key=lambda line: line.t_us))
 
 

@@ -60,6 +60,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         headline=headline(groups, failures) + aftermath(changes, totals),
         accounts=accounted,
         totals=totals,
+        take_overs=changes,
     )
 
 

@@ -104,3 +104,14 @@ def test_the_scenario_in_the_readme_runs() -> None:
     assert shown is not None
     run = run_scenario(load_text(shown[1]))
     assert [str(check) for check in run.failed] == []
+
+
+def test_the_fail_over_page_has_a_row_for_each_scene_and_its_figures_are_those_of_a_run() -> None:
+    """What docs/failover.md measured comes out again; tools/failover_table.py puts it there."""
+    text = page("failover.md")
+    table = tool("failover_table")
+    shown = [row["scene"] for row in table.ROW.finditer(text)]
+    assert shown == list(dict.fromkeys(shown))
+    on_brokers = [path.stem for path in (ROOT / "scenarios" / "library").glob("coordinator-*.yaml")]
+    assert [name for name in on_brokers if name not in (*shown, "coordinator-moves")] == []
+    assert table.refreshed(text) == text
