@@ -142,7 +142,7 @@ def test_records_passed_over_are_lost_and_those_given_twice_are_duplicates() -> 
     tape = formed("c1", "c2").at(10).work("c1", 0, 0, 10).work("c1", 0, 15, 5).work("c2", 0, 8, 4)
     story = tell(tape.at(20).end())
     first, other = story.accounts
-    assert first == Account("g1", TopicPartition("orders", 0), delivered=19, duplicates=2, lost=3)
+    assert first == Account("g1", TopicPartition("orders", 0), delivered=19, duplicates=2, lost=3, first_lost=(12, 15))
     assert (other.partition, other.delivered) == (TopicPartition("orders", 1), 0)
     assert [lane.delivered for lane in story.lanes] == [15, 4]
     assert [lane.duplicates for lane in story.lanes] == [0, 2]
