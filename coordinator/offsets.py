@@ -5,7 +5,7 @@ Source: `OffsetMetadataManager`; classic-protocol reference, 1.7, 1.9 and 1.11.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from groupsim.coordinator import retention
 from groupsim.coordinator.failures import failure
@@ -50,7 +50,8 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     elif not group.is_empty:
         group.keep_session(turn, request.member_id)
     now_us = whole_ms(turn.now_us)
-    results = write(partition, request, lambda entry: _value(entry, request, now_us), created=group is None)
+    values = [(entry.partition, _value(entry, request, now_us)) for entry in request.offsets]
+    results = write(partition, request.group_id, values, created=group is None)
     turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
 
 
@@ -66,8 +67,8 @@ def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, found_o
 
 def write(
     partition: Partition,
-    request: OffsetCommitRequest | TxnOffsetCommitRequest,
-    value: Callable[[OffsetToCommit], OffsetValue],
+    group_id: str,
+    values: Sequence[tuple[TopicPartition, OffsetValue]],
     producer: Producer | None = None,
     *,
     created: bool,
@@ -75,16 +76,16 @@ def write(
     """Append the offsets whose metadata is not too long, as a producer's when one is given; the answer to each."""
     turn = partition.turn
     limit = turn.config.offset_metadata_max_bytes
-    results = tuple((entry.partition, _metadata_error(entry.metadata, limit)) for entry in request.offsets)
+    results = tuple((where, _metadata_error(value.metadata, limit)) for where, value in values)
     records = tuple(
-        OffsetRecord(request.group_id, entry.partition, value(entry), producer)
-        for entry, (_, error) in zip(request.offsets, results, strict=True)
+        OffsetRecord(group_id, where, value, producer)
+        for (where, value), (_, error) in zip(values, results, strict=True)
         if error is ErrorCode.NONE
     )
     if records:
         partition.append(records)
         if created:
-            partition.groups.created_by(request.group_id, turn.purgatory.last_id)
+            partition.groups.created_by(group_id, turn.purgatory.last_id)
     return results
 
 

@@ -46,13 +46,12 @@ def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitReque
         partition.add_simple_group(request.group_id)
         retention.arm(partition)
     now_us = whole_ms(turn.now_us)
-    results = write(
-        partition,
-        request,
-        lambda entry: OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us),
-        Producer(request.producer_id, request.producer_epoch),
-        created=group is None,
-    )
+    values = [
+        (entry.partition, OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us))
+        for entry in request.offsets
+    ]
+    producer = Producer(request.producer_id, request.producer_epoch)
+    results = write(partition, request.group_id, values, producer, created=group is None)
     turn.reply_when_written(arrival.call, request, TxnOffsetCommitResponse(results))
 
 
