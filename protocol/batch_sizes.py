@@ -37,7 +37,12 @@ def record_size(record: LogRecord) -> int:
 
 
 def _bytes_size(data: bytes | None) -> int:
-    return 1 if data is None else varint_size(len(data)) + len(data)
+    return field_size(-1 if data is None else len(data))
+
+
+def field_size(length: int) -> int:
+    """Bytes of a key or a value, its length included; -1 stands for null."""
+    return 1 if length < 0 else varint_size(length) + length
 
 
 def batch_of(
@@ -171,5 +176,5 @@ def _overheads(count: int, span_ms: int) -> list[tuple[int, int]]:
 
 def record_bytes(overhead: int, value_bytes: int) -> int:
     """Bytes of a record: what stands around its value, the value with its length, and the length of it all."""
-    body = overhead + varint_size(value_bytes) + value_bytes
+    body = overhead + field_size(value_bytes)
     return varint_size(body) + body

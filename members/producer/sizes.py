@@ -11,17 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from groupsim.protocol.batch import HEADER_BYTES
-from groupsim.protocol.batch_sizes import varint_size
-
-
-def _field_bytes(length: int) -> int:
-    """Key or value with its length; -1 stands for null."""
-    return 1 if length < 0 else varint_size(length) + length
+from groupsim.protocol.batch_sizes import field_size, varint_size
 
 
 def record_bytes(offset_delta: int, key_length: int, value_length: int, time_delta_ms: int = 0) -> int:
     """One record; a length of -1 stands for null."""
-    fields = _field_bytes(key_length) + _field_bytes(value_length)
+    fields = field_size(key_length) + field_size(value_length)
     body = 2 + varint_size(time_delta_ms) + varint_size(offset_delta) + fields
     return varint_size(body) + body
 
