@@ -32,7 +32,7 @@ class KeyType(StrEnum):
 
 
 @frozen
-class ConsumerKey:
+class ClientKey:
     """One key: its type, default, whether it has an effect here (else `note` says so), and what values it allows.
 
     `pull` keys have an effect for a consumer that pulls, and none on the light cluster.
@@ -51,43 +51,44 @@ class ConsumerKey:
 _MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING, KeyType.LIST
 
 
-def _acts(
+def acts(
     name: str, kind: KeyType, default: object, minimum: int | None = None, choices: tuple[str, ...] = ()
-) -> ConsumerKey:
-    return ConsumerKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
+) -> ClientKey:
+    """A key with an effect."""
+    return ClientKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
 
 
 def _pulls(
     name: str, kind: KeyType, default: object, minimum: int = 0, choices: tuple[str, ...] = (), note: str = PULL_ONLY
-) -> ConsumerKey:
-    return ConsumerKey(name, kind, default, note=note, minimum=minimum, choices=choices, pull=True)
+) -> ClientKey:
+    return ClientKey(name, kind, default, note=note, minimum=minimum, choices=choices, pull=True)
 
 
 _WITH_EFFECT = (
-    _acts("group.id", _STR, None),
-    _acts("group.instance.id", _STR, None),
-    _acts("client.id", _STR, ""),
-    _acts("client.rack", _STR, ""),
-    _acts("session.timeout.ms", _MS, 45_000, 1),
-    _acts("heartbeat.interval.ms", _MS, 3_000, 1),
-    _acts("max.poll.interval.ms", _MS, 300_000, 1),
-    _acts("max.poll.records", _INT, 500, 1),
-    _acts("partition.assignment.strategy", _LIST, "range,cooperative-sticky"),
-    _acts("enable.auto.commit", _BOOL, True),
-    _acts("auto.commit.interval.ms", _MS, 5_000, 0),
-    _acts("auto.offset.reset", _STR, "latest", choices=("latest", "earliest", "none")),
-    _acts("request.timeout.ms", _MS, 30_000, 0),
-    _acts("default.api.timeout.ms", _MS, 60_000, 0),
-    _acts("retry.backoff.ms", _MS, 100, 0),
-    _acts("retry.backoff.max.ms", _MS, 1_000, 0),
-    _acts("reconnect.backoff.ms", _MS, 50, 0),
-    _acts("reconnect.backoff.max.ms", _MS, 1_000, 0),
-    _acts("metadata.max.age.ms", _MS, 300_000, 0),
-    _acts("exclude.internal.topics", _BOOL, True),
-    _acts("internal.leave.group.on.close", _BOOL, None),
-    _acts("group.protocol", _STR, "classic", choices=("classic",)),
+    acts("group.id", _STR, None),
+    acts("group.instance.id", _STR, None),
+    acts("client.id", _STR, ""),
+    acts("client.rack", _STR, ""),
+    acts("session.timeout.ms", _MS, 45_000, 1),
+    acts("heartbeat.interval.ms", _MS, 3_000, 1),
+    acts("max.poll.interval.ms", _MS, 300_000, 1),
+    acts("max.poll.records", _INT, 500, 1),
+    acts("partition.assignment.strategy", _LIST, "range,cooperative-sticky"),
+    acts("enable.auto.commit", _BOOL, True),
+    acts("auto.commit.interval.ms", _MS, 5_000, 0),
+    acts("auto.offset.reset", _STR, "latest", choices=("latest", "earliest", "none")),
+    acts("request.timeout.ms", _MS, 30_000, 0),
+    acts("default.api.timeout.ms", _MS, 60_000, 0),
+    acts("retry.backoff.ms", _MS, 100, 0),
+    acts("retry.backoff.max.ms", _MS, 1_000, 0),
+    acts("reconnect.backoff.ms", _MS, 50, 0),
+    acts("reconnect.backoff.max.ms", _MS, 1_000, 0),
+    acts("metadata.max.age.ms", _MS, 300_000, 0),
+    acts("exclude.internal.topics", _BOOL, True),
+    acts("internal.leave.group.on.close", _BOOL, None),
+    acts("group.protocol", _STR, "classic", choices=("classic",)),
     # not Kafka's: what other libraries send as rebalance timeout, under one name
-    _acts("rebalance.timeout.ms", _MS, None, 1),
+    acts("rebalance.timeout.ms", _MS, None, 1),
 )
 _WHERE_CONSUMERS_PULL = (
     _pulls("fetch.min.bytes", _INT, 1),
@@ -97,40 +98,40 @@ _WHERE_CONSUMERS_PULL = (
     _pulls("isolation.level", _STR, "read_uncommitted", choices=("read_uncommitted", "read_committed")),
 )
 _WITHOUT_EFFECT = (
-    ConsumerKey("bootstrap.servers", _LIST, None),
-    ConsumerKey("key.deserializer", _STR, None),
-    ConsumerKey("value.deserializer", _STR, None),
-    ConsumerKey("allow.auto.create.topics", _BOOL, True),
-    ConsumerKey("auto.include.jmx.reporter", _BOOL, True),
-    ConsumerKey("check.crcs", _BOOL, True),
-    ConsumerKey("client.dns.lookup", _STR, "use_all_dns_ips"),
-    ConsumerKey("config.providers", _LIST, ""),
-    ConsumerKey("connections.max.idle.ms", _MS, 540_000),
-    ConsumerKey("enable.metrics.push", _BOOL, True),
-    ConsumerKey("group.remote.assignor", _STR, None, note="accepted; belongs to group.protocol=consumer"),
-    ConsumerKey("interceptor.classes", _LIST, ""),
-    ConsumerKey("internal.throw.on.fetch.stable.offset.unsupported", _BOOL, False),
-    ConsumerKey("metadata.recovery.rebootstrap.trigger.ms", _MS, 300_000),
-    ConsumerKey("metadata.recovery.strategy", _STR, "rebootstrap"),
-    ConsumerKey("metric.reporters", _LIST, ""),
-    ConsumerKey("metrics.num.samples", _INT, 2),
-    ConsumerKey("metrics.recording.level", _STR, "INFO"),
-    ConsumerKey("metrics.sample.window.ms", _MS, 30_000),
-    ConsumerKey("receive.buffer.bytes", _INT, 65_536),
-    ConsumerKey("security.protocol", _STR, "PLAINTEXT"),
-    ConsumerKey("security.providers", _STR, None),
-    ConsumerKey("send.buffer.bytes", _INT, 131_072),
-    ConsumerKey("share.acknowledgement.mode", _STR, "implicit", note="accepted; belongs to share groups"),
-    ConsumerKey("socket.connection.setup.timeout.ms", _MS, 10_000),
-    ConsumerKey("socket.connection.setup.timeout.max.ms", _MS, 30_000),
+    ClientKey("bootstrap.servers", _LIST, None),
+    ClientKey("key.deserializer", _STR, None),
+    ClientKey("value.deserializer", _STR, None),
+    ClientKey("allow.auto.create.topics", _BOOL, True),
+    ClientKey("auto.include.jmx.reporter", _BOOL, True),
+    ClientKey("check.crcs", _BOOL, True),
+    ClientKey("client.dns.lookup", _STR, "use_all_dns_ips"),
+    ClientKey("config.providers", _LIST, ""),
+    ClientKey("connections.max.idle.ms", _MS, 540_000),
+    ClientKey("enable.metrics.push", _BOOL, True),
+    ClientKey("group.remote.assignor", _STR, None, note="accepted; belongs to group.protocol=consumer"),
+    ClientKey("interceptor.classes", _LIST, ""),
+    ClientKey("internal.throw.on.fetch.stable.offset.unsupported", _BOOL, False),
+    ClientKey("metadata.recovery.rebootstrap.trigger.ms", _MS, 300_000),
+    ClientKey("metadata.recovery.strategy", _STR, "rebootstrap"),
+    ClientKey("metric.reporters", _LIST, ""),
+    ClientKey("metrics.num.samples", _INT, 2),
+    ClientKey("metrics.recording.level", _STR, "INFO"),
+    ClientKey("metrics.sample.window.ms", _MS, 30_000),
+    ClientKey("receive.buffer.bytes", _INT, 65_536),
+    ClientKey("security.protocol", _STR, "PLAINTEXT"),
+    ClientKey("security.providers", _STR, None),
+    ClientKey("send.buffer.bytes", _INT, 131_072),
+    ClientKey("share.acknowledgement.mode", _STR, "implicit", note="accepted; belongs to share groups"),
+    ClientKey("socket.connection.setup.timeout.ms", _MS, 10_000),
+    ClientKey("socket.connection.setup.timeout.max.ms", _MS, 30_000),
     # librdkafka's own, often pasted
-    ConsumerKey("enable.auto.offset.store", _BOOL, True),
-    ConsumerKey("enable.partition.eof", _BOOL, False),
-    ConsumerKey("metadata.broker.list", _LIST, None),
-    ConsumerKey("queued.min.messages", _INT, 100_000),
-    ConsumerKey("queued.max.messages.kbytes", _INT, 65_536),
-    ConsumerKey("socket.keepalive.enable", _BOOL, False),
-    ConsumerKey("statistics.interval.ms", _MS, 0),
+    ClientKey("enable.auto.offset.store", _BOOL, True),
+    ClientKey("enable.partition.eof", _BOOL, False),
+    ClientKey("metadata.broker.list", _LIST, None),
+    ClientKey("queued.min.messages", _INT, 100_000),
+    ClientKey("queued.max.messages.kbytes", _INT, 65_536),
+    ClientKey("socket.keepalive.enable", _BOOL, False),
+    ClientKey("statistics.interval.ms", _MS, 0),
 )
 _SECRET = """
 sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
@@ -157,13 +158,13 @@ ssl.truststore.type
 """
 
 #: Every known key by name.
-CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
+CONSUMER_KEYS: Mapping[str, ClientKey] = {
     key.name: key
     for key in (
         *_WITH_EFFECT,
         *_WHERE_CONSUMERS_PULL,
         *_WITHOUT_EFFECT,
-        *(ConsumerKey(name, _STR, note=SECRET_NOTE) for name in _SECRET.split()),
+        *(ClientKey(name, _STR, note=SECRET_NOTE) for name in _SECRET.split()),
     )
 }
 

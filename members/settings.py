@@ -20,7 +20,7 @@ from groupsim.members.keys import (
     JAVA_ASSIGNORS,
     SECRET_NOTE,
     SECRET_PREFIXES,
-    ConsumerKey,
+    ClientKey,
     KeyType,
 )
 from groupsim.members.profiles import ClientProfile, RebalanceTimeout
@@ -142,7 +142,7 @@ def _unknown(name: str, profile: ClientProfile) -> Note:
 # --- values ----------------------------------------------------------------------------------------------------
 
 
-def parse_value(key: ConsumerKey, name: str, value: object, factor: int = 1) -> object:
+def parse_value(key: ClientKey, name: str, value: object, factor: int = 1) -> object:
     """A value of a key as what the key is; numbers are multiplied by `factor`. Raises SettingError, naming `name`."""
     parsed = _PARSERS[key.type](name, value, factor)
     if isinstance(parsed, int) and not isinstance(parsed, bool):
@@ -152,7 +152,7 @@ def parse_value(key: ConsumerKey, name: str, value: object, factor: int = 1) -> 
     return parsed
 
 
-def _check_range(key: ConsumerKey, name: str, value: object, parsed: int) -> None:
+def _check_range(key: ClientKey, name: str, value: object, parsed: int) -> None:
     if key.minimum is not None and parsed < key.minimum:
         raise SettingError(name, value, f"below the least value {key.minimum}", f"use at least {key.minimum}")
     if parsed > _LARGEST:

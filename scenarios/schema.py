@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from groupsim.coordinator.config import BROKER_KEYS
 from groupsim.members.ancestors.kinds import CLIENTS
-from groupsim.members.keys import CONSUMER_KEYS, ConsumerKey, KeyType
+from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
 from groupsim.scenarios.data_values import SETTINGS, BrokerProperties, ProducerProperties
 from groupsim.scenarios.keys import fields_of, required, sentence, short_key
 from groupsim.scenarios.model import BrokerSettings, Expectation, MemberDefaults, Scenario, Step
@@ -198,7 +198,7 @@ def _plain_setting(name: str) -> Schema:
     return {"type": ["integer", "number", "string", "boolean", "array"], "description": f"Kafka's {name}."}
 
 
-def _setting(row: ConsumerKey) -> Schema:
+def _setting(row: ClientKey) -> Schema:
     default = "" if row.default is None else f" Default {row.default}."
     schema: Schema = {
         "type": list(_KEY_TYPES[row.type]),

@@ -11,34 +11,27 @@ from typing import Any
 
 from attrs import fields_dict, frozen
 
-from groupsim.members.keys import CONSUMER_KEYS, SECRET_NOTE, SECRET_PREFIXES, ConsumerKey, KeyType
+from groupsim.members.keys import CONSUMER_KEYS, SECRET_NOTE, SECRET_PREFIXES, ClientKey, KeyType, acts
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, Note, SettingError, parse_value, settings_from
 
 _MS, _INT, _BOOL, _STR = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING
 
-
-def _acts(
-    name: str, kind: KeyType, default: object, minimum: int | None = None, choices: tuple[str, ...] = ()
-) -> ConsumerKey:
-    return ConsumerKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
-
-
 _WITH_EFFECT = (
-    _acts("group.id", _STR, None),
-    _acts("client.id", _STR, ""),
-    _acts("zookeeper.session.timeout.ms", _MS, 6_000, 1),
-    _acts("zookeeper.sync.time.ms", _MS, 2_000, 0),
-    _acts("rebalance.max.retries", _INT, 4, 1),
-    _acts("rebalance.backoff.ms", _MS, None, 0),
-    _acts("auto.commit.enable", _BOOL, True),
-    _acts("auto.commit.interval.ms", _MS, 60_000, 1),
-    _acts("auto.offset.reset", _STR, "largest", choices=("smallest", "largest")),
-    _acts("partition.assignment.strategy", _STR, "range", choices=("range", "roundrobin")),
-    _acts("fetch.message.max.bytes", _INT, 1_048_576, 1),
-    _acts("fetch.min.bytes", _INT, 1, 0),
-    _acts("fetch.wait.max.ms", _MS, 100, 0),
-    _acts("offsets.storage", _STR, "zookeeper", choices=("zookeeper",)),
+    acts("group.id", _STR, None),
+    acts("client.id", _STR, ""),
+    acts("zookeeper.session.timeout.ms", _MS, 6_000, 1),
+    acts("zookeeper.sync.time.ms", _MS, 2_000, 0),
+    acts("rebalance.max.retries", _INT, 4, 1),
+    acts("rebalance.backoff.ms", _MS, None, 0),
+    acts("auto.commit.enable", _BOOL, True),
+    acts("auto.commit.interval.ms", _MS, 60_000, 1),
+    acts("auto.offset.reset", _STR, "largest", choices=("smallest", "largest")),
+    acts("partition.assignment.strategy", _STR, "range", choices=("range", "roundrobin")),
+    acts("fetch.message.max.bytes", _INT, 1_048_576, 1),
+    acts("fetch.min.bytes", _INT, 1, 0),
+    acts("fetch.wait.max.ms", _MS, 100, 0),
+    acts("offsets.storage", _STR, "zookeeper", choices=("zookeeper",)),
 )
 _NO_EFFECT = "accepted, no effect here"
 _WITHOUT_EFFECT = (
@@ -57,8 +50,8 @@ _WITHOUT_EFFECT = (
     "offsets.commit.max.retries",
     "dual.commit.enabled",
 )
-KEYS: Mapping[str, ConsumerKey] = {
-    key.name: key for key in (*_WITH_EFFECT, *(ConsumerKey(name, _STR) for name in _WITHOUT_EFFECT))
+KEYS: Mapping[str, ClientKey] = {
+    key.name: key for key in (*_WITH_EFFECT, *(ClientKey(name, _STR) for name in _WITHOUT_EFFECT))
 }
 
 
