@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
 
 Done = Callable[[ErrorCode | None], None]
-_EVERYTHING = 1 << 62
+EVERYTHING = 1 << 62
 
 
 class Replicas(Protocol):
@@ -80,7 +80,7 @@ class LoadingCost:
         """The time for a log as it is now."""
         if log is None or log.end_offset == log.start_offset:
             return 0
-        batches = log.read(log.start_offset, _EVERYTHING)
+        batches = log.read(log.start_offset, EVERYTHING)
         records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
         return self.us(sum(batch.size for batch in batches), records)
 
@@ -130,6 +130,6 @@ class OffsetsTopic:
         log = self._replicas.log(where)
         if log is None:
             raise LoadFailed(f"{where}: this broker has no replica of it")
-        found = to_records(log.read(log.start_offset, _EVERYTHING), partition)
+        found = to_records(log.read(log.start_offset, EVERYTHING), partition)
         self._next[partition] = log.end_offset
         return found

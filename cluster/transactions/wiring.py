@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
-from groupsim.cluster.offsets_topic import LoadingCost
+from groupsim.cluster.offsets_topic import EVERYTHING, Done, LoadingCost, Replicas
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC, TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
+from groupsim.protocol.batch import LogRecord, timestamp_ms
 from groupsim.protocol.batch_sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_abs_mod
@@ -37,29 +37,10 @@ from groupsim.protocol.txn_messages import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.cluster.log.log import PartitionLog
     from groupsim.coordinator.interfaces import Call
     from groupsim.eventloop.interface import EventLoop, Host
     from groupsim.members.interfaces import Connection
     from groupsim.protocol.cluster_messages import ClusterImage
-
-_EVERYTHING = 1 << 62
-Done = Callable[[ErrorCode | None], None]
-
-
-class Replicas(Protocol):
-    """What is needed of a broker's replicas."""
-
-    def append(
-        self,
-        partition: TopicPartition,
-        batches: Sequence[Batch],
-        done: Done,
-        *,
-        on_appended: Callable[[int], None] | None = None,
-    ) -> None: ...
-
-    def log(self, partition: TopicPartition) -> PartitionLog | None: ...
 
 
 class Groups(Protocol):
@@ -95,7 +76,7 @@ class StateTopic:
         log = self._replicas.log(TopicPartition(TRANSACTION_TOPIC, partition))
         if log is None:
             return ()
-        batches = log.read(log.start_offset, _EVERYTHING)
+        batches = log.read(log.start_offset, EVERYTHING)
         return [record for batch in batches if not batch.is_control for record in batch.records or ()]
 
 
