@@ -176,7 +176,9 @@ class Walk:
         for app in self.stage.apps:
             app.on = False
             app.producer.begin_close()
-        await loop.sleep(150 * SECOND)
+        await loop.sleep(60 * SECOND)
+        self.start_consumers()  # a transactional application that was fenced late is started again, as by its owners
+        await loop.sleep(120 * SECOND)
 
     def start_brokers(self) -> None:
         for node, broker in self.cluster.brokers.items():
@@ -187,6 +189,9 @@ class Walk:
         for app in self.stage.apps:
             if not app.producer.running:
                 app.producer.start()
+        self.start_consumers()
+
+    def start_consumers(self) -> None:
         for consumer in self.stage.consumers:
             if not consumer.running:
                 self.stage.start(consumer)
