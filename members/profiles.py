@@ -75,6 +75,8 @@ class ClientProfile:
     exponential_backoff: bool = True
     #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
     rejoin_delay_ms: int | None = None
+    #: A pause after a Fetch that brought nothing (brod's sleep_timeout; with its min_bytes of 0 it would spin).
+    empty_fetch_pause_ms: int = 0
     #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
     commits_unchanged: bool = True
     commits_after_batch: bool = False
@@ -258,6 +260,7 @@ BROD = ClientProfile(
     enforces_poll_limit=False,
     exponential_backoff=False,
     rejoin_delay_ms=1_000,
+    empty_fetch_pause_ms=1_000,
     commits_unchanged=False,
     reactions={
         Api.SYNC_GROUP: {

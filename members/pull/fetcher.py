@@ -58,7 +58,17 @@ class Piece:
 class PullFetcher(Fetcher):
     """Positions by partition, fetches by broker, and the buffer between them and the polls."""
 
-    __slots__ = ("_buffer", "_flights", "_leaders", "_resets", "_states", "_uses_hints", "_validates", "_validations")
+    __slots__ = (
+        "_buffer",
+        "_empty_pause_us",
+        "_flights",
+        "_leaders",
+        "_resets",
+        "_states",
+        "_uses_hints",
+        "_validates",
+        "_validations",
+    )
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
@@ -68,6 +78,7 @@ class PullFetcher(Fetcher):
         self._flights = Flights(member, self._leaders, self._arrived, self._lost)
         self._resets = Resets(member, self._states, self._leaders, self._flights.isolation, self._reset_to)
         self._validations = Validations(member, self._states, self._valid)
+        self._empty_pause_us = member.profile.empty_fetch_pause_ms * MS_US
         self._validates: bool | None = None
         self._uses_hints: bool | None = None
 
@@ -252,7 +263,10 @@ class PullFetcher(Fetcher):
                 state.buffered += 1
             else:
                 state.refusals = 0
-                self._make_ready(state)
+                if self._empty_pause_us:
+                    self._rest(state, self._empty_pause_us)
+                else:
+                    self._make_ready(state)
         if len(buffer) > before:
             self._member.rounds.records_came()
         else:
@@ -388,8 +402,13 @@ class PullFetcher(Fetcher):
         """Fetch a partition again a little later, or when metadata comes."""
         member = self._member
         longest_us = member.settings.retry_backoff_ms * MS_US
-        state.not_before_us = member.now_us + min(MS_US << min(state.refusals, 20), longest_us)
+        pause_us = min(MS_US << min(state.refusals, 20), longest_us)
         state.refusals += 1
+        self._rest(state, pause_us)
+
+    def _rest(self, state: PartitionState, pause_us: int) -> None:
+        member = self._member
+        state.not_before_us = member.now_us + pause_us
         member.host.call_at(state.not_before_us, self._wait_over, state)
 
     def _wait_over(self, state: PartitionState) -> None:

@@ -233,7 +233,7 @@ class LogBrokers(ScriptedBroker):
         found = self._read(link.node, request)
         size = sum(batch.size for data in found for batch in data.batches)
         at_once = any(data.error or data.preferred_read_replica >= 0 for data in found)
-        if at_once or size >= max(request.min_bytes, 1) or request.max_wait_ms == 0:
+        if at_once or size >= request.min_bytes or request.max_wait_ms == 0:
             link.answer(number, FetchResponse(partitions=found))
             return
         parked = link.parked = Parked(link, number, request, self.loop.now_us)
@@ -246,7 +246,7 @@ class LogBrokers(ScriptedBroker):
         for parked in list(self.parked):
             found = self._read(parked.link.node, parked.request)
             size = sum(batch.size for data in found for batch in data.batches)
-            if any(data.error for data in found) or size >= max(parked.request.min_bytes, 1):
+            if any(data.error for data in found) or size >= parked.request.min_bytes:
                 self.time_is_up(parked)
 
     def time_is_up(self, parked: Parked) -> None:

@@ -53,6 +53,23 @@ def test_an_empty_partition_is_asked_for_twice_a_second(on_pull_bench):
     on_pull_bench(story, topics={"t": 1})
 
 
+def test_brod_rests_for_a_second_after_an_empty_answer(on_pull_bench):
+    """It asks for no bytes at least, so an empty partition is answered at once: its sleep_timeout keeps it from
+    spinning."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(2)
+        before = len(bench.broker.fetches())
+        await bench.run_for(10)
+        assert 9 <= len(bench.broker.fetches()) - before <= 10
+        bench.broker.produce(T0, 5)
+        await bench.run_for(2)
+        assert bench.offsets(0) == list(range(5))
+
+    on_pull_bench(story, topics={"t": 1}, profile="brod")
+
+
 def test_a_quiet_long_poll_costs_nothing_where_it_can_be_left_out(on_pull_bench):
     """A connection that renews carries one fetch, which waits without a timer; a full trace lists them all."""
 
