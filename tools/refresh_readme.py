@@ -1,4 +1,4 @@
-"""Put the real output of `groupsim run demo` into README.md.
+"""Put the real output of `groupsim run` into README.md: all of the demo's, and what matters of a cluster's scene.
 
 python tools/refresh_readme.py            write it
 python tools/refresh_readme.py --check    exit 1 when the README shows something else
@@ -16,21 +16,35 @@ from typer.testing import CliRunner
 from groupsim.cli import app
 
 README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCK = re.compile(r"(<!-- demo: .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (demo|cluster): .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
+CLUSTER = "acks-1-leader-dies"
 
 
-def output() -> str:
-    """What the demo prints on a terminal of 100 columns."""
-    result = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, ["run", "demo"])
+def output(name: str) -> list[str]:
+    """What a run prints on a terminal of 100 columns, after the command that was typed."""
+    result = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, ["run", name])
     if result.exit_code:
-        raise SystemExit(f"the demo ends with exit code {result.exit_code}:\n{result.output}")
-    return "$ groupsim run demo\n" + "".join(line.rstrip() + "\n" for line in result.stdout.splitlines())
+        raise SystemExit(f"{name} ends with exit code {result.exit_code}:\n{result.output}")
+    return [f"$ groupsim run {name}", *(line.rstrip() for line in result.stdout.splitlines())]
+
+
+def demo() -> list[str]:
+    """All that the demo prints."""
+    return output("demo")
+
+
+def cluster() -> list[str]:
+    """The headline of the cluster's scene, what became of the records, and what the brokers did."""
+    lines = output(CLUSTER)
+    headline = lines[: next(n for n, line in enumerate(lines) if line.startswith(CLUSTER))]
+    records = next(n for n, line in enumerate(lines) if line.startswith("  records:"))
+    return [*headline, "...", *lines[records : lines.index("  expectations: all hold") - 1]]
 
 
 def refreshed(text: str) -> str:
-    """The README with the demo's output in its place."""
-    shown = output()
-    return BLOCK.sub(lambda found: found[1] + shown + found[3], text)
+    """The README with the real output in its places."""
+    shown = {"demo": demo, "cluster": cluster}
+    return BLOCK.sub(lambda found: found[1] + "".join(f"{line}\n" for line in shown[found[2]]()) + found[4], text)
 
 
 def main() -> int:
