@@ -122,6 +122,17 @@ def test_run_at_a_moment(scenario: Path) -> None:
     assert later.splitlines()[-1].startswith("2 records in 1 partition: 2 live; ")
 
 
+def test_run_on_replicated_logs() -> None:
+    """With logs: replicated the records are those of the leader's log, written when they were committed."""
+    result = call("acks-1-leader-dies", "--at", "20s", "--json")
+    assert result.exit_code == 0, result.output
+    records = json.loads(result.stdout)["records"]
+    assert [record["offset"] for record in records] == list(range(len(records)))
+    states = [(record["type"], record["state"]) for record in records]
+    assert states.count(("offset", "live")) == states.count(("group", "live")) == 1
+    assert ("offset", "superseded") in states
+
+
 def test_run_as_json(scenario: Path) -> None:
     """With --json every record with all its fields; filters by group and topic apply."""
     found = document(scenario, "--topic", "orders", "--group", "g1")
