@@ -107,7 +107,6 @@ class Kind(StrEnum):
     LOG_ROLLED = "log.rolled"  # host; topic, partition; reason: size, time, index; payload: base
     LOG_DELETED = "log.deleted"  # host; topic, partition; reason: time, size, start offset; payload: start, segments
     LOG_COMPACTED = "log.compacted"  # host; topic, partition; payload: records, left, tombstones
-    LOG_RECOVERED = "log.recovered"  # host, after its restart; topic, partition; payload: end, lost (records); reason
     LOG_ENDS = "log.ends"  # at the end of the run; payload: ends {topic-partition: [start, end, high watermark]},
     #   of counted logs also growth: what was done to their topics, in order
     TRANSACTION_STATE = "transaction.state"  # host: its coordinator; from, to; payload: transactional_id,

@@ -12,8 +12,6 @@ from typing import Any
 
 import attrs
 
-from groupsim.scenarios.problems import nearest
-
 REQUIRED = attrs.NOTHING
 
 
@@ -55,8 +53,3 @@ def sentence(cls: type) -> str:
 def required(cls: type) -> tuple[str, ...]:
     """Keys that must be there."""
     return tuple(name for name, field in fields_of(cls).items() if field.default is REQUIRED)
-
-
-def near_key(cls: type, found: str) -> str | None:
-    """The key of `cls` that is most like the one found."""
-    return nearest(found, fields_of(cls))

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from groupsim.cluster.transactions.states import PREPARED, TxnState
+from groupsim.cluster.transactions.states import TxnState
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.record_fields import INT16, INT32, INT64, FieldReader, length, utf8, varint
@@ -143,8 +143,3 @@ def _read_partitions(reader: FieldReader) -> tuple[TopicPartition, ...]:
         found += [TopicPartition(topic, reader.int32("a partition")) for _ in range(count)]
         reader.tags()
     return tuple(found)
-
-
-def is_prepared(txn: Txn) -> bool:
-    """Whether its end is decided, but not all markers are known to be written."""
-    return txn.state in PREPARED

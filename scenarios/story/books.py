@@ -15,7 +15,6 @@ from typing import Any
 from attrs import Factory, define
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.led_log import LedLog
 from groupsim.scenarios.story.ranges import Ranges
@@ -185,9 +184,3 @@ def _close(facts: Facts, found: Books) -> None:
         cut = log.close(start, end, facts.log_ends.t_us)
         for book in found.of(partition) if cut is not None else ():
             book.cut(cut)  # type: ignore[arg-type]
-
-
-def partition_of(name: str) -> TopicPartition:
-    """A partition from its name."""
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))
