@@ -54,7 +54,7 @@ def _topic(path: Path_, topic: TopicSpec, scenario: Scenario) -> Found:
         try:
             topic_config({name: value})
         except ValueError as error:
-            message, _, remedy = str(error).partition("; ")
+            message, _, remedy = str(error).removeprefix(f"{name}: ").partition("; ")
             yield (*path, "properties", name), Wrong(message, remedy, at_key=True)
 
 
