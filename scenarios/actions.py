@@ -352,7 +352,7 @@ class RestartBroker(Deed):
 
     def perform(self, stage: Stage) -> None:
         """Start it."""
-        stage.cluster.restart_broker(stage.broker_node(self.broker))
+        stage.on_brokers.restart(self.broker)
 
 
 @action("stop-broker")

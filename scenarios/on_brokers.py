@@ -50,17 +50,32 @@ class OnBrokers:
     # --- actions -----------------------------------------------------------------------------------------------------
 
     def crash(self, target: Broker, *, machine: bool) -> None:
-        """Kill a broker, or the machine it is on."""
-        node, cluster = self._stage.broker_node(target), self._cluster
+        """Kill a broker, or the machine it is on. Raises ValueError when it is down already."""
+        node, cluster = self._node_up(target), self._cluster
         if isinstance(cluster, ReplicatedCluster):
             cluster.crash_broker(node, machine=machine)
         else:
             cluster.crash_broker(node)
 
+    def restart(self, target: Broker) -> None:
+        """Bring a broker back. Raises ValueError when it runs: nothing would end the life that is there."""
+        node = self._stage.broker_node(target)
+        if self._cluster.brokers[node].host.alive:
+            raise ValueError(
+                f"broker {node} is running; end it first with `crash-broker`, or `stop-broker` and time to go down"
+            )
+        self._cluster.restart_broker(node)
+
+    def _node_up(self, target: Broker) -> int:
+        node = self._stage.broker_node(target)
+        if not self._cluster.brokers[node].host.alive:
+            raise ValueError(f"broker {node} is down already; bring it back first with `restart-broker`")
+        return node
+
     def stop(self, target: Broker) -> None:
-        """Begin a controlled shutdown. Raises ValueError when the broker is stopping already."""
+        """Begin a controlled shutdown. Raises ValueError when the broker is down, or stopping already."""
         try:
-            self.replicated.stop_broker(self._stage.broker_node(target))
+            self.replicated.stop_broker(self._node_up(target))
         except RuntimeError as error:
             raise ValueError(str(error)) from error
 

@@ -301,6 +301,23 @@ def test_a_step_that_cannot_be_done_ends_the_run() -> None:
         base().at("10s").delete_topic("t").at("20s").delete_topic("t").run()
 
 
+@pytest.mark.parametrize("logs", ["counted", "replicated"])
+def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
+    """`restart-broker` of a broker that is up is refused, with what to do first."""
+    with pytest.raises(StepError, match=r"restart-broker.* at 20\.000 s: broker 1 is running; .*`crash-broker`"):
+        base().cluster(logs=logs).at("20s").restart_broker(1).run()
+
+
+@pytest.mark.parametrize(
+    ("logs", "deed"), [("counted", "crash_broker"), ("replicated", "crash_broker"), ("replicated", "stop_broker")]
+)
+def test_a_broker_that_is_down_cannot_be_ended(logs: str, deed: str) -> None:
+    """`crash-broker` and `stop-broker` of a broker that is down are refused, with what to do first."""
+    down = base().cluster(logs=logs).at("10s").crash_broker(1)
+    with pytest.raises(StepError, match=r"at 20\.000 s: broker 1 is down already; .*`restart-broker`"):
+        getattr(down.at("20s"), deed)(1).run()
+
+
 @pytest.mark.parametrize(
     ("target", "hosts"),
     [
