@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.units import parse_duration
 from groupsim.members.ancestors.kinds import CLIENTS, client_settings, uses_zookeeper
@@ -111,13 +112,19 @@ def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found
         yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", suggest(spec.client, CLIENTS, "profiles"))
     for topic in spec.subscribe or ():
         if topic not in limits:
-            yield (*path, "subscribe"), Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
+            yield (*path, "subscribe"), _no_topic(topic, limits)
     if spec.subscribe and spec.subscribe_pattern:
         yield (*path, "subscribe-pattern"), Wrong("topics and a pattern at once", "keep one of the two")
     if spec.subscribe_pattern is not None:
         yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
     for name in spec.assignor or ():
         yield from _assignor((*path, "assignor"), name)
+
+
+def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:
+    if topic == OFFSETS_TOPIC:
+        return Wrong(f"counted logs have no `{topic}` to read", "write `cluster: {logs: replicated}`")
+    return Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
 
 
 def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found:
@@ -127,7 +134,7 @@ def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found
     for name in spec.assign or ():
         topic, number = split_partition(name) or (name, 0)
         if topic not in limits:
-            yield (*path, "assign"), Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
+            yield (*path, "assign"), _no_topic(topic, limits)
         elif number >= limits[topic]:
             yield (*path, "assign"), Wrong(f"there is no partition `{name}`", f"`{topic}` has {limits[topic]}")
 

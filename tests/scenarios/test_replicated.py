@@ -231,6 +231,16 @@ def test_a_mistake_is_told_with_place_and_remedy(old: str, new: str, said: str, 
     assert f"f.yaml:{line}:" in str(caught.value)
 
 
+def test_the_offsets_topic_can_be_read_only_where_it_has_a_log() -> None:
+    """A group may subscribe to `__consumer_offsets` on replicated logs; on counted ones it is told what to write."""
+    text = (
+        "run-for: 10s\ncluster: {logs: replicated}\ngroups: {g: {subscribe: [__consumer_offsets], members: {c: 1}}}\n"
+    )
+    assert load_text(text, "f.yaml").groups["g"].subscribe == ("__consumer_offsets",)
+    with pytest.raises(ScenarioError, match=r"f.yaml:3.*\n? *write `cluster: \{logs: replicated\}`"):
+        load_text(text.replace("replicated", "counted"), "f.yaml")
+
+
 def test_steps_that_need_logs_are_refused_without() -> None:
     """Each names what to write."""
     for step in (
