@@ -56,6 +56,8 @@ def _parts(text: str) -> list[tuple[str, str]]:
     stripped = text.strip().lower()
     if stripped == "0":
         return []
+    if stripped.startswith("-") and _PART.match(stripped[1:].lstrip()):
+        raise ValueError(f"{text!r}: a duration is not negative; {_REMEDY}")
     parts = _PART.findall(stripped)
     if not parts or _PART.sub("", stripped):
         raise ValueError(f"{text!r} is not a duration: {_REMEDY}")

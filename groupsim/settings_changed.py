@@ -17,7 +17,7 @@ from groupsim.scenarios.document import read_document
 from groupsim.scenarios.load import scenario_of
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.plugins import import_from
-from groupsim.scenarios.problems import ScenarioError, one_problem, suggest
+from groupsim.scenarios.problems import ScenarioError, one_problem, suggest_of_library
 
 
 def load(source: str, settings: Iterable[str] = ()) -> Scenario:
@@ -48,4 +48,4 @@ def find(source: str) -> Path:
     except ScenarioError:
         known = (*catalogue.names(), *catalogue.ALIASES, *experiments.names())
         message = "no file and no scenario of the library has this name, nor an experiment"
-        raise one_problem(source, message, suggest(source, known, "the library")) from None
+        raise one_problem(source, message, suggest_of_library(source, known)) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from groupsim.scenarios.document import read_document
-from groupsim.scenarios.problems import one_problem, suggest
+from groupsim.scenarios.problems import one_problem, suggest_of_library
 
 ALIASES = {"demo": "bounced-member-holds-rebalance-open"}
 
@@ -64,4 +64,4 @@ def find(name: str) -> Path:
     if wanted in names():
         return library() / f"{wanted}.yaml"
     known = (*names(), *ALIASES)
-    raise one_problem(name, "no file and no scenario of the library has this name", suggest(name, known, "the library"))
+    raise one_problem(name, "no file and no scenario of the library has this name", suggest_of_library(name, known))

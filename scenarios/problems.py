@@ -73,3 +73,13 @@ def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
         return f"{what}: none"
     shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
     return f"{what}: {shown}"
+
+
+def suggest_of_library(word: str, known: Iterable[str]) -> str:
+    """A remedy for a name that the library does not have: the nearest one, else three that are least unlike it."""
+    by_folded = {name.casefold(): name for name in sorted(set(known))}
+    if nearest(word, by_folded.values()) is not None:
+        return suggest(word, by_folded.values())
+    found = difflib.get_close_matches(word.casefold(), list(by_folded), n=3, cutoff=0.0)
+    some = f"nearest: {', '.join(by_folded[name] for name in found)}; " if found else ""
+    return f"{some}`groupsim list` shows all"

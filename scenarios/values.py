@@ -108,14 +108,19 @@ def read_duration(found: object) -> Duration:
     """A duration with its unit. Raises ValueError naming the remedy."""
     if found == 0 and not isinstance(found, bool):
         return Duration(0)
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        raise ValueError(f"a duration needs a unit: write {found}s or {found}ms")
+    _refuse_number(found)
     us = parse_duration(_text(found, "a duration such as 300ms, 10s or 5m"))
-    if us < 0:
-        raise ValueError("a duration cannot be negative")
     if us > LONGEST_US:
         raise ValueError(f"{quote(found)} is longer than ten years; nothing here takes that long")
     return Duration(us)
+
+
+def _refuse_number(found: object) -> None:
+    """A bare number is not a duration."""
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        if found < 0:
+            raise ValueError("a duration is not negative: write for example 10s")
+        raise ValueError(f"a duration needs a unit: write {found}s or {found}ms")
 
 
 def read_moment(found: object) -> Moment:
@@ -127,8 +132,7 @@ def read_distribution(found: object) -> Distribution:
     """A duration, or one of the distributions by name."""
     if found == 0 and not isinstance(found, bool):
         return parse_distribution("0s")
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        raise ValueError(f"a duration needs a unit: write {found}s or {found}ms")
+    _refuse_number(found)
     return parse_distribution(_text(found, "a duration (10ms) or a distribution such as uniform(1ms, 5ms)"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from groupsim.scenarios.document import Document, read_document
-from groupsim.scenarios.problems import one_problem, suggest
+from groupsim.scenarios.problems import one_problem, suggest_of_library
 
 
 @frozen
@@ -57,7 +57,7 @@ def find(name: str) -> Path:
     if name in names():
         return library() / f"{name}.yaml"
     message = "no file and no experiment of the library has this name"
-    raise one_problem(name, message, suggest(name, names(), "the library"))
+    raise one_problem(name, message, suggest_of_library(name, names()))
 
 
 def called(file: str) -> str:

@@ -32,8 +32,14 @@ def test_durations(text: str | int, us: int) -> None:
 @pytest.mark.parametrize("text", ["", "5", "5 parsecs", "-3s", "s", "1s,5", "3s!", 5, 1.5, None, True, "0.0000001s"])
 def test_what_is_no_duration(text: object) -> None:
     """Anything else is a ValueError; what lacks a unit is told how to write one."""
-    with pytest.raises(ValueError, match=r"not a duration|finer than a microsecond"):
+    with pytest.raises(ValueError, match=r"not a duration|a duration is not negative|finer than a microsecond"):
         parse_duration(text)  # type: ignore[arg-type]
+
+
+def test_a_negative_duration_is_called_so() -> None:
+    """A sign before a duration is said to be what is wrong with it."""
+    with pytest.raises(ValueError, match="a duration is not negative"):
+        parse_duration("-3s")
 
 
 def test_units_are_exact() -> None:

@@ -33,6 +33,13 @@ def test_what_is_no_duration_is_refused(found: object) -> None:
         read_duration(found)
 
 
+@pytest.mark.parametrize("found", [-4, "-4s", -0.5])
+def test_negative_durations_are_called_so(found: object) -> None:
+    """With a unit or without, the sign is named before anything else."""
+    with pytest.raises(ValueError, match="a duration is not negative"):
+        read_duration(found)
+
+
 def test_end_is_a_moment() -> None:
     """`end` is later than everything."""
     assert read_moment("end") == END > read_moment("1000h")
