@@ -53,9 +53,10 @@ function runFigures(row) {
     [figure(row.moved), `partitions moved${back}`],
     [figure(row.lag_max), "largest lag of a group, records"],
     [figure(row.duplicates), `of ${figure(row.delivered)} records delivered twice`, row.duplicates ? "warn" : ""],
-    [figure(row.lost), "records lost", row.lost ? "bad" : ""],
+    [figure(row.lost), "records passed over: not delivered, though later ones were", row.lost ? "bad" : ""],
     [figure(row.evictions), `members evicted${row.false_evictions ? `, ${figure(row.false_evictions)} of them alive` : ""}`, row.false_evictions ? "warn" : ""],
   ];
+  if (row.lost_acknowledged) figures.push([figure(row.lost_acknowledged), "acknowledged records lost with a leader", "bad"]);
   if (row.detection_us !== null) figures.push([span(row.detection_us), "to notice a crash"]);
   if (row.overlap_us) figures.push([span(row.overlap_us), "two owners of one partition", "bad"]);
   return keyFigures(figures);
@@ -156,9 +157,18 @@ function cost(generation) {
   return generation.stopped_us * 1e6 + (generation.ended_us - generation.began_us) * (generation.cause === "first start" ? 0.001 : 1);
 }
 
+/** The processes with a lane: members, then producers unless they worked all the time, as most do. */
+function lanesOf(tables, group) {
+  const producers = new Set(tables.members.filter((one) => one.profile === PRODUCER).map((one) => one.host));
+  const telling = (one) => !producers.has(one.host) || (one.phase !== "working" && one.ended_us - one.began_us >= SEEN_US);
+  const mine = tables.phases.filter((one) => (one.group === null || one.group === group) && telling(one));
+  const hosts = [...new Set(mine.map((one) => one.host))].sort(byName);
+  return [...hosts.filter((host) => !producers.has(host)), ...hosts.filter((host) => producers.has(host))];
+}
+
 function lanesSection(run, group, level, view, choose) {
   const { tables } = run;
-  const hosts = [...new Set(tables.phases.filter((one) => one.group === null || one.group === group).map((one) => one.host))].sort(byName);
+  const hosts = lanesOf(tables, group);
   const partitions = [...new Set([...tables.spans, ...tables.stops].filter((one) => one.group === group).map(partitionName))].sort(byName);
   view.names = [...hosts.map((host) => nickname(run, host)), ...partitions, short(group, 26)];
   const groups = run.groups.length > 1 ? chooser("Group", run.groups.map((one) => [one, one]), group, (value) => choose(value, null)) : null;
@@ -168,7 +178,7 @@ function lanesSection(run, group, level, view, choose) {
     el("p", { class: "note screen" }, "Drag over a plot to zoom; all lanes follow. Point at a bar for details. ▲ onPartitionsAssigned, ▼ onPartitionsRevoked or Lost; numbers in the lane “done” refer to the list below."),
 
     el("div", { class: "together" }, el(`h${level + 1}`, {}, "The group and its members"), lanesLegend(tables, group),
-      cappedLanes(hosts, troubled(tables, group), "member", (names) => memberLanes(run, group, view, names))),
+      cappedLanes(hosts, troubled(tables, group), "lane", (names) => memberLanes(run, group, view, names))),
     phaseTable(tables, group),
     ...(partitions.length ? [
       el("div", { class: "together" }, el(`h${level + 1}`, {}, "Partitions and their owners"), legend("Colours of the lanes of partitions", [["stood still", STOPPED], ...(owners.length <= 24 ? owners.map((host, index) => [nickname(run, host), { fill: ownerFill(index) }]) : [])]),
@@ -301,7 +311,7 @@ function membersSection(run, level) {
   for (const one of run.tables.commits.filter((row) => row.error)) {
     failed.set(one.host, [...(failed.get(one.host) || []), `${one.count} × ${one.error}`]);
   }
-  return section(level, "Members", tableOf("Every process that was a member", [
+  return section(level, "Members", tableOf("Every process that was a member, and every producer", [
     { title: "process", cell: (one) => one.host, head: true },
     ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
     { title: "client", cell: (one) => one.profile },
@@ -322,7 +332,9 @@ function partitionsSection(run, level) {
     { title: "partition", cell: partitionName, head: true },
     { title: "delivered", cell: (one) => figure(one.delivered), number: true },
     { title: "twice", cell: (one) => figure(one.duplicates), number: true },
-    { title: "lost", cell: (one) => figure(one.lost), number: true },
+    { title: "passed over", cell: (one) => figure(one.lost), number: true },
+    ...(rows.some((one) => one.lost_acknowledged) ? [{ title: "acknowledged, lost", cell: (one) => figure(one.lost_acknowledged), number: true }] : []),
+    { title: "waiting", cell: (one) => figure(one.waiting), number: true },
     { title: "committed", cell: (one) => figure(one.committed), number: true },
     { title: "largest lag", cell: (one) => figure(one.lag_max), number: true },
     { title: "lag at the end", cell: (one) => figure(one.lag_end), number: true },

@@ -19,9 +19,9 @@ function messagesOf(tables, generation, hosts) {
   });
 }
 
-/** When a message begins as far as is known: heartbeats are only seen where they arrive. */
+/** When a message begins as far as is known: heartbeats are only seen where they arrive, or where their end is noticed. */
 function beginOf(message) {
-  return message.sent_us ?? message.received_us ?? message.answered_us;
+  return message.sent_us ?? message.received_us ?? message.answered_us ?? message.returned_us;
 }
 
 /** What happened, in order; each event is one line of the diagram. */
