@@ -17,7 +17,7 @@ from rich.text import Text
 from groupsim import lanes_drawn, records_shown
 from groupsim.scenarios.story import Cause, Generation, GroupStory, Lane, Late, Outcome, Phase, Standstill, Story
 from groupsim.scenarios.story.headline import REMOVALS
-from groupsim.scenarios.story.words import clock, count, span
+from groupsim.scenarios.story.words import clock, count, processes, span
 
 MANY_RUNS = 24  # more runs of one cause are cut in the middle
 ALIKE = 3  # of generations of one cause in a row so many are shown, and the last
@@ -50,8 +50,7 @@ def _into_a_pipe(console: Console) -> bool:
 
 def _subtitle(story: Story) -> str:
     parts = [story.scenario, f"seed {story.seed}" if story.seed is not None else ""]
-    processes = "process" if len(story.lanes) == 1 else "processes"
-    parts += [f"{span(story.end_us)} of virtual time", f"{len(story.lanes)} member {processes}"]
+    parts += [f"{span(story.end_us)} of virtual time", processes(lane.profile for lane in story.lanes)]
     return " · ".join(part for part in parts if part)
 
 
@@ -64,7 +63,8 @@ def show_group(group: GroupStory, story: Story, console: Console) -> None:
     )
     for row in _generation_rows(group.generations, wide):
         _print_line(console, row)
-    lanes = [lane for lane in story.lanes if lane.group in (None, group.group)]
+    members = [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
+    lanes = members + [lane for lane in story.lanes if lane.producer and lane.eventful]
     if lanes:
         console.print()
         _show_lanes(lanes, group, story.end_us, console)
@@ -213,7 +213,7 @@ def _show_lanes(lanes: Sequence[Lane], group: GroupStory, end_us: int, console: 
     for name, lane in zip(names, shown, strict=True):
         console.print(_row(name, margin, lanes_drawn.lane(lane, scale)))
     if len(shown) < len(lanes):
-        console.print(Text(f"{'…':<{margin}}{len(lanes) - len(shown)} members more, not drawn", "dim"))
+        console.print(Text(f"{'…':<{margin}}{len(lanes) - len(shown)} more, not drawn", "dim"))
     console.print(_row("", margin, lanes_drawn.legend(shown, scale)))
 
 

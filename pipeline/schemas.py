@@ -260,7 +260,7 @@ PHASES = Table(
 
 MEMBERS = Table(
     "members",
-    "one process that was a member",
+    "one process that was a member, or a producer (its profile is java-producer, and it has no group)",
     (
         text("group", "group.id", null=True),
         text("host", "the process"),

@@ -22,6 +22,8 @@ const STOPPED = { fill: "lane-bad", pattern: "/" };
 const MANY_LANES = 64; // more partitions or members are not drawn unless asked for
 const MANY_MARKS = 160; // more callbacks at once are not marked
 const MANY_LINES = 120; // more generations get no vertical line each
+const PRODUCER = "java-producer"; // the profile of a process that only produces
+const SEEN_US = 100000; // what a producer does for less, such as its start, is not worth a lane
 const NARROW = 600; // px; below it the names of lanes are cut shorter
 
 /** The part of the time axis that all lanes show, and the generation that is marked in it. */
@@ -343,7 +345,7 @@ function memberLanes(run, group, view, hosts) {
   const names = [group, ...(doings.length ? ["done"] : []), ...hosts];
   const laneOf = new Map(hosts.map((host) => [host, names.length - hosts.length + hosts.indexOf(host)]));
   const phases = tables.phases.filter((one) => one.group === null || one.group === group);
-  const words = `Lanes over time of group ${group} (its states) and of ${count(hosts.length, "member")} (their phases). The tables below the plot say the same.`;
+  const words = `Lanes over time of group ${group} (its states) and of ${count(hosts.length, "lane")} of processes (their phases). The tables below the plot say the same.`;
   const one = plot(words, () => ({
     data: [
       ...stateBars(tables, group, 0),

@@ -7,10 +7,10 @@ from typing import Any
 
 from groupsim.pipeline.page.assembly import Head, assemble
 from groupsim.pipeline.page.compact import pack
-from groupsim.pipeline.schemas import RUNS
+from groupsim.pipeline.schemas import MEMBERS, RUNS
 from groupsim.scenarios.runner import Judged
 from groupsim.scenarios.story.causes import MEANING
-from groupsim.scenarios.story.words import count, span
+from groupsim.scenarios.story.words import processes, span
 
 # A heading and what stands under it: (what, value), or sentences when there is no `what`.
 Assumed = Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -44,9 +44,9 @@ def run_page(
 
 def subtitle(run: Mapping[str, Any], rows: Mapping[str, Sequence[tuple[Any, ...]]], title: str) -> str:
     """A line of facts: what, which seed, how long, how many, and the command that runs it again."""
-    processes = len(rows.get("members", ()))
+    profile = MEMBERS.names.index("profile")
     parts = [title, f"seed {run['seed']}", f"{span(run['virtual_us'])} of virtual time" if run["virtual_us"] else ""]
-    parts += [count(processes, "member process").replace("processs", "processes"), run["repeat"] or ""]
+    parts += [processes(row[profile] for row in rows.get("members", ())), run["repeat"] or ""]
     return " · ".join(part for part in parts if part)
 
 

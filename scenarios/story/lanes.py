@@ -1,4 +1,7 @@
-"""A lane per member process: what it was doing, stretch by stretch, as one sees it from outside."""
+"""A lane per process: what it was doing, stretch by stretch, as one sees it from outside.
+
+A member's phases are those of its group's protocol; a producer, which has none, works from its start to its end.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from itertools import pairwise
 
 from groupsim.scenarios.story.books import Books
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch, latest
-from groupsim.scenarios.story.model import Lane, Phase, PhaseSpan
+from groupsim.scenarios.story.model import PRODUCER, Lane, Phase, PhaseSpan
 from groupsim.scenarios.story.silence import first_seen
 
 OF_STATE = {
@@ -116,6 +119,8 @@ class _Reader:
         return Phase.OUTSIDE if how == "stopped" else Phase.DEAD
 
     def _state(self, started: int, at_us: int) -> Phase:
+        if self.host.profile == PRODUCER:
+            return Phase.WORKING
         index = bisect_right(self.states, at_us)
         at, state = self.host.states[index - 1] if index else (-1, "")
         return OF_STATE.get(state if at >= started else "UNJOINED", Phase.OUTSIDE)

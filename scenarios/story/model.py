@@ -284,9 +284,15 @@ class PhaseSpan:
     ended_us: int
 
 
+PRODUCER = "java-producer"
+"""The profile that a process names which is a member of no group and only produces."""
+SEEN_US = 100_000
+"""What a producer does for less, such as its start, is not worth a lane; `pipeline/page/lanes.js` says the same."""
+
+
 @frozen
 class Lane:
-    """One member process from begin to end."""
+    """One process from begin to end: a member of a group, or a producer."""
 
     host: str
     group: str | None
@@ -299,6 +305,18 @@ class Lane:
     failed: str | None = None  # the fatal error that ended it
     alive: bool = True  # at the end of the trace
     crashes: int = 0  # how often it died without a word
+
+    @property
+    def producer(self) -> bool:
+        """Whether it is no member, but a process that produces."""
+        return self.profile == PRODUCER
+
+    @property
+    def eventful(self) -> bool:
+        """Whether there is something to see: a producer that worked all the time looks like any other."""
+        return not self.producer or any(
+            part.phase is not Phase.WORKING and part.ended_us - part.began_us >= SEEN_US for part in self.phases
+        )
 
 
 @frozen

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from groupsim.scenarios.story.model import PRODUCER
+
 
 def clock(us: int) -> str:
     """A point of virtual time as minutes and seconds: `0:31.204`, with hours when there are any."""
@@ -36,3 +40,12 @@ def tenths(us: int) -> str:
 def count(number: int, noun: str) -> str:
     """`1 rebalance`, `2 rebalances`, `no rebalances`."""
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def processes(profiles: Iterable[str | None]) -> str:
+    """How many processes there were, by their profiles: `3 member processes`, `1 member process, 2 producers`."""
+    known = list(profiles)
+    producers = sum(profile == PRODUCER for profile in known)
+    members = len(known) - producers
+    told = f"{members} member process{'' if members == 1 else 'es'}"
+    return f"{told}, {count(producers, 'producer')}" if producers else told

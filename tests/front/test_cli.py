@@ -56,6 +56,16 @@ def test_a_run_begins_with_its_headline(bounce: Path) -> None:
     assert re.search(r"^  c1 +░+━+x+░+━+$", result.stdout, re.MULTILINE)
 
 
+def test_producers_stand_apart(bounce: Path) -> None:
+    """They are no members; one that is away for a while has a lane below theirs, one that never was has none."""
+    producers = "producers:\n  shop: {topic: orders, rate: 5/s}\n  late: {topic: orders, rate: 5/s, start: 60s}\n"
+    bounce.write_text(BOUNCE.replace("rate: 40/s", "replication: 1") + producers + "cluster: {logs: replicated}\n")
+    shown = call("run", bounce).stdout
+    assert "2 member processes, 2 producers" in " ".join(shown.split())
+    assert re.search(r"^  c2 .*\n  late +·+━+$", shown, re.MULTILINE)
+    assert not re.search(r"^  shop ", shown, re.MULTILINE)
+
+
 def test_an_expectation_that_fails_is_exit_code_1(bounce: Path) -> None:
     """What was expected, what was found and where it stands in the file."""
     bounce.write_text(BOUNCE + "expect:\n  - {rebalances: 5, because: somebody hoped so}\n")

@@ -4,6 +4,7 @@ from builders import formed
 
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.story import Lane, Phase, tell
+from groupsim.scenarios.story.words import processes
 
 
 def shape(lane: Lane) -> list[tuple[Phase, float]]:
@@ -44,6 +45,19 @@ def test_pauses_and_callbacks_cover_the_state() -> None:
     tape.client(Kind.CALLBACK_ENDED, "c1", span=1)
     (lane,) = tell(tape.at(20).end()).lanes
     assert shape(lane)[2:] == [(Phase.CALLBACK, 10), (Phase.PAUSED, 11), (Phase.CALLBACK, 12), (Phase.WORKING, 13)]
+
+
+def test_a_producer_works_from_its_start_to_its_end() -> None:
+    """It has no states of a group; one that works all the time has nothing to show, and none counts as a member."""
+    tape = formed("c1")
+    for host in ("steady", "late"):
+        tape.at(0 if host == "steady" else 5).add(Kind.PROCESS_STARTED, host=host, payload={"profile": "java-producer"})
+    tape.at(10).crash("late")
+    member, steady, late = tell(tape.at(20).end()).lanes
+    assert shape(steady) == [(Phase.WORKING, 0)]
+    assert shape(late) == [(Phase.OUTSIDE, 0), (Phase.WORKING, 5), (Phase.DEAD, 10)]
+    assert [one.eventful for one in (member, steady, late)] == [True, False, True]
+    assert processes(one.profile for one in (member, steady, late)) == "1 member process, 2 producers"
 
 
 def test_a_member_that_does_not_know_of_its_eviction_is_shown_so() -> None:
