@@ -8,20 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.offsets_topic import LoadingCost
+from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.units import show_us
 from groupsim.members.ancestors.kinds import client_settings
 from groupsim.members.ancestors.settings import ZookeeperSettings
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.scenarios.actor import behaviour_of
-from groupsim.scenarios.clusters import cluster_config
+from groupsim.scenarios.clusters import cluster_config, is_replicated, replicated_config
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.properties import without_secrets
+from groupsim.scenarios.story.words import span
 
 Facts = list[tuple[str, str]]
 Assumed = list[tuple[str, Facts]]
 
 MANY_KINDS = 12  # kinds of members that are listed
+_PLACED = {
+    "striped": "KRaft's stripes, from a drawn broker on",
+    "zookeeper": "in turn, from a drawn broker on",
+    "round-robin": "in turn, from broker 0 on",
+}
 LIMITS = (
     "Times and latencies are drawn from the distributions named here; they are models, not measurements of your "
     "machines.",
@@ -49,19 +58,72 @@ def _scenario(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    cluster = cluster_config(scenario)
+    replicated = is_replicated(scenario)
+    cluster = replicated_config(scenario) if replicated else cluster_config(scenario)
     said = scenario.cluster
     yield "broker version", cluster.coordinator.broker_version
     yield "brokers", str(cluster.brokers)
     yield "latency, one way", _value(cluster.latency, said.latency)
     yield "a broker takes for a request", _value(cluster.processing, said.processing)
+    shown = {"group.initial.rebalance.delay.ms": str(cluster.coordinator.initial_rebalance_delay_ms)}
+    if isinstance(cluster, ReplicatedConfig):
+        yield from _brokers_logs(scenario, cluster)
+        shown |= _kafkas(scenario, cluster)
+    else:
+        yield from _stand_ins(scenario, cluster)
+    yield from shown.items()
+    for name, value in sorted(without_secrets(scenario.broker.properties).items()):
+        if name not in shown:
+            yield name, str(value)
+
+
+def _stand_ins(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[str, str]]:
+    """What counted logs draw, or have by decree."""
+    said = scenario.cluster
+    yield "logs", "counted: ends that grow at a rate, no replicas"
     yield "append to __consumer_offsets", _value(cluster.append_latency, said.append_latency)
     yield "election of a new coordinator", _value(show_us(cluster.election_us), said.election)
     yield "loading of its groups", _value(show_us(cluster.load_us), said.loading)
-    yield "group.initial.rebalance.delay.ms", str(cluster.coordinator.initial_rebalance_delay_ms)
-    for name, value in sorted(without_secrets(scenario.broker.properties).items()):
-        if name != "group.initial.rebalance.delay.ms":
-            yield name, str(value)
+
+
+def _brokers_logs(scenario: Scenario, cluster: ReplicatedConfig) -> Iterator[tuple[str, str]]:
+    """What replicated logs go by; the rest (appends, elections) follows from it."""
+    said, controller = scenario.cluster, cluster.controller
+    yield (
+        "logs",
+        "replicated: an append commits when the replicas in sync have it, leaders are elected",
+    )
+    yield "placement of replicas", _value(_PLACED[controller.placement], said.placement)
+    replicas = min(cluster.offsets_replication_factor, cluster.brokers)
+    yield "__consumer_offsets", f"{cluster.offsets_partitions} partitions, {_replicas(replicas)}"
+    yield "loading of its groups", f"{_loading(cluster.loading)}{_more(cluster.load_us)}"
+    silent = "broker.session.timeout.ms" not in scenario.broker.properties and said.broker_session is None
+    session = show_us(controller.session_us)
+    yield "a silent broker is taken for dead after", _value(session, None if silent else session)
+
+
+def _kafkas(scenario: Scenario, cluster: ReplicatedConfig) -> dict[str, str]:
+    """Settings that decide what is lost and when, also where nobody chose them."""
+    found = {
+        "min.insync.replicas": str(cluster.controller.min_insync_replicas),
+        "replica.lag.time.max.ms": str(cluster.replica.replica_lag_time_max_ms),
+        "unclean.leader.election.enable": str(cluster.controller.unclean_leader_election_enable).lower(),
+    }
+    chosen = scenario.broker.properties
+    return {name: _value(value, chosen.get(name)) for name, value in found.items()}
+
+
+def _replicas(number: int) -> str:
+    return f"{number} replica{'' if number == 1 else 's'}"
+
+
+def _loading(cost: LoadingCost) -> str:
+    speeds = f"{cost.records_per_second:,} records and {cost.bytes_per_second // 1_000_000} MB in a second"
+    return f"by the length of their log: {speeds}, {span(cost.read_us)} for each read"
+
+
+def _more(us: int) -> str:
+    return f", and {show_us(us)}" if us else ""
 
 
 def _value(value: object, said: object) -> str:
@@ -71,7 +133,12 @@ def _value(value: object, said: object) -> str:
 def _topic(scenario: Scenario, name: str) -> str:
     topic = scenario.topics[name]
     steps = "".join(f", {step.rate} from {show_us(step.at)} on" for step in topic.steps)
-    return f"{topic.partitions} partitions, {topic.rate}{steps}"
+    traffic = f"{topic.partitions} partitions, {topic.rate}{steps}"
+    if not is_replicated(scenario):
+        return traffic
+    factor = replicated_config(scenario).default_replication_factor
+    replicas = _replicas(len(topic.replicas[0]) if topic.replicas else topic.replication or factor)
+    return ", ".join([traffic, replicas, *(f"{name}={value}" for name, value in sorted(topic.properties.items()))])
 
 
 def _kinds(scenario: Scenario) -> Assumed:

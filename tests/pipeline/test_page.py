@@ -15,11 +15,15 @@ import small_sweep
 
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.page import PageError, assembly, run_page, sweep_page, write_page
+from groupsim.pipeline.page.assumed import assumed
 from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
 from groupsim.pipeline.schemas import TABLES
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.catalogue import find
+from groupsim.scenarios.changes import changed, read_change
+from groupsim.scenarios.document import parse_document, read_document
+from groupsim.scenarios.load import load_file, scenario_of
 
 
 def data_of(page: str) -> Any:
@@ -97,6 +101,24 @@ def test_a_page_carries_verdicts_and_assumptions() -> None:
     assert facts["session.timeout.ms"] == "6000"
     assert facts["onPartitionsRevoked"] == "120ms"
     assert facts["latency, one way"].endswith("(default)")
+
+
+def test_a_page_names_what_holds_on_replicated_logs() -> None:
+    """Placement, replicas, sessions and limits of brokers with logs; nothing of the light stand-in's figures."""
+    counted = dict(dict(assumed(load_file(find("demo"))))["Brokers and network"])
+    assert "append to __consumer_offsets" in counted
+    assert "min.insync.replicas" not in counted
+    changes = [read_change(f"broker.{one}") for one in ("min.insync.replicas=2", "broker.session.timeout.ms=6000")]
+    path = find("coordinator-crashes-stable")
+    told = dict(assumed(scenario_of(changed(read_document(path), changes), path.stem)))
+    brokers, topics = dict(told["Brokers and network"]), dict(told["Topics"])
+    assert not {"append to __consumer_offsets", "election of a new coordinator"} & set(brokers)
+    assert brokers["placement of replicas"] == "KRaft's stripes, from a drawn broker on (default)"
+    assert brokers["__consumer_offsets"] == "50 partitions, 3 replicas"
+    assert brokers["a silent broker is taken for dead after"] == "6.000 s"
+    assert brokers["min.insync.replicas"] == "2"
+    assert brokers["replica.lag.time.max.ms"] == "30000 (default)"
+    assert topics["orders"].endswith("3 replicas")
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
