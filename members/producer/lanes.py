@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from groupsim.members.producer.sizes import batch_bytes, capacity, record_bytes
+from groupsim.members.producer.sizes import batch_bytes, capacity, record_bytes, serialized_bytes
 from groupsim.protocol.batch import (
     HEADER_BYTES,
     NO_PRODUCER,
@@ -182,6 +182,7 @@ class Lane:
         "flush",
         "in_flight",
         "in_order",
+        "largest",
         "linger_us",
         "next_sequence",
         "node",
@@ -191,14 +192,25 @@ class Lane:
         "producer_id",
         "queue",
         "ready_us",
+        "refuse",
         "share",
         "wants_memory",
     )
 
     def __init__(
-        self, partition: TopicPartition, *, batch_size: int, linger_us: int, pool: Pool, in_order: bool
+        self,
+        partition: TopicPartition,
+        *,
+        batch_size: int,
+        linger_us: int,
+        pool: Pool,
+        in_order: bool,
+        largest: int,
+        refuse: Callable[[Lane, int, int], None],
     ) -> None:
         self.partition = partition
+        self.largest = largest  # bytes of a record as `send` reckons them; what is larger is never put into a batch
+        self.refuse = refuse  # told of those: this lane, bytes of each, how many
         self.batch_size = batch_size
         self.linger_us = linger_us
         self.pool = pool
@@ -216,6 +228,10 @@ class Lane:
 
     def append(self, count: int, value_length: int, first_us: int, last_us: int) -> int:
         """Put equal records without keys into batches; returns how many, fewer when memory is out."""
+        size = serialized_bytes(-1, value_length)
+        if size > self.largest:
+            self.refuse(self, size, count)
+            return count
         fits, left = capacity(self.batch_size, -1, value_length), count
         step_us = (last_us - first_us) // max(count - 1, 1)
         while left:
@@ -234,6 +250,10 @@ class Lane:
     def append_record(self, key: bytes | None, value_length: int, now_us: int, content: bytes | bool | None) -> bool:
         """Put one record into a batch; False when memory is out. `content` False: only its size counts."""
         key_length = -1 if key is None else len(key)
+        size = serialized_bytes(key_length, value_length)
+        if size > self.largest:
+            self.refuse(self, size, 1)
+            return True
         batch = self.queue[-1] if self.queue else None
         counted = content is False
         if batch is not None:

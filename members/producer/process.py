@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
+from groupsim.members.producer.failures import Failures
 from groupsim.members.producer.identity import Idempotent, Nobody
 from groupsim.members.producer.lanes import NEVER, Lane, Pending, Pool
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.partitioners import Sticky, partition_for_key
 from groupsim.members.producer.sender import Sender
+from groupsim.members.producer.sizes import serialized_bytes
 from groupsim.members.producer.sources import Flow, Shared, shares_out
 from groupsim.members.producer.topics import TopicsView
 from groupsim.members.producer.transactions import Transaction, TxnState
@@ -51,7 +52,8 @@ class Process:
         self.host = host
         self.settings = settings
         self.closing = False
-        self.acknowledged = self.failures = 0
+        self.acknowledged = 0
+        self.failures = Failures(loop, host.name, settings)
         self.lanes: dict[str, list[Lane]] = {}
         self.pool = Pool(settings.buffer_memory)
         self.wires = Wires(loop, host, settings, transport)
@@ -202,6 +204,9 @@ class Process:
             return False
         lane = lanes[self._place(topic, key, partition, lanes)]
         size = value_length if value is None else len(value)
+        if serialized_bytes(-1 if key is None else len(key), size) > lane.largest and on_settled is not None:
+            on_settled(ErrorCode.MESSAGE_TOO_LARGE, -1)
+            on_settled = None
         if not lane.append_record(key, size, self.loop.now_us, False if value is None else value):
             return False
         if on_settled is not None:
@@ -272,7 +277,7 @@ class Process:
             return
         topic, count = self._fail_one()
         if count:
-            self._say_failed(TopicPartition(topic, -1), ErrorCode.REQUEST_TIMED_OUT, count, "max.block.ms ran out")
+            self.failures.say(TopicPartition(topic, -1), ErrorCode.REQUEST_TIMED_OUT, count, "max.block.ms ran out")
         self._held_us = NEVER
         self._hold(max(self.loop.now_us, since_us + 1))
 
@@ -380,7 +385,15 @@ class Process:
             linger_us=settings.linger_ms * MS_US,
             pool=self.pool,
             in_order=settings.idempotence,
+            largest=self.failures.largest,
+            refuse=self._too_large,
         )
+
+    def _too_large(self, lane: Lane, size: int, count: int) -> None:
+        """`send` throws: such a record never comes into a batch."""
+        self.failures.too_large(lane.partition, size, count)
+        if isinstance(self.identity, Transaction):
+            self.identity.batch_settled(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _grown(self, name: str, lanes: list[Lane]) -> None:
         if self.closing:
@@ -399,7 +412,7 @@ class Process:
             self.acknowledged += batch.count
         else:
             reason = "delivery.timeout.ms ran out" if error is ErrorCode.REQUEST_TIMED_OUT else None
-            self._say_failed(batch.lane.partition, error, batch.count, reason)
+            self.failures.say(batch.lane.partition, error, batch.count, reason)
         for tell in batch.on_settled or ():
             tell(error, base_offset)
         if self._held_us < NEVER:
@@ -408,18 +421,6 @@ class Process:
             self.identity.batch_settled(error)
         if self._flushes or self.closing:
             self.host.call_at(self.loop.now_us, self._flushed)
-
-    def _say_failed(self, partition: TopicPartition, error: ErrorCode, count: int, reason: str | None) -> None:
-        self.failures += count
-        self.loop.trace.emit(
-            Kind.PRODUCE_FAILED,
-            host=self.host.name,
-            topic=partition.topic,
-            partition=partition.partition if partition.partition >= 0 else None,
-            error=error.name,
-            reason=reason,
-            payload={"count": count},
-        )
 
     def fenced(self, error: ErrorCode) -> None:
         """A fatal error: the producer ends."""
@@ -446,8 +447,9 @@ class Process:
         """Batches that are not in flight fail: the transaction is aborted."""
         waiting, self._waiting = self._waiting, []
         for topic, *_, on_settled, _ in waiting:
-            nowhere, error = TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE
-            self._say_failed(nowhere, error, 1, "given up before it was sent")
+            self.failures.say(
+                TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE, 1, "given up before it was sent"
+            )
             if on_settled is not None:
                 on_settled(ErrorCode.TRANSACTION_ABORTABLE, -1)
         for lanes in self.lanes.values():

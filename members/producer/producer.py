@@ -10,6 +10,7 @@ answer, a look at a load whose next batch would have lingered. A quiet producer 
     lanes, sizes            batches and buffer memory
     sender, reactions       requests, retries, errors
     identity, transactions  producer id, sequences, transactions
+    failures                records that are given up
     topics, wires           metadata, connections
     process                 one life of all of these
 
@@ -111,7 +112,7 @@ class Producer:
     def _with(self, process: Process) -> dict[str, int]:
         return {
             "acknowledged": self._totals["acknowledged"] + process.acknowledged,
-            "failed": self._totals["failed"] + process.failures,
+            "failed": self._totals["failed"] + process.failures.count,
             "requests": self._totals["requests"] + process.sender.requests,
         }
 

@@ -13,12 +13,23 @@ from functools import lru_cache
 from groupsim.protocol.batch import HEADER_BYTES
 from groupsim.protocol.batch_sizes import field_size, varint_size
 
+_MOST_OVERHEAD = 21  # length, attributes and deltas of a record, each as long as it can be
+_NO_HEADERS = 1
+
 
 def record_bytes(offset_delta: int, key_length: int, value_length: int, time_delta_ms: int = 0) -> int:
     """One record; a length of -1 stands for null."""
     fields = field_size(key_length) + field_size(value_length)
     body = 2 + varint_size(time_delta_ms) + varint_size(offset_delta) + fields
     return varint_size(body) + body
+
+
+def serialized_bytes(key_length: int, value_length: int) -> int:
+    """What `send` holds against `max.request.size` and `buffer.memory`: a batch of this record at its largest.
+
+    Source: `DefaultRecordBatch.estimateBatchSizeUpperBound`, `KafkaProducer.ensureValidRecordSize`.
+    """
+    return HEADER_BYTES + _MOST_OVERHEAD + field_size(key_length) + field_size(value_length) + _NO_HEADERS
 
 
 @lru_cache(maxsize=1 << 14)

@@ -8,6 +8,7 @@ import pytest
 from producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.reactions import REACTIONS, Reaction, reaction
 from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
@@ -146,6 +147,41 @@ def test_a_single_record_too_large_fails(on_producer: Any) -> None:
     (failed,) = bench.told(Kind.PRODUCE_FAILED)
     assert (failed.error, failed.payload) == ("MESSAGE_TOO_LARGE", {"count": 1})
     assert bench.broker.records() == 2
+
+
+@pytest.mark.parametrize("more", [{}, {"weights": (1, 1, 1, 1)}, {"content": True}])
+@pytest.mark.parametrize("setting", ["max.request.size", "buffer.memory"])
+def test_what_is_larger_than_a_request_is_never_sent(on_producer: Any, setting: str, more: dict[str, Any]) -> None:
+    """`send` throws for a record that would take a batch of more than 1,000 bytes: 61 + 21 + 1 + (2 + 915) + 1."""
+
+    def bench(size: int) -> ProducerBench:
+        load = steady(2, sizes=Sizes(size, size), **more)
+        made: ProducerBench = on_producer(three_seconds, loads=[load], properties={setting: 1_000, "batch.size": 100})
+        return made
+
+    refused = bench(915)
+    failed = refused.told(Kind.PRODUCE_FAILED)
+    reason = f"1001 bytes when serialized, more than {setting} (1000)"
+    assert {(event.error, event.reason) for event in failed} == {("RecordTooLargeException", reason)}
+    assert refused.requests() == []
+    assert refused.counted(Kind.PRODUCE_FAILED) == refused.producer.counts["failed"] == 6
+    assert bench(914).broker.records() == 6
+
+
+def test_who_sends_a_record_too_large_hears_of_it(on_producer: Any) -> None:
+    """The callback of `send` is told, and the next record goes its way."""
+    heard: list[tuple[ErrorCode | None, int]] = []
+
+    async def story(bench: ProducerBench) -> None:
+        bench.producer.start()
+        for size in (2_000, 10):
+            bench.producer.send("t", size, on_settled=lambda error, offset: heard.append((error, offset)))
+        await bench.run_for(1)
+        await bench.producer.close()
+
+    bench = on_producer(story, properties={"max.request.size": 1_000})
+    assert heard == [(ErrorCode.MESSAGE_TOO_LARGE, -1), (None, 0)]
+    assert bench.broker.records() == 1
 
 
 def test_delivery_timeout_gives_a_batch_up(on_producer: Any) -> None:

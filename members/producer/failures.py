@@ -1,0 +1,56 @@
+"""Records that a producer gives up: the trace is told how many, of which partition, and why.
+
+`send` itself throws for a record that could never go out, because it is larger than `max.request.size` or than all of
+`buffer.memory`; no broker is asked. Everything else that fails had been accepted first.
+
+Source: `KafkaProducer.ensureValidRecordSize`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.producer.settings import ProducerSettings
+
+TOO_LARGE = "RecordTooLargeException"  # the producer's own: an exception, no broker's error
+
+
+class Failures:
+    """What one life of a producer gave up; `count` in records."""
+
+    def __init__(self, loop: EventLoop, host: str, settings: ProducerSettings) -> None:
+        self.count = 0
+        self._loop = loop
+        self._host = host
+        self._settings = settings
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest record that `send` takes, as `sizes.serialized_bytes` reckons them."""
+        return min(self._settings.max_request_size, self._settings.buffer_memory)
+
+    def say(self, partition: TopicPartition, error: ErrorCode | str, count: int, reason: str | None) -> None:
+        """So many records are given up; a partition of -1 stands for none."""
+        self.count += count
+        self._loop.trace.emit(
+            Kind.PRODUCE_FAILED,
+            host=self._host,
+            topic=partition.topic,
+            partition=partition.partition if partition.partition >= 0 else None,
+            error=error if isinstance(error, str) else error.name,
+            reason=reason,
+            payload={"count": count},
+        )
+
+    def too_large(self, partition: TopicPartition, size: int, count: int) -> None:
+        """`send` threw for so many records of `size` bytes each."""
+        setting, most = "max.request.size", self._settings.max_request_size
+        if size <= most:
+            setting, most = "buffer.memory", self._settings.buffer_memory
+        self.say(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
