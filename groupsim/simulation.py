@@ -250,8 +250,12 @@ class Simulation:
         ]
 
     def story(self) -> Story:
-        """What happened so far, told."""
-        return tell(self.events)
+        """What happened so far, told; the logs end where they do now."""
+        cluster, last = self.cluster, self.events[-1] if self.events else None
+        ends = {"ends": cluster.log_ends(), "growth": cluster.data.growth}
+        seq = last.seq + 1 if last is not None else 1
+        now = TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=ends)
+        return tell([*self.events, now])
 
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(event.group for event in self.events if event.group))

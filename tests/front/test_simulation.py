@@ -102,3 +102,22 @@ def test_a_simulation_runs_without_pytest() -> None:
         return (await sim.stable("g1")).generation
 
     assert Simulation(seed=3).run(story, 2) == 1
+
+
+async def test_a_story_tells_of_records_and_lag_up_to_now(sim: Simulation) -> None:
+    """The logs end where they do at that moment: all records stand in the account; the trace is as it was."""
+    sim.topic("orders", 2, rate=10)
+    member = sim.member("c1", properties={"auto.offset.reset": "earliest"})
+    await sim.stable(members=1)
+    await sim.run_for("10s")
+    (total,) = sim.story().totals
+    assert total.records is not None
+    assert total.lag is not None
+    assert total.records.written == sim.now_us * 10 // 1_000_000
+    assert total.lag.end <= 2
+    member.crash()
+    await sim.run_for("5s")
+    later = sim.story().totals[0]
+    assert later.lag is not None
+    assert 45 <= later.lag.end <= 55
+    assert not sim.find("log.ends")
