@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from groupsim.scenarios.story import Account, GroupAccount, Records, Story
+from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story
 from groupsim.scenarios.story.words import clock, span
 
 MANY_PARTITIONS = 8
+MANY_PRODUCERS = 8
 NOTABLE_US = 1_000_000  # a partition changes hands in less
 
 COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
@@ -32,10 +33,40 @@ COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
 
 
 def show(group: str, story: Story, console: Console) -> None:
-    """Print what became of the records of one group; nothing when its logs have none, or the trace does not tell."""
+    """Print what became of the records of one group, and what its topics should have held besides.
+
+    Nothing of the former when its logs have none, or the trace does not tell.
+    """
     total = next((one for one in story.totals if one.group == group), None)
-    if total is None or total.records is None or not total.records.written:
+    if total is not None and total.records is not None and total.records.written:
+        _show_fates(group, total, story, console)
+    theirs = {one.partition.topic for one in story.accounts if one.group == group}
+    show_given_up([one for one in story.given_up if one.topic in theirs], console)
+
+
+def show_given_up(found: Sequence[GivenUp], console: Console) -> None:
+    """Print what producers could not get into any log; a line for each of them, and error."""
+    if not found:
         return
+    console.print()
+    most = sorted(found, key=lambda one: -one.records)
+    for one in most[:MANY_PRODUCERS]:
+        _print_given_up(f"{one.producer} gave up {_given_up(one)}", console)
+    if rest := most[MANY_PRODUCERS:]:
+        _print_given_up(f"… {len(rest)} more, {sum(one.records for one in rest):,} records", console)
+
+
+def _print_given_up(words: str, console: Console) -> None:
+    console.print(Padding(Text.assemble(("not produced: ", "dim"), words), (0, 0, 0, 2), expand=False))
+
+
+def _given_up(one: GivenUp) -> str:
+    records = f"{one.records:,} record{'' if one.records == 1 else 's'}"
+    why = f" ({one.reason})" if one.reason else ""
+    return f"{records} for {one.topic}: {one.error}{why}, from {clock(one.first_us)} on"
+
+
+def _show_fates(group: str, total: GroupAccount, story: Story, console: Console) -> None:
     console.print()
     console.print(Padding(Text.assemble(("records: ", "dim"), sentence(total, story)), (0, 0, 0, 2), expand=False))
     odd = [one for one in story.accounts if one.group == group and one.records and trouble(one.records)]

@@ -15,7 +15,18 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupsim import lanes_drawn, records_shown
-from groupsim.scenarios.story import Cause, Generation, GroupStory, Lane, Late, Outcome, Phase, Standstill, Story
+from groupsim.scenarios.story import (
+    Cause,
+    Generation,
+    GivenUp,
+    GroupStory,
+    Lane,
+    Late,
+    Outcome,
+    Phase,
+    Standstill,
+    Story,
+)
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, processes, span
 
@@ -40,7 +51,15 @@ def show(story: Story, console: Console, introduction: str = "") -> None:
     for group in story.groups:
         console.print()
         show_group(group, story, console)
+    records_shown.show_given_up(_unread(story), console)
     _show_doings(story, console)
+
+
+def _unread(story: Story) -> list[GivenUp]:
+    """What producers gave up of topics that none of the groups shown reads."""
+    shown = {group.group for group in story.groups}
+    read = {one.partition.topic for one in story.accounts if one.group in shown}
+    return [one for one in story.given_up if one.topic not in read]
 
 
 def _into_a_pipe(console: Console) -> bool:

@@ -444,14 +444,12 @@ class Process:
         self.host.call_at(self.loop.now_us, self._flushed)
 
     def give_up_unsent(self) -> None:
-        """Batches that are not in flight fail: the transaction is aborted."""
-        waiting, self._waiting = self._waiting, []
+        """Batches that were never sent fail: the transaction is aborted."""
+        spoiled, waiting, self._waiting = ErrorCode.TRANSACTION_ABORTABLE, self._waiting, []
         for topic, *_, on_settled, _ in waiting:
-            self.failures.say(
-                TopicPartition(topic, -1), ErrorCode.TRANSACTION_ABORTABLE, 1, "given up before it was sent"
-            )
+            self.failures.say(TopicPartition(topic, -1), spoiled, 1, "given up before it was sent")
             if on_settled is not None:
-                on_settled(ErrorCode.TRANSACTION_ABORTABLE, -1)
+                on_settled(spoiled, -1)
         for lanes in self.lanes.values():
             self.sender.abort(lanes)
 

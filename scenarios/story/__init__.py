@@ -7,6 +7,7 @@ and on one rebuilt from logs alike.
 from __future__ import annotations
 
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.given_up import GivenUp
 from groupsim.scenarios.story.model import (
     Account,
     Eviction,
@@ -36,6 +37,7 @@ __all__ = [
     "Eviction",
     "Gap",
     "Generation",
+    "GivenUp",
     "GroupAccount",
     "GroupStory",
     "Lag",

@@ -139,6 +139,7 @@ class Facts:
     starts: list[TraceEvent] = Factory(list)
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
+    produce_failed: list[TraceEvent] = Factory(list)
 
     def host(self, name: str) -> HostFacts:
         """The facts of a host, made on first use."""

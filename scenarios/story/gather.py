@@ -185,6 +185,10 @@ def _commit_failed(facts: Facts, event: TraceEvent) -> None:
     facts.commits_failed.append(event)
 
 
+def _produce_failed(facts: Facts, event: TraceEvent) -> None:
+    facts.produce_failed.append(event)
+
+
 # --- the coordinator -----------------------------------------------------------------------------------------------
 
 
@@ -363,6 +367,7 @@ READERS: dict[Kind, Reader] = {
     Kind.RECORDS_DELIVERED: _delivered,
     Kind.RECORDS_PROCESSED: _processed,
     Kind.COMMIT_FAILED: _commit_failed,
+    Kind.PRODUCE_FAILED: _produce_failed,
     **dict.fromkeys(LOG_KINDS, _of_a_log),
     Kind.LOG_ENDS: _log_ends,
     Kind.POLL_EXPIRED: _signal,

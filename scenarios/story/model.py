@@ -9,6 +9,7 @@ from attrs import astuple, field, frozen
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.given_up import GivenUp
 
 
 class Outcome(StrEnum):
@@ -389,3 +390,4 @@ class Story:
     accounts: tuple[Account, ...] = ()  # by group and partition
     totals: tuple[GroupAccount, ...] = ()  # the same by group
     take_overs: tuple[TakeOver, ...] = ()  # where brokers have logs of their own
+    given_up: tuple[GivenUp, ...] = ()  # records that no log ever took

@@ -17,6 +17,7 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.evictions import evicted, undetected
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.gather import gather
+from groupsim.scenarios.story.given_up import given_up
 from groupsim.scenarios.story.headline import headline
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
@@ -61,6 +62,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         accounts=accounted,
         totals=totals,
         take_overs=changes,
+        given_up=given_up(facts.produce_failed),
     )
 
 
