@@ -443,15 +443,15 @@ class Process:
         self.sender.turn_all()
         self.host.call_at(self.loop.now_us, self._flushed)
 
-    def give_up_unsent(self) -> None:
-        """Batches that were never sent fail: the transaction is aborted."""
+    def give_up_unsent(self, *, sent_too: bool = False) -> None:
+        """Batches that were never sent fail, as the transaction is aborted; with `sent_too` those that were, too."""
         spoiled, waiting, self._waiting = ErrorCode.TRANSACTION_ABORTABLE, self._waiting, []
         for topic, *_, on_settled, _ in waiting:
             self.failures.say(TopicPartition(topic, -1), spoiled, 1, "given up before it was sent")
             if on_settled is not None:
                 on_settled(spoiled, -1)
         for lanes in self.lanes.values():
-            self.sender.abort(lanes)
+            self.sender.abort(lanes, sent_too=sent_too)
 
     def _set_flush(self, on: bool) -> None:
         now = self.loop.now_us
@@ -492,7 +492,7 @@ class Process:
         self.host.call_at(self.loop.now_us, self._flushed)
 
     def _close_now(self, _: Any) -> None:
-        self.give_up_unsent()
+        self.give_up_unsent(sent_too=True)
         self._over(None, "")
 
     def end(self) -> None:

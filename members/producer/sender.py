@@ -21,6 +21,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.lanes import NEVER, Lane, Pending
 from groupsim.members.producer.reactions import Reaction, reaction
 from groupsim.members.producer.wires import PRODUCE, Waits
+from groupsim.protocol.batch import NO_SEQUENCE
 from groupsim.protocol.data_messages import Produced, ProduceRequest, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
 
@@ -362,11 +363,14 @@ class Sender:
         self.poke(lane)
         return soonest
 
-    def abort(self, lanes: list[Lane]) -> None:
-        """Give up all that is not in flight, as an aborted transaction does."""
+    def abort(self, lanes: list[Lane], *, sent_too: bool = False) -> None:
+        """Give up what was never sent, as an aborted transaction does: what has a sequence is sent again first.
+
+        With `sent_too` all that is not in flight. Source: `RecordAccumulator.abortUndrainedBatches`.
+        """
         for lane in lanes:
-            while lane.queue:
-                batch = lane.queue.popleft()
+            for batch in [batch for batch in lane.queue if sent_too or batch.sequence == NO_SEQUENCE]:
+                lane.queue.remove(batch)
                 self._settle(batch, ErrorCode.TRANSACTION_ABORTABLE, -1)
             lane.look(self._loop.now_us)
 

@@ -8,7 +8,7 @@ where only `abort` leads out; being fenced leads to FATAL_ERROR and ends the pro
     send     a partition's first batch waits until AddPartitionsToTxn has named it; all that wait are named together
     offsets  AddOffsetsToTxn names the group, TxnOffsetCommit goes to the group's own coordinator, with member id and
              generation, so that a member that was expelled cannot commit (KIP-447)
-    commit   flush, then EndTxn; abort gives up what is not in flight, waits for what is, then EndTxn
+    commit   flush, then EndTxn; abort gives up what was never sent, waits for what was, then EndTxn
 
 One request at a time is under way to a coordinator. It is repeated after the backoff while the coordinator loads or
 still ends the last transaction (CONCURRENT_TRANSACTIONS; the first partitions of a transaction after 20 ms), and after
@@ -127,7 +127,7 @@ class Owner(Protocol):
         ...
 
     def give_up_unsent(self) -> None:
-        """Batches that are not in flight fail."""
+        """Batches that were never sent fail."""
         ...
 
     def _ready(self) -> None:
@@ -244,6 +244,8 @@ class Transaction(Idempotent):
     # --- what the sender asks --------------------------------------------------------------------------------
 
     def admits(self, lane: Lane) -> bool:
+        if self.state is _S.ABORTABLE_ERROR:  # only what was sent before, so that sequences keep no gap
+            return bool(lane.queue) and lane.queue[0].sequence != NO_SEQUENCE
         if self.producer_id == NO_PRODUCER or self.state not in (_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING):
             return False
         if lane.partition in self._added:
@@ -270,8 +272,14 @@ class Transaction(Idempotent):
             self._spoil(error)
 
     def _spoil(self, error: ErrorCode) -> None:
+        """Only `abort` leads on. What was never sent fails now, or a commit would wait for it (`Sender.runOnce`)."""
         self.error = error
         self._become(_S.ABORTABLE_ERROR)
+        self._host.call_at(self._loop.now_us, self._give_up_unsent)
+
+    def _give_up_unsent(self, _: Any) -> None:
+        if self.state is _S.ABORTABLE_ERROR:
+            self._owner.give_up_unsent()
 
     # --- requests --------------------------------------------------------------------------------------------
 

@@ -156,6 +156,52 @@ def test_a_failed_batch_spoils_the_transaction(on_producer: Any) -> None:
     assert bench.broker.last(Api.INIT_PRODUCER_ID).producer_epoch == 0
 
 
+def test_a_spoiled_transaction_gives_up_at_once_what_was_never_sent(on_producer: Any) -> None:
+    """A commit that waits for it hears of the error then, not when delivery.timeout.ms has run out."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        bench.producer.send("t", 50, partition=0)
+        await bench.run_for(0.1)
+        bench.broker.reply(Api.PRODUCE, ErrorCode.INVALID_PRODUCER_EPOCH)
+        settled: list[Any] = []
+        for _ in range(3):  # a batch each; one request may be in flight
+            bench.producer.send("t", 60, partition=0, on_settled=lambda error, _: settled.append(error))
+        transaction.commit(settled.append)
+        await bench.run_for(0.5)
+        assert settled == [
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            ErrorCode.TRANSACTION_ABORTABLE,
+            ErrorCode.TRANSACTION_ABORTABLE,
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+        ]
+        assert transaction.state is TxnState.ABORTABLE_ERROR
+
+    one = {**TXN, "batch.size": 1, "max.in.flight.requests.per.connection": 1}
+    assert on_producer(story, properties=one).broker.records() == 1
+
+
+def test_an_abort_waits_for_what_has_to_be_sent_again(on_producer: Any) -> None:
+    """A batch with a sequence is settled before the end, so that the next transaction goes on without a gap."""
+
+    async def story(bench: ProducerBench) -> None:
+        transaction = await begun(bench)
+        bench.broker.reply(Api.PRODUCE, ErrorCode.NOT_ENOUGH_REPLICAS)
+        settled: list[Any] = []
+        bench.producer.send("t", 50, partition=0, on_settled=lambda error, _: settled.append(error))
+        await bench.run_for(0.05)  # refused, and waiting for retry.backoff.ms
+        transaction.abort(settled.append)
+        await bench.run_for(1)
+        transaction.begin()
+        bench.producer.send("t", 50, partition=0, on_settled=lambda error, _: settled.append(error))
+        transaction.commit(settled.append)
+        await bench.run_for(1)
+        assert settled == [None] * 4
+
+    bench = on_producer(story, properties=TXN)
+    assert [batch.base_sequence for _, batch in bench.batches()][-2:] == [0, 1]
+
+
 @pytest.mark.parametrize(
     "error", [ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING]
 )
