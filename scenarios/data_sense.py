@@ -23,6 +23,7 @@ from groupsim.scenarios.model import ProducerSpec, ProducesSpec, Scenario, Topic
 from groupsim.scenarios.naming import partition_limits, plans
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.producing import FEED_PREFIX, ProducerPlan, producer_plans, transforming_properties
+from groupsim.scenarios.write_sense import broker_path, unwritable
 
 Found = Iterator[tuple[Path_, Wrong]]
 REMEDY = "write `cluster: {logs: replicated}`"
@@ -144,6 +145,7 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
     if is_replicated(scenario):
         for name, topic in scenario.topics.items():
             yield from _unsafe(name, topic, scenario, document)
+        yield from unwritable(scenario, document)
     for plan in producer_plans(scenario):
         if plan.number == 1:
             yield from _settings(("producers", plan.key), plan.properties(), document)
@@ -206,12 +208,6 @@ def _idle_of_topic(path: Path_, document: Document, *, replicated: bool) -> Iter
     for key in ("properties", "record-size", "replicas"):
         if document.holds((*path, key)):
             yield (*path, key), f"`{key}` has no effect here", f"counted logs hold no records; {REMEDY}"
-
-
-def broker_path(document: Document, setting: str) -> Path_:
-    """Where a broker's setting stands: beside `version`, or below `properties`."""
-    nested: Path_ = ("broker", "properties", setting)
-    return nested if document.holds(nested) else ("broker", setting)
 
 
 def _settings(path: Path_, properties: dict[str, object], document: Document) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
-from groupsim.scenarios.data_sense import broker_path, noted_data, wrong_data
+from groupsim.scenarios.data_sense import noted_data, wrong_data
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.mistakes import Wrong
@@ -39,6 +39,7 @@ from groupsim.scenarios.requests import make_request
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import split_partition
 from groupsim.scenarios.values import END, Moment, quote, show_duration
+from groupsim.scenarios.write_sense import broker_path
 
 Found = Iterator[tuple[Path_, Wrong]]
 

@@ -142,6 +142,16 @@ def test_members_produce_what_they_consume_exactly_once() -> None:
     assert states.count("CompleteCommit") > 20
 
 
+def test_markers_are_no_lost_records() -> None:
+    """A reader passes over the markers of transactions, and over aborted records: neither was lost."""
+    shop = base().producer("shop", "t", rate="50/s", transactional_id="tx", commit_every="1s")
+    for name in ("lost", "records"):
+        shop = shop.expect(name, 0 if name == "lost" else {"skipped": 0, "never-delivered": 0, "aborted": ">= 10"})
+    run = shop.at("15.5s").crash("shop").at("16s").start("shop").run()
+    assert sum("marker" in (event.payload or {}) for event in run.events if event.topic == "t") >= 60
+    assert [str(one) for one in run.failed] == []
+
+
 # --- settings --------------------------------------------------------------------------------------------------------
 
 WHOLE = """\
@@ -268,6 +278,56 @@ def test_settings_that_lose_or_refuse_records_are_told(old: str, new: str, said:
     notes = [str(note) for note in load_text(WHOLE.replace(old, new), "f.yaml").notes if "`orders`" in note.message]
     assert len(notes) == (1 if said else 0)
     assert all(said in note and f"f.yaml:{line}:" in note for note in notes)
+
+
+def beside(text: str, place: str) -> list[str]:
+    """What is said of a place, level and message and remedy."""
+    return [str(note).removeprefix(place) for note in load_text(text, "f.yaml").notes if str(note).startswith(place)]
+
+
+@pytest.mark.parametrize(
+    ("size", "properties", "said"),
+    [
+        ("1000", "{}", None),
+        ("5000000", "{}", "5000093 bytes with their batch, more than `max.request.size` (1048576)"),
+        ("'uniform(10, 900)'", "{max.request.size: 900}", "the largest records of 991 bytes with their batch"),
+        ("1000000", "{max.request.size: 2000000, buffer.memory: 1000000}", "more than `buffer.memory` (1000000)"),
+        ("1048570", "{max.request.size: 2000000}", "more than `max.message.bytes` of `orders` (1048588)"),
+    ],
+)
+def test_records_that_are_too_large_are_a_warning(size: str, properties: str, said: str | None) -> None:
+    """Whatever is larger than the producer or the topic takes is told at `record-size`, with who gives it up."""
+    text = WHOLE.replace('"uniform(10, 20)"', size).replace('"acks=all"', properties)
+    found = beside(text, "f.yaml:10:")
+    found = [note for note in found if "with their batch" in note]
+    assert [said in note and "warning" in note for note in found] == ([True] if said else [])
+
+
+def test_a_topic_s_own_limit_and_the_brokers_count() -> None:
+    """`max.message.bytes` of the topic, else `message.max.bytes` of the brokers, is what records are held against."""
+    for small in (
+        WHOLE.replace("retention.ms: 1000", "max.message.bytes: 80"),
+        WHOLE.replace("min.insync.replicas: 2,", "message.max.bytes: 80,"),
+    ):
+        assert "more than `max.message.bytes` of `orders` (80)" in "".join(beside(small, "f.yaml:10:"))
+        assert "max.message.bytes" not in "".join(beside(small, "f.yaml:8:"))  # its own producer sends nothing
+
+
+def test_an_offsets_topic_of_more_replicas_than_brokers_is_noted() -> None:
+    """It is cut here; Kafka would not create it."""
+    (note,) = beside(WHOLE.replace("min.insync.replicas: 2", "offsets.topic.replication.factor: 5"), "f.yaml:6:")
+    assert "gets 3 replicas here" in note
+    assert "note" in note
+    assert "INVALID_REPLICATION_FACTOR" in note
+
+
+def test_commits_that_nobody_can_acknowledge_are_a_warning() -> None:
+    """More replicas in sync are asked for than the offsets topic has."""
+    changed = WHOLE.replace("min.insync.replicas: 2", "min.insync.replicas: 2, offsets.topic.replication.factor: 1")
+    (note,) = [note for note in beside(changed, "f.yaml:6:") if "__consumer_offsets" in note]
+    assert "can ever be acknowledged" in note
+    assert "warning" in note
+    assert not [note for note in beside(WHOLE, "f.yaml:6:") if "__consumer_offsets" in note]
 
 
 def test_a_producer_that_never_commits_is_a_warning() -> None:
