@@ -49,6 +49,7 @@ class Replicas(Protocol):
         done: Done,
         *,
         on_appended: Callable[[int], None] | None = None,
+        timeout_ms: int | None = None,
     ) -> None: ...
 
     def log(self, partition: TopicPartition) -> PartitionLog | None: ...

@@ -6,10 +6,12 @@ replica (-1, "all"). Only the last asks whether there are `min.insync.replicas`:
 high watermark has passed it. A batch that an idempotent producer sends again is answered with the offset it got the
 first time. A timeout takes nothing back: the records stay, and may be committed a moment later.
 
-A coordinator's append is like acks=1, then waits for the high watermark without end; its own timers give up on it.
-`min.insync.replicas` is not asked, but the high watermark does not move while there are fewer.
+A group coordinator's append is like acks=1, then waits for the high watermark without end; its own timers give up on
+it. `min.insync.replicas` is not asked, but the high watermark does not move while there are fewer. What a transaction
+coordinator writes, and the markers it has others write, is like acks=all, `min.insync.replicas` and timeout included.
 
-Source: `ReplicaManager.appendRecords`, `DelayedProduce`, `CoordinatorPartitionWriter`.
+Source: `ReplicaManager.appendRecords`, `DelayedProduce`, `CoordinatorPartitionWriter`,
+`TransactionStateManager.appendTransactionToLog`, `KafkaApis.handleWriteTxnMarkersRequest`.
 """
 
 from __future__ import annotations
@@ -129,23 +131,38 @@ def append(
     batches: Sequence[Batch],
     done: Callable[[ErrorCode | None], None],
     on_appended: Callable[[int], None] | None,
+    timeout_ms: int | None,
 ) -> None:
-    """Carry out a coordinator's append; `done` is called later, as an append result, `on_appended` at once."""
-    error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
-    placed: tuple[Batch, ...] = ()
-    lead = None
-    if not error:
-        lead = station.partitions[name].lead
-        assert lead is not None
-        try:
-            placed = lead.append(batches)
-            _tell_markers(station, name, placed)
-        except LogRefused as refused:
-            error = refused.error
+    """Carry out a coordinator's append; `done` is called later, as an append result, `on_appended` at once.
+
+    With a timeout it is one with acks=all, without one a group coordinator's.
+    """
+    lead, placed, error = _append_own(station, name, batches, ask_min_isr=timeout_ms is not None)
     if error or lead is None:
         station.host.call_at(station.loop.now_us, done, error, order=Order.APPEND)
         return
     if on_appended is not None:
         on_appended(placed[0].base_offset)
-    lead.wait_for(placed[-1].next_offset, ParkedAppend(station.loop, station.host, done), 0)
+    parked = ParkedAppend(station.loop, station.host, done, strict=timeout_ms is not None)
+    lead.wait_for(placed[-1].next_offset, parked, 0)
+    if timeout_ms is not None and not parked.done:
+        station.lanes.add(timeout_ms * 1_000, parked)
     lead.tell()
+
+
+def _append_own(
+    station: Station, name: TopicPartition, batches: Sequence[Batch], *, ask_min_isr: bool
+) -> tuple[Leadership | None, tuple[Batch, ...], ErrorCode]:
+    error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
+    if error:
+        return None, (), error
+    lead = station.partitions[name].lead
+    assert lead is not None
+    if ask_min_isr and lead.under_min_isr:
+        return lead, (), ErrorCode.NOT_ENOUGH_REPLICAS
+    try:
+        placed = lead.append(batches)
+    except LogRefused as refused:
+        return lead, (), refused.error
+    _tell_markers(station, name, placed)
+    return lead, placed, _NONE

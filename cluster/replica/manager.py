@@ -122,14 +122,18 @@ class ReplicaManager:
         done: Callable[[ErrorCode | None], None],
         *,
         on_appended: Callable[[int], None] | None = None,
+        timeout_ms: int | None = None,
     ) -> None:
         """Append for a coordinator of this broker.
 
         `on_appended` gets the base offset at once, when the leader's log has the records; `done` is called later, as
         an append result: with None when the high watermark has passed them, with an error when they were refused or
         the leadership was lost. Calls for one partition come in the order of the appends.
+
+        With `timeout_ms` the append is one with acks=all: refused with too few in-sync replicas, and given up after
+        so long (the records stay).
         """
-        appends.append(self._station, partition, batches, done, on_appended)
+        appends.append(self._station, partition, batches, done, on_appended, timeout_ms)
 
     def fetch(self, request: FetchRequest, answer: Callable[[FetchResponse], None]) -> Callable[[], None]:
         """Answer a Fetch of a follower or a consumer, now or when there is enough.

@@ -127,18 +127,32 @@ class ParkedProduce:
 class ParkedAppend:
     """A coordinator's append: its owner hears of the end as an append result of that instant, with its own cause."""
 
-    __slots__ = ("_cause", "_done", "_host", "_loop")
+    __slots__ = ("_cause", "_host", "_loop", "_strict", "_tell", "done")
 
-    def __init__(self, loop: EventLoop, host: Host, done: Callable[[ErrorCode | None], None]) -> None:
+    def __init__(
+        self, loop: EventLoop, host: Host, tell: Callable[[ErrorCode | None], None], *, strict: bool = False
+    ) -> None:
         self._loop = loop
         self._host = host
         self._cause = loop.trace.cause
-        self._done = done
+        self._tell = tell
+        self._strict = strict  # too few in-sync replicas are an error, as they are with acks=all
+        self.done = False
 
     def reached(self, index: int, error: ErrorCode) -> None:
-        """Committed, or lost with the leadership. Too few in-sync replicas are no error here, as in Kafka."""
-        lost = error if error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
+        """Committed, or lost with the leadership."""
+        failed = error and (self._strict or error is ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._end(error if failed else None)
+
+    def expire(self) -> None:
+        """It took too long; it stays in the log all the same."""
+        self._end(ErrorCode.REQUEST_TIMED_OUT)
+
+    def _end(self, error: ErrorCode | None) -> None:
+        if self.done:
+            return
+        self.done = True
         trace = self._loop.trace
         before, trace.cause = trace.cause, self._cause
-        self._host.call_at(self._loop.now_us, self._done, lost, order=Order.APPEND)
+        self._host.call_at(self._loop.now_us, self._tell, error, order=Order.APPEND)
         trace.cause = before

@@ -235,6 +235,9 @@ class TransactionCoordinator:
         for effect in effects:
             if isinstance(effect, Reply):
                 self._answer(led, effect.call, effect.response)  # type: ignore[arg-type]
+            elif isinstance(effect, Append) and effect.again:
+                when = self._loop.now_us + self.config.marker_retry_ms * _MS_US
+                self._host.call_at(when, partial(self._append_again, led), effect)
             elif isinstance(effect, Append):
                 self._append(led, effect)
             elif isinstance(effect, SendMarkers):
@@ -243,6 +246,10 @@ class TransactionCoordinator:
             else:
                 self._say(effect)
         self._plan()
+
+    def _append_again(self, led: _Led, effect: Append) -> None:
+        if self._led.get(led.partition) is led:
+            self._append(led, effect)
 
     def _append(self, led: _Led, effect: Append) -> None:
         value = None if effect.txn is None else encode_value(effect.txn)

@@ -24,11 +24,15 @@ class Reply:
 
 @frozen
 class Append:
-    """Append the record of a transactional id (`txn` None: its tombstone); tell the core how it ended, by this id."""
+    """Append the record of a transactional id (`txn` None: its tombstone); tell the core how it ended, by this id.
+
+    `again`: it has just failed, so not at once.
+    """
 
     append_id: int
     transactional_id: str
     txn: Txn | None
+    again: bool = False
 
 
 @frozen

@@ -258,7 +258,7 @@ class Shard:
 
         def done(error: ErrorCode) -> None:
             if error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
-                self._write(entry, following, "markers written", done)
+                self._write(entry, following, "markers written", done, again=True)
 
         self._write(entry, following, "markers written", done)
         return self._take()
@@ -301,15 +301,17 @@ class Shard:
 
     # --- the log ---------------------------------------------------------------------------------------------
 
-    def _write(self, entry: Entry, following: Txn, reason: str, done: Callable[[ErrorCode], None]) -> None:
+    def _write(
+        self, entry: Entry, following: Txn, reason: str, done: Callable[[ErrorCode], None], *, again: bool = False
+    ) -> None:
         check(entry.committed.state, following.state)
         entry.pending = following
-        self._append(_Writing(following.transactional_id, following, reason, done))
+        self._append(_Writing(following.transactional_id, following, reason, done), again=again)
 
-    def _append(self, writing: _Writing) -> None:
+    def _append(self, writing: _Writing, *, again: bool = False) -> None:
         self._last_append += 1
         self._appends[self._last_append] = writing
-        self._effects.append(Append(self._last_append, writing.transactional_id, writing.txn))
+        self._effects.append(Append(self._last_append, writing.transactional_id, writing.txn, again))
 
     def appended(self, append_id: int, error: ErrorCode | None) -> list[Effect]:
         """An append is committed (`error` None) or has failed."""

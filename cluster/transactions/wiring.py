@@ -52,7 +52,8 @@ class Groups(Protocol):
 class StateTopic:
     """`__transaction_state` on the broker's replicas; implements `interfaces.Log`."""
 
-    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas) -> None:
+    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas, timeout_ms: int) -> None:
+        self._timeout_ms = timeout_ms
         self._loop = loop
         self._host = host
         self._replicas = replicas
@@ -68,7 +69,7 @@ class StateTopic:
             else:
                 done(error)
 
-        self._replicas.append(TopicPartition(TRANSACTION_TOPIC, partition), (batch,), told)
+        self._replicas.append(TopicPartition(TRANSACTION_TOPIC, partition), (batch,), told, timeout_ms=self._timeout_ms)
         under_way = False
 
     def read(self, partition: int) -> Sequence[LogRecord]:
@@ -119,10 +120,11 @@ class Transactions:
         self._replicas = replicas
         self._groups = groups
         self._make_topic = make_topic
+        self._marker_timeout_ms = config.request_timeout_ms
         self._loading = evolve(loading or LoadingCost(), buffer_bytes=config.load_buffer_bytes)
         self._known = Known(image)
         self._image = image
-        log = StateTopic(loop, host, replicas)
+        log = StateTopic(loop, host, replicas, config.request_timeout_ms)
         self.coordinator = TransactionCoordinator(
             loop, host, node, config, log, self._known, connect, fresh_producer_id
         )
@@ -173,4 +175,6 @@ class Transactions:
             self._groups.end_transaction(partition.partition, marker, done)
             return
         batch = marker_batch(marker, timestamp_ms(self._loop.now_us))
-        self._replicas.append(partition, (batch,), lambda error: done(error or ErrorCode.NONE))
+        self._replicas.append(
+            partition, (batch,), lambda error: done(error or ErrorCode.NONE), timeout_ms=self._marker_timeout_ms
+        )

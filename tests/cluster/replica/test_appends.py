@@ -275,3 +275,27 @@ def test_a_refused_append_of_a_coordinator_is_told_as_an_append_result(simulate:
         assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.MESSAGE_TOO_LARGE]
 
     simulate(story, config=ReplicaConfig())
+
+
+def test_a_coordinators_append_with_a_timeout_is_one_with_acks_all(simulate: Any, a_batch: Any) -> None:
+    """Below min.insync.replicas it is refused before the append; one that nobody copies in time is given up, and stays.
+
+    A transaction coordinator writes so (`TransactionLog.EnforcedRequiredAcks`).
+    """
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1), min_insync_replicas="2")
+        await rig.run(1_000_000)
+        rig.crash(1)
+        told: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), told.append, timeout_ms=3_000)
+        await rig.run(2_990_000)
+        assert told == []
+        await rig.run(20_000)
+        assert (told, rig.ends(P0, 0)) == ([ErrorCode.REQUEST_TIMED_OUT], [(1, 0)])
+        rig.change(P0, isr=(0,))
+        rig.managers[0].append(P0, (a_batch(),), told.append, timeout_ms=3_000)
+        await rig.run(1)
+        assert (told[1:], rig.ends(P0, 0)) == ([ErrorCode.NOT_ENOUGH_REPLICAS], [(1, 0)])
+
+    simulate(story)

@@ -9,7 +9,9 @@ from groupsim.members.producer.eos import ExactlyOnce, Output, Verdict
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.traffic import as_rate
 from groupsim.members.producer.transactions import GroupMetadata
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.txn_messages import InitProducerIdRequest
 
 
 def test_markers_end_transactions_in_the_logs() -> None:
@@ -120,6 +122,29 @@ def test_the_next_producer_fences_the_last() -> None:
         assert all(stable == end for stable, end in rig.ends())
 
     assert "CompleteAbort" in states(play(story))
+
+
+def test_with_too_few_replicas_of_its_log_the_coordinator_is_not_available() -> None:
+    """Below min.insync.replicas nothing is written, and the answer comes at once; with the others back all is well."""
+
+    async def story(rig: Rig) -> None:
+        producer = rig.producer()
+        await rig.ready(producer)
+        await producer.close()
+        node = rig.coordinator()
+        others = [other for other in range(3) if other != node]
+        for other in others:
+            rig.cluster.crash_broker(other)
+        await rig.loop.sleep(15 * SECOND)
+        asked = InitProducerIdRequest("tx", 10_000)
+        answer = await rig.ask(node, asked)
+        assert answer.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        for other in others:
+            rig.cluster.restart_broker(other)
+        await rig.loop.sleep(15 * SECOND)
+        assert (await rig.ask(rig.coordinator(), asked)).error is ErrorCode.NONE
+
+    play(story)
 
 
 def test_one_seed_one_trace() -> None:
