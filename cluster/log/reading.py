@@ -69,6 +69,11 @@ def holding(segments: Sequence[Segment], offset: int) -> int:
     return max(bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1, 0)
 
 
+def segment_base(segments: Sequence[Segment], offset: int) -> int:
+    """The base of the segment to which the offset belongs: two offsets with different ones have a roll between them."""
+    return segments[holding(segments, offset)].base_offset
+
+
 def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Found | None:
     """The first record of a batch not older than this, at or behind an offset.
 

@@ -5,7 +5,8 @@ only. Any replica may serve it (KIP-392), each up to its own high watermark; the
 names its rack of a better replica to read from. An offset above what may be seen, but within the log, yields nothing;
 outside the log it is OFFSET_OUT_OF_RANGE.
 
-A fetch that finds less than `min_bytes` waits until the high watermark has moved far enough, `max_wait_ms` at most. A
+A fetch that finds less than `min_bytes` waits until the high watermark has moved far enough, or into another segment
+of one of its logs, `max_wait_ms` at most. A
 negative `max_wait_ms` means: as if renewed for ever; such a fetch has no timer, so a quiet consumer costs nothing.
 
 Source: `ReplicaManager.fetchMessages`, `readFromLog`, `findPreferredReadReplica`, `DelayedFetch`,
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from groupsim.cluster.log.log import OffsetOutOfRange
+from groupsim.cluster.log.reading import segment_base
 from groupsim.cluster.replica.config import RACK_AWARE
 from groupsim.cluster.replica.hosted import Hosted
 from groupsim.cluster.replica.leader import Leadership
@@ -39,7 +41,7 @@ FROM_FOLLOWERS_SINCE = 11
 class ParkedFetch:
     """A consumer's fetch that waits for bytes, on the list of each of its partitions."""
 
-    __slots__ = ("_answer", "_available", "_cause", "_enough", "_request", "_station", "_watched", "done")
+    __slots__ = ("_answer", "_available", "_cause", "_enough", "_request", "_segments", "_station", "_watched", "done")
 
     def __init__(self, station: Station, request: FetchRequest, answer: Callable[[FetchResponse], None]) -> None:
         self._station = station
@@ -48,6 +50,7 @@ class ParkedFetch:
         self._cause = station.trace.cause
         self._watched: dict[Hosted, FetchPartition] = {}
         self._available: dict[Hosted, int] = {}
+        self._segments: dict[Hosted, int] = {}  # where each is asked for, when it was
         self._enough = max(request.min_bytes, 1)
         self.done = False
 
@@ -69,6 +72,8 @@ class ParkedFetch:
     def _watch(self, replicas: Sequence[Hosted]) -> None:
         for hosted, asked in zip(replicas, self._request.partitions, strict=True):
             self._watched[hosted] = asked
+            if self._enough > 1:
+                self._segments[hosted] = segment_base(hosted.log.store.segments, asked.fetch_offset)
             hosted.waiting[self] = None
 
     def _set_limit(self) -> None:
@@ -86,10 +91,14 @@ class ParkedFetch:
         if asked.fetch_offset > limit:
             self.expire()  # the log was cut: the consumer has to know
         elif asked.fetch_offset < limit:
-            if self._enough == 1 and asked.max_bytes > 0:
-                self.expire()
+            if self._enough == 1:
+                if asked.max_bytes > 0:
+                    self.expire()
                 return
-            size = 1 if self._enough <= 1 else hosted.log.bytes_between(asked.fetch_offset, limit)
+            if segment_base(hosted.log.store.segments, limit - 1) > self._segments[hosted]:
+                self.expire()  # what lies behind a roll is the next fetch's: this one has all that it can get
+                return
+            size = hosted.log.bytes_between(asked.fetch_offset, limit)
             self._available[hosted] = min(size, asked.max_bytes)
             if sum(self._available.values()) >= self._enough:
                 self.expire()

@@ -122,6 +122,21 @@ def test_min_bytes_are_counted_over_all_partitions(simulate: Any, a_batch: Any) 
     simulate(story)
 
 
+def test_a_roll_completes_a_fetch_that_waits_for_bytes(simulate: Any, a_batch: Any) -> None:
+    """What was asked of a segment that is closed by now is answered, however little it is (`DelayedFetch`, case F)."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0,), segment_bytes="1048576")
+        rig.produce(0, P0, a_batch(1, size=600_000))
+        got = rig.fetch(0, FetchPartition(P0, 1), min_bytes=5_000_000, max_wait_ms=60_000)
+        rig.produce(0, P0, a_batch(1, size=100))
+        assert got.answers == []
+        rig.produce(0, P0, a_batch(1, size=600_000))
+        assert [batch.base_offset for batch in got.answer.partitions[0].batches] == [1]
+
+    simulate(story)
+
+
 def test_the_limits_of_a_fetch_never_forbid_its_first_batch(simulate: Any, a_batch: Any) -> None:
     """One batch above both limits is returned, and nothing else; then the limits hold."""
 
