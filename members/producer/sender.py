@@ -111,13 +111,15 @@ class Sender:
         return peer
 
     def led_by(self, lane: Lane, node: int) -> None:
-        """A lane's leader is this broker now; -1: nobody."""
+        """A lane's leader is this broker now; -1: nobody. For a new leader no retry waits any longer (KIP-951)."""
         if lane.node == node:
             return
         if lane.node >= 0:
             self.peers[lane.node].lanes.remove(lane)
         lane.node = node
         if node >= 0:
+            for batch in lane.queue:
+                batch.not_before_us = 0
             self.peer(node).lanes.append(lane)
             self.poke(lane)
 

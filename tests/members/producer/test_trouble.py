@@ -85,6 +85,28 @@ def test_the_leader_named_in_the_answer_is_used_at_once(on_producer: Any) -> Non
     assert second_us - first_us < 3_000
 
 
+def test_a_new_leader_in_the_metadata_ends_the_backoff(on_producer: Any) -> None:
+    """A retry whose partition has moved goes to the new leader at once (`hasLeaderChangedForTheOngoingRetry`)."""
+
+    def refuse(request: Any) -> ProduceResponse:
+        bench.broker.leaders[ONE] = 2
+        return ProduceResponse((Produced(ONE, ErrorCode.NOT_LEADER_OR_FOLLOWER),))
+
+    async def story(started: ProducerBench) -> None:
+        nonlocal bench
+        bench = started
+        bench.broker.leaders[ONE] = 0
+        bench.broker.reply(Api.PRODUCE, refuse)
+        await three_seconds(bench)
+
+    bench: Any = None
+    slow = {"retry.backoff.ms": 900, "retry.backoff.max.ms": 900}
+    on_producer(story, loads=[steady(2)], topics={"t": 1}, properties=slow)
+    (first_us, first, _), (second_us, second, _) = bench.broker.produced[:2]
+    assert (first, second) == (0, 2)
+    assert second_us - first_us < 600_000
+
+
 def test_a_broken_connection_loses_nothing_with_idempotence(on_producer: Any) -> None:
     """Batches that were written before the connection broke are sent again and recognised."""
 
