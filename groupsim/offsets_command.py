@@ -63,6 +63,8 @@ def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bo
     if of_files:
         if at is not None:
             raise Trouble("--at is a moment of a run, and these are files", "leave it out")
+        if seed:
+            raise Trouble("--seed is of a run, and these are files", "leave it out")
         found = read_files(path, asked)
     else:
         found = of_run(source, at, seed)

@@ -69,6 +69,8 @@ def _client_words(facts: Facts, this: Round, culprit: Who | None) -> str | None:
 
 def _judge(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
     code = str((this.prepare.payload or {}).get("cause_code", ""))
+    if code == "STORE_ERROR":
+        return Verdict(SINGLE[code], "led a sync whose assignment the coordinator could not write")
     if code in SINGLE:
         return Verdict(SINGLE[code], (this.prepare.reason or "").rstrip("."))
     judge = JUDGES.get(code)

@@ -190,6 +190,7 @@ def test_segments_follow_each_other(tmp_path: Path) -> None:
         (["{dir}"], "holds no partition of __consumer_offsets", "log.dirs"),
         (["{dir}/torn/" + SEGMENT], "torn/" + SEGMENT + ": record batch at byte 112", "cuts such a tail"),
         (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
+        (["{dir}/torn", "--seed", "3"], "--seed is of a run", "leave it out"),
         (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
         (["{dir}/strange"], "strange: __consumer_offsets-0, offset 0", "is this a log of __consumer_offsets?"),
         (["{dir}/bare"], "__consumer_offsets-4 holds no segment", "20 digits"),
