@@ -21,10 +21,10 @@ from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.serde import offset_version
 from groupsim.eventloop.units import parse_duration
-from groupsim.exits import WELL, Trouble
+from groupsim.exits import WELL, Trouble, complain
 from groupsim.offset_rows import COUNTS, LIVE, PENDING, SUPERSEDED, Row, Summary, rows_of, summary_of, time_us
 from groupsim.protocol.batch import Batch
-from groupsim.protocol.batch_codec import read_batches
+from groupsim.protocol.batch_codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.running import perform
 from groupsim.scenarios.problems import suggest
@@ -58,14 +58,14 @@ class Asked:
 
 def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bool) -> int:
     """Print the records; returns the exit code."""
-    path = Path(source)
+    path, torn = Path(source), list[str]()
     of_files = path.is_dir() or path.suffix == ".log"
     if of_files:
         if at is not None:
             raise Trouble("--at is a moment of a run, and these are files", "leave it out")
         if seed:
             raise Trouble("--seed is of a run, and these are files", "leave it out")
-        found = read_files(path, asked)
+        found = read_files(path, asked, torn)
     else:
         found = of_run(source, at, seed)
     rows = [row for number in sorted(found) for row in _rows(found[number], number, path if of_files else None)]
@@ -74,8 +74,10 @@ def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bo
     shown = [row for row in rows if asked.wants(row)]
     size = sum(batch.size for batches in found.values() for batch in batches)
     summary = summary_of(shown, size)
+    for warning in torn:
+        complain(warning, "what is whole is shown; a broker that starts cuts such a tail")
     if wants_json:
-        print(as_json.text(document(shown, summary)))
+        print(as_json.text({**document(shown, summary), "warnings": torn}))
     else:
         show(shown, summary, Terminal(), virtual=not of_files)
     return WELL
@@ -139,8 +141,11 @@ def _batches(cluster: Cluster | ReplicatedCluster, number: int, version: int) ->
     return log.read(log.start_offset, _EVERYTHING)
 
 
-def read_files(path: Path, asked: Asked) -> Batches:
-    """The partitions of `__consumer_offsets` in a data directory, in one of its folders, or one segment."""
+def read_files(path: Path, asked: Asked, torn: list[str]) -> Batches:
+    """The partitions of `__consumer_offsets` in a data directory, in one of its folders, or one segment.
+
+    `torn` gets a sentence for every last segment whose end is half written.
+    """
     if not path.exists():
         raise Trouble(f"{path}: there is no such file", "name an existing segment, or a folder of them")
     folders = [path] if path.is_file() or _FOLDER.match(path.resolve().name) else _folders(path)
@@ -151,7 +156,9 @@ def read_files(path: Path, asked: Asked) -> Batches:
             complete = sorted(map(_number, folders)) == list(range(len(folders)))
             if complete:  # all partitions are here, so the group's is known and no other needs reading
                 continue
-        found[number] = [batch for segment in _segments(folder) for batch in _read(segment)]
+        *closed, last = _segments(folder)
+        found[number] = [batch for segment in closed for batch in _read(segment)]
+        found[number] += _read(last, torn)
     return found
 
 
@@ -202,14 +209,32 @@ def _number(path: Path) -> int:
     return int(named[1]) if named else 0
 
 
-def _read(segment: Path) -> Sequence[Batch]:
+def _read(segment: Path, torn: list[str] | None = None) -> Sequence[Batch]:
+    """The batches of a segment; of one that may be open (`torn` is given) a half-written tail is left out, and said."""
     try:
-        return read_batches(segment.read_bytes())
+        data = segment.read_bytes()
+        whole = len(data) if torn is None else _whole(data)
+        if torn is not None and whole < len(data):
+            torn.append(f"{segment}: half written from byte {whole} on, {len(data) - whole} bytes are left out")
+        return read_batches(data[:whole])
     except OSError as error:
         raise Trouble(f"{segment}: {error.strerror}") from error
     except ProtocolError as error:
         remedy = "the end of an open segment may be half written; a broker that starts cuts such a tail"
         raise Trouble(f"{segment}: {error}", remedy) from error
+
+
+def _whole(data: bytes) -> int:
+    """Where the last batch ends that is all there, going by lengths alone; damage is for the reader to find."""
+    at = 0
+    while at + LENGTH_END <= len(data):
+        length = int.from_bytes(data[at + 8 : at + LENGTH_END], "big", signed=True)
+        if length <= 0:
+            return len(data)
+        if at + LENGTH_END + length > len(data):
+            return at if data[at + 16 : at + 17] in (b"", bytes([MAGIC])) else len(data)
+        at += LENGTH_END + length
+    return at
 
 
 # --- what is printed ---------------------------------------------------------------------------------------------

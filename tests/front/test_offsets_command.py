@@ -179,6 +179,19 @@ def test_segments_follow_each_other(tmp_path: Path) -> None:
     assert [one["superseded_by"] for one in document(folder)["records"]] == [1, None]
 
 
+def test_a_half_written_tail_is_left_out_and_said(tmp_path: Path) -> None:
+    """What is whole is printed; stderr, or `warnings`, has the file and the byte; the exit code is 0."""
+    segment = write(tmp_path / "__consumer_offsets-0", log(offset(1), offset(2)))
+    first = log(offset(1))[0].size
+    whole = segment.read_bytes()
+    for end in (len(whole) - 3, first + 5):
+        segment.write_bytes(whole[:end])
+        told = document(segment)
+        assert len(told["records"]) == 1
+        assert told["warnings"] == [f"{segment}: half written from byte {first} on, {end - first} bytes are left out"]
+        assert f"half written from byte {first} on" in " ".join(call(segment).stderr.split())
+
+
 @pytest.mark.parametrize(
     ("args", "said", "remedy"),
     [
@@ -188,7 +201,7 @@ def test_segments_follow_each_other(tmp_path: Path) -> None:
         (["{run}", "--topic", "t2"], "no record is of topic 't2'", "topics with records"),
         (["{dir}/none.log"], "there is no such file", "existing segment"),
         (["{dir}"], "holds no partition of __consumer_offsets", "log.dirs"),
-        (["{dir}/torn/" + SEGMENT], "torn/" + SEGMENT + ": record batch at byte 112", "cuts such a tail"),
+        (["{dir}/hurt/" + SEGMENT], "hurt/" + SEGMENT + ": record batch at byte 17", "cuts such a tail"),
         (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
         (["{dir}/torn", "--seed", "3"], "--seed is of a run", "leave it out"),
         (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
@@ -202,6 +215,8 @@ def test_bad_input_is_named_with_the_remedy(
     """Exit code 2, one sentence with the place, one with the remedy."""
     torn = write(tmp_path / "torn", log(offset(1), offset(2)))
     torn.write_bytes(torn.read_bytes()[:-3])
+    hurt = write(tmp_path / "hurt", log(offset(1), offset(2)))
+    hurt.write_bytes(hurt.read_bytes()[:70] + b"!!" + hurt.read_bytes()[72:])
     (tmp_path / "bare" / "__consumer_offsets-4").mkdir(parents=True)
     write(tmp_path / "strange", [batch_of((LogRecord(0, b"?", b""),), 0)])
     result = call(*(arg.format(run=scenario, dir=tmp_path) for arg in args))
