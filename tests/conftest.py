@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -23,3 +24,9 @@ def _forget_written_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for name in set(sys.modules) - modules:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
             del sys.modules[name]
+
+
+def pytest_configure() -> None:
+    """A run that was started in the background ignores SIGINT, and so would its children: tests of ctrl-C need it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
