@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,9 @@ settings.load_profile("groupsim")
 @pytest.fixture(autouse=True)
 def _forget_written_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A test may write `mine.py` and name it in a scenario; the next test writes another `mine.py`."""
+    sys.path[:] = [
+        entry for entry in sys.path if "userFiles-" not in entry or Path(entry).exists()
+    ]  # of a Spark that ended
     written = str(tmp_path_factory.getbasetemp())
     path, modules = list(sys.path), set(sys.modules)
     yield

@@ -49,7 +49,7 @@ def test_a_good_file_becomes_a_scenario() -> None:
 MISTAKES = [
     ("title", "titel", "unknown key `titel`", "did you mean `title`?", 1),
     ("run-for: 60s", "run-for: 60", "a duration needs a unit: write 60s or 60ms", "", 2),
-    ("run-for: 60s", "run-for: -5s", "not a duration", "", 2),
+    ("run-for: 60s", "run-for: -5s", "not negative", "", 2),
     ("run-for: 60s", "run-for: 60 parsecs", "unknown unit 'parsecs'", "", 2),
     ("run-for: 60s", "run-for: 0", "a run of no time shows nothing", "run-for: 60s", 2),
     ("run-for: 60s\n", "", "nothing ends this scenario", "add `run-for: 90s`", 1),
