@@ -6,10 +6,11 @@ python tools/failover_table.py --check    exit 1 when the page shows something e
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
+
+from kept_page import keep
 
 from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.load import load_file
@@ -59,14 +60,7 @@ def refreshed(text: str) -> str:
 
 def main() -> int:
     """Write it, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when they differ")
-    text = PAGE.read_text(encoding="utf-8")
-    new = refreshed(text)
-    if parser.parse_args().check:
-        return 0 if new == text else 1
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    return keep(PAGE, refreshed, __doc__)
 
 
 if __name__ == "__main__":

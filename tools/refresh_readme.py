@@ -6,11 +6,11 @@ python tools/refresh_readme.py --check    exit 1 when the README shows something
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
 
+from kept_page import keep
 from typer.testing import CliRunner
 
 from groupsim.cli import app
@@ -49,14 +49,7 @@ def refreshed(text: str) -> str:
 
 def main() -> int:
     """Write it, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare only; exit 1 when they differ")
-    text = README.read_text(encoding="utf-8")
-    new = refreshed(text)
-    if parser.parse_args().check:
-        return 0 if new == text else 1
-    README.write_text(new, encoding="utf-8")
-    return 0
+    return keep(README, refreshed, __doc__)
 
 
 if __name__ == "__main__":
