@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
+from groupsim.protocol.admin_messages import AdminRequest, AdminResponse
 from groupsim.protocol.basics import NO_EPOCH as NO_EPOCH
 from groupsim.protocol.basics import NO_GENERATION as NO_GENERATION
 from groupsim.protocol.basics import NO_OFFSET as NO_OFFSET
@@ -435,6 +436,7 @@ Request: TypeAlias = (
     | DeleteGroupsRequest
     | DataRequest
     | TxnRequest
+    | AdminRequest
     | ClusterRequest
     | ZkRequest
 )
@@ -453,6 +455,7 @@ Response: TypeAlias = (
     | DeleteGroupsResponse
     | DataResponse
     | TxnResponse
+    | AdminResponse
     | ClusterResponse
     | ZkResponse
 )
