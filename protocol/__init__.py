@@ -22,10 +22,12 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     messages            requests and responses of groups; Request and Response
     data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
     txn_messages        the messages of transactional producers
+    admin_messages      topics, settings and the brokers, as administrators ask for them
     zookeeper_messages  clients and a ZooKeeper (Kafka 0.8)
     cluster_messages    brokers and controller; the cluster's metadata as a value
     batch, batch_sizes  a record batch as a value; the bytes it takes
     batch_codec         a batch as bytes, and back
+    wire                Kafka's requests as bytes, and our messages; its modules say which
     checksum            CRC-32C
     offset_records      keys and values of `__consumer_offsets`, as bytes
     record_fields       the fields of Kafka's messages as bytes, classic and flexible

@@ -60,9 +60,9 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(PRODUCE=1, FETCH=1, LIST_OFFSETS=0),
         },
     ),
-    ("0.10.0", _ranges(METADATA=1, PRODUCE=2, FETCH=2)),
-    ("0.10.1", _ranges(METADATA=2, JOIN_GROUP=1, FETCH=3, LIST_OFFSETS=1)),
-    ("0.10.2", _ranges(OFFSET_FETCH=2)),
+    ("0.10.0", _ranges(METADATA=1, PRODUCE=2, FETCH=2, API_VERSIONS=0)),
+    ("0.10.1", _ranges(METADATA=2, JOIN_GROUP=1, FETCH=3, LIST_OFFSETS=1, CREATE_TOPICS=0, DELETE_TOPICS=0)),
+    ("0.10.2", _ranges(OFFSET_FETCH=2, CREATE_TOPICS=1)),
     (
         "0.11.0",
         {
@@ -71,10 +71,11 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(PRODUCE=3, FETCH=5, LIST_OFFSETS=2, OFFSET_FOR_LEADER_EPOCH=0),
             **_ranges(INIT_PRODUCER_ID=0, ADD_PARTITIONS_TO_TXN=0, ADD_OFFSETS_TO_TXN=0, END_TXN=0),
             **_ranges(WRITE_TXN_MARKERS=0, TXN_OFFSET_COMMIT=0),
+            **_ranges(API_VERSIONS=1, CREATE_TOPICS=2, DELETE_TOPICS=1, DESCRIBE_CONFIGS=0),
         },
     ),
-    ("1.0", _ranges(METADATA=5, PRODUCE=5, FETCH=6)),
-    ("1.1", _ranges(DELETE_GROUPS=0, FETCH=7)),
+    ("1.0", _ranges(METADATA=5, PRODUCE=5, FETCH=6, CREATE_PARTITIONS=0)),
+    ("1.1", _ranges(DELETE_GROUPS=0, FETCH=7, DESCRIBE_CONFIGS=1)),
     (
         "2.0",
         {
@@ -82,7 +83,8 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(HEARTBEAT=2, LEAVE_GROUP=2, DESCRIBE_GROUPS=2, LIST_GROUPS=2, DELETE_GROUPS=1),
             **_ranges(PRODUCE=6, FETCH=8, LIST_OFFSETS=3, OFFSET_FOR_LEADER_EPOCH=1),
             **_ranges(INIT_PRODUCER_ID=1, ADD_PARTITIONS_TO_TXN=1, ADD_OFFSETS_TO_TXN=1, END_TXN=1),
-            **_ranges(TXN_OFFSET_COMMIT=1),
+            **_ranges(TXN_OFFSET_COMMIT=1, API_VERSIONS=2, CREATE_TOPICS=3, DELETE_TOPICS=2, DESCRIBE_CONFIGS=2),
+            **_ranges(CREATE_PARTITIONS=1),
         },
     ),
     (
@@ -90,6 +92,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         {
             **_ranges(METADATA=7, OFFSET_COMMIT=6, OFFSET_FETCH=5),
             **_ranges(PRODUCE=7, FETCH=10, LIST_OFFSETS=4, OFFSET_FOR_LEADER_EPOCH=2, TXN_OFFSET_COMMIT=2),
+            **_ranges(DELETE_TOPICS=3),
         },
     ),
     ("2.2", _ranges(JOIN_GROUP=4, LIST_OFFSETS=5)),
@@ -97,7 +100,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         "2.3",
         {
             **_ranges(METADATA=8, OFFSET_COMMIT=7, JOIN_GROUP=5, SYNC_GROUP=3, HEARTBEAT=3, DESCRIBE_GROUPS=3),
-            **_ranges(FETCH=11, OFFSET_FOR_LEADER_EPOCH=3),
+            **_ranges(FETCH=11, OFFSET_FOR_LEADER_EPOCH=3, INCREMENTAL_ALTER_CONFIGS=0),
         },
     ),
     (
@@ -106,19 +109,30 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(METADATA=9, OFFSET_COMMIT=8, OFFSET_FETCH=6, FIND_COORDINATOR=3, JOIN_GROUP=6, SYNC_GROUP=4),
             **_ranges(HEARTBEAT=4, LEAVE_GROUP=4, DESCRIBE_GROUPS=5, LIST_GROUPS=3, DELETE_GROUPS=2, OFFSET_DELETE=0),
             **_ranges(PRODUCE=8, INIT_PRODUCER_ID=2),
+            **_ranges(API_VERSIONS=3, CREATE_TOPICS=5, DELETE_TOPICS=4, INCREMENTAL_ALTER_CONFIGS=1),
         },
     ),
-    ("2.5", _ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5, INIT_PRODUCER_ID=3, TXN_OFFSET_COMMIT=3)),
-    ("2.6", _ranges(LIST_GROUPS=4)),
+    (
+        "2.5",
+        {
+            **_ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5, INIT_PRODUCER_ID=3, TXN_OFFSET_COMMIT=3),
+            **_ranges(CREATE_PARTITIONS=2),
+        },
+    ),
+    ("2.6", _ranges(LIST_GROUPS=4, DESCRIBE_CONFIGS=3)),
     (
         "2.7",
-        _ranges(FETCH=12, INIT_PRODUCER_ID=4, ADD_PARTITIONS_TO_TXN=2, ADD_OFFSETS_TO_TXN=2, END_TXN=2),
+        {
+            **_ranges(FETCH=12, INIT_PRODUCER_ID=4, ADD_PARTITIONS_TO_TXN=2, ADD_OFFSETS_TO_TXN=2, END_TXN=2),
+            **_ranges(CREATE_TOPICS=6, DELETE_TOPICS=5, CREATE_PARTITIONS=3),
+        },
     ),
     (
         "2.8",
         {
             **_ranges(METADATA=11, PRODUCE=9, LIST_OFFSETS=6, OFFSET_FOR_LEADER_EPOCH=4),
             **_ranges(ADD_PARTITIONS_TO_TXN=3, ADD_OFFSETS_TO_TXN=3, END_TXN=3, WRITE_TXN_MARKERS=1),
+            **_ranges(CREATE_TOPICS=7, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4, DESCRIBE_CLUSTER=0),
         },
     ),
     ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4, LIST_OFFSETS=7)),
@@ -126,7 +140,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     ("3.2", _ranges(JOIN_GROUP=9, LEAVE_GROUP=5)),
     ("3.5", _ranges(FETCH=15, LIST_OFFSETS=8)),
     ("3.6", _ranges(ADD_PARTITIONS_TO_TXN=4)),
-    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16)),
+    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16, DESCRIBE_CLUSTER=1)),
     (
         "3.8",
         {
@@ -134,13 +148,13 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(ADD_PARTITIONS_TO_TXN=5, ADD_OFFSETS_TO_TXN=4, END_TXN=4, TXN_OFFSET_COMMIT=4),
         },
     ),
-    ("3.9", _ranges(FIND_COORDINATOR=6, FETCH=17, LIST_OFFSETS=9)),
+    ("3.9", _ranges(FIND_COORDINATOR=6, FETCH=17, LIST_OFFSETS=9, API_VERSIONS=4)),
     (
         "4.0.0",
         {
-            **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5),
-            **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1),
-            **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9, OFFSET_FOR_LEADER_EPOCH=4),
+            **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5, DESCRIBE_CLUSTER=2),
+            **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4),
+            **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9, OFFSET_FOR_LEADER_EPOCH=4, CREATE_TOPICS=7),
             **_ranges(4, FETCH=17),
         },
     ),

@@ -23,6 +23,14 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from attrs import evolve, fields, frozen, has, resolve_types
 
+from groupsim.protocol.admin_messages import (
+    ConfigEntry,
+    CreatedTopic,
+    CreateTopicsRequest,
+    DeletedTopic,
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+)
 from groupsim.protocol.data_messages import (
     NO_LEADER_EPOCH,
     READ_UNCOMMITTED,
@@ -180,6 +188,24 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "group_instance_id": Carried(3, None),
     },
     EndTxnResponse: {"producer_id": Carried(5, -1), "producer_epoch": Carried(5, -1)},
+    # administrators
+    CreateTopicsRequest: {"validate_only": Carried(1, False)},
+    CreatedTopic: {
+        "message": Carried(1, None),
+        "topic_id": Carried(7, None),
+        "partitions": Carried(5, -1),
+        "replication": Carried(5, -1),
+        "config": Carried(5, ()),
+    },
+    DeletedTopic: {"message": Carried(5, None), "topic_id": Carried(6, None)},
+    DescribeConfigsRequest: {"synonyms": Carried(1, False), "documentation": Carried(3, False)},
+    ConfigEntry: {
+        "source": Carried(1, -1),
+        "synonyms": Carried(1, ()),
+        "type": Carried(3, 0),
+        "documentation": Carried(3, None),
+    },
+    DescribeClusterRequest: {"include_fenced": Carried(2, False)},
 }
 
 

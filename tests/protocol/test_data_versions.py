@@ -1,4 +1,4 @@
-"""What each version of the messages that move records, or end transactions, carries: against kio's schemas."""
+"""What each version carries of messages that move records, end transactions, administer: against kio's schemas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.protocol import data_messages, messages, txn_messages
+from groupsim.protocol import admin_messages, data_messages, messages, txn_messages
+from groupsim.protocol.admin_messages import ConfigEntry, CreatedTopic, CreateTopicsResponse
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.data_messages import (
     FetchPartition,
@@ -114,8 +115,45 @@ SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
         "EndTxnResponse",
         {"producer_id": "producer_id", "producer_epoch": "producer_epoch"},
     ),
+    "CreateTopicsRequest": ("create_topics.request", "CreateTopicsRequest", {"validate_only": "validate_only"}),
+    "CreatedTopic": (
+        "create_topics.response",
+        "CreatableTopicResult",
+        {
+            "message": "error_message",
+            "topic_id": "topic_id",
+            "partitions": "num_partitions",
+            "replication": "replication_factor",
+            "config": "configs",
+        },
+    ),
+    "DeletedTopic": (
+        "delete_topics.response",
+        "DeletableTopicResult",
+        {"message": "error_message", "topic_id": "topic_id"},
+    ),
+    "DescribeConfigsRequest": (
+        "describe_configs.request",
+        "DescribeConfigsRequest",
+        {"synonyms": "include_synonyms", "documentation": "include_documentation"},
+    ),
+    "ConfigEntry": (
+        "describe_configs.response",
+        "DescribeConfigsResourceResult",
+        {
+            "source": "config_source",
+            "synonyms": "synonyms",
+            "type": "config_type",
+            "documentation": "documentation",
+        },
+    ),
+    "DescribeClusterRequest": (
+        "describe_cluster.request",
+        "DescribeClusterRequest",
+        {"include_fenced": "include_fenced_brokers"},
+    ),
 }
-_HOMES = (messages, data_messages, txn_messages)
+_HOMES = (messages, data_messages, txn_messages, admin_messages)
 
 
 def ours(name: str) -> type:
@@ -182,6 +220,17 @@ def test_an_old_transactional_commit_is_not_fenced_by_generation() -> None:
     offset = OffsetInTxn(T0, 9, leader_epoch=1)
     request = TxnOffsetCommitRequest("x", "g", 1, 0, (offset,), 4, "m", "i", version=2)
     assert normalise_request(request) == TxnOffsetCommitRequest("x", "g", 1, 0, (offset,), version=2)
+
+
+def test_an_old_answer_tells_little_of_a_new_topic() -> None:
+    """Before CreateTopics 5 an administrator learns neither counts nor settings, before 7 no id."""
+    entry = ConfigEntry("retention.ms", "1", synonyms=(("log.retention.ms", "1", 5),))
+    made = CreateTopicsResponse((CreatedTopic("t", topic_id="A" * 22, partitions=3, replication=1, config=(entry,)),))
+    assert normalise_response(made, 4) == CreateTopicsResponse((CreatedTopic("t"),))
+    assert normalise_response(made, 6) == CreateTopicsResponse(
+        (CreatedTopic("t", partitions=3, replication=1, config=(entry,)),)
+    )
+    assert normalise_response(made, 7) is made
 
 
 @pytest.mark.parametrize("version", [17, 18])

@@ -26,6 +26,13 @@ PRODUCE          0-11 0-12 0-13 0-13
 FETCH            0-17 4-17 4-18 4-18
 LIST_OFFSETS     0-9 1-10 1-10 1-11
 TXN_OFFSET_COMMIT 0-4 0-5 0-5  0-5
+API_VERSIONS     0-4 0-4 0-4  0-4
+CREATE_TOPICS    0-7 2-7 2-7  2-7
+DELETE_TOPICS    0-6 1-6 1-6  1-6
+DESCRIBE_CONFIGS 0-4 1-4 1-4  1-4
+CREATE_PARTITIONS 0-3 0-3 0-3  0-3
+INCREMENTAL_ALTER_CONFIGS 0-1 0-1 0-1  0-1
+DESCRIBE_CLUSTER 0-1 0-2 0-2  0-2
 """
 RELEASES = ("3.9", "4.0", "4.1", "4.4")
 ROWS = [
@@ -38,7 +45,7 @@ OTHERS = sorted(release for release in BROKER_API_VERSIONS if release >= (0, 9))
 
 @pytest.mark.parametrize(("api", "release", "expected"), ROWS)
 def test_a_broker_takes_the_versions_of_its_release(api: str, release: str, expected: str) -> None:
-    """The ranges of the modelled releases are those of Kafka's schemas."""
+    """The ranges of the modelled releases are those of Kafka's schemas and of its ApiVersions answers."""
     assert str(broker_versions(release)[Api[api]]) == expected
 
 
