@@ -64,6 +64,7 @@ _SERVER = [
     "net.sourceforge.argparse4j:argparse4j:0.7.0",
     "org.apache.logging.log4j:log4j-api:2.25.5",
     "org.apache.logging.log4j:log4j-core:2.25.5",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.25.5",
     "org.bitbucket.b_c:jose4j:0.9.6",
     "org.hdrhistogram:HdrHistogram:2.2.2",
     "org.jspecify:jspecify:1.0.0",
