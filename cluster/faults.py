@@ -4,8 +4,8 @@ A fault is a frozen value with a `Match`; `Network.inject` makes it happen and g
 
 * **of links** (`Latency`, `Stall`, `Isolate`, `Refuse`, `Break`): whom they concern is settled when they are injected
   (the leader of that instant); they last `for_us`, or until the handle ends them;
-* **of messages** (`LoseResponse`, `DelayResponse`, `AnswerError`): they wait for messages that match, count them, and
-  strike from the `nth` one on, `times` times.
+* **of messages** (`LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`): they wait for messages that match,
+  count them, and strike from the `nth` one on, `times` times.
 
 Bytes are never lost one by one: a lost response is a connection that breaks under it, or falls silent (design, 5).
 """
@@ -43,8 +43,9 @@ class Match:
 
     `host` and `peer` are names of hosts (processes or brokers, `*` allowed): one end and the other of a connection.
     `role` ("leader", "coordinator") or `member` (its index) stand for a host, found out by the network's resolver with
-    the help of `group`. `purpose` tells the connections of one client apart ("coordinator", "data"). `api` and
-    `group` choose messages; `nth` counts those that match, from 1; `times` is how often to strike (None: every time).
+    the help of `group`. `purpose` tells the connections of one client apart ("coordinator", "data"). `api`,
+    `group`, `client_id` (of the request's header) and `member_id` (in the request), patterns both, choose messages;
+    `nth` counts those that match, from 1; `times` is how often to strike (None: every time).
     """
 
     host: str | None = None
@@ -53,6 +54,8 @@ class Match:
     member: int | None = None
     group: str | None = None
     purpose: str | None = None
+    client_id: str | None = None
+    member_id: str | None = None
     api: Api | None = None
     nth: int = field(default=1, validator=validators.ge(1))
     times: int | None = 1
@@ -157,6 +160,17 @@ class DelayResponse:
 
 
 @frozen
+class HoldResponse:
+    """The response to a request waits at the broker until the fault ends, and with it what follows on the link."""
+
+    match: Match
+    for_us: int | None = None
+
+    def __str__(self) -> str:
+        return f"hold the response to {self.match.message()}{_while(self.for_us)}"
+
+
+@frozen
 class AnswerError:
     """The broker answers with an error and does nothing."""
 
@@ -168,8 +182,10 @@ class AnswerError:
         return f"answer {self.error.name} to {self.match.message()}"
 
 
-Fault: TypeAlias = Latency | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | AnswerError
-MessageFault: TypeAlias = LoseResponse | DelayResponse | AnswerError
+Fault: TypeAlias = (
+    Latency | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | HoldResponse | AnswerError
+)
+MessageFault: TypeAlias = LoseResponse | DelayResponse | HoldResponse | AnswerError
 
 
 def _while(for_us: int | None) -> str:

@@ -12,6 +12,7 @@ from groupsim.cluster.faults import (
     DelayResponse,
     Direction,
     Fault,
+    HoldResponse,
     Isolate,
     Latency,
     LoseResponse,
@@ -24,6 +25,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle
 
 if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
     from groupsim.cluster.network import Network
 
 
@@ -38,6 +40,7 @@ class FaultHandle:
         self._network = network
         self._trace = network.loop.trace
         self._condition: Condition | None = None
+        self._held: list[Condition] = []
         self._timer: Handle | None = None
         self.span = self._trace.span()
         self.seq = 0
@@ -59,7 +62,7 @@ class FaultHandle:
             self._apply(fault, host)
 
     def _apply(self, fault: Fault, host: str | None) -> None:
-        if isinstance(fault, LoseResponse | DelayResponse | AnswerError):
+        if isinstance(fault, LoseResponse | DelayResponse | HoldResponse | AnswerError):
             self._network.tap(fault, self)
         elif host is None:
             self.end("nothing matched")
@@ -97,8 +100,16 @@ class FaultHandle:
             self.hits += 1
         self.end()
 
+    def hold(self, connection: Connection) -> None:
+        """Let nothing through to the client of a connection, from its broker, until the fault ends."""
+        client, broker = connection.host_name, connection.broker_host.name
+        self._held.append(Condition(host=broker, peer=client, seq=self.seq, out=True))
+        self._network.impose(self._held[-1])
+
     def spent(self) -> None:
-        """End once the budget is used up."""
+        """End once the budget is used up; who holds responses back waits to be told."""
+        if isinstance(self.fault, HoldResponse):
+            return
         times = self.fault.match.times
         if times is not None and self.hits >= times:
             self.end()
@@ -119,6 +130,8 @@ class FaultHandle:
                 self._network.lift(self._condition)
             else:
                 self._network.untap(self)
+            for condition in self._held:
+                self._network.lift(condition)
 
     def blamed(self) -> AbstractContextManager[None]:
         """What is begun in this block has the fault for its cause."""

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import error_response, group_of
-from groupsim.cluster.faults import After, AnswerError, DelayResponse, LoseResponse, Match, MessageFault
-from groupsim.protocol.messages import Response
+from groupsim.cluster.faults import After, AnswerError, DelayResponse, HoldResponse, LoseResponse, Match, MessageFault
+from groupsim.protocol.messages import Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
@@ -73,6 +73,10 @@ class Taps:
             return False
         if match.purpose is not None and match.purpose != connection.purpose:
             return False
+        if match.client_id is not None and not fnmatchcase(connection.client_id, match.client_id):
+            return False
+        if match.member_id is not None and not any(fnmatchcase(one, match.member_id) for one in member_ids(request)):
+            return False
         host = self._network.resolve(match)
         if host is None:
             return False
@@ -82,9 +86,20 @@ class Taps:
         return straight or (fnmatchcase(broker, host) and fnmatchcase(client, peer))
 
 
+def member_ids(request: Request) -> list[str]:
+    """The member ids a request carries; a LeaveGroup may carry several."""
+    one = getattr(request, "member_id", None)
+    several = [getattr(member, "member_id", None) for member in getattr(request, "members", ())]
+    return [name for name in (one, *several) if name]
+
+
 def _strike(
-    fault: LoseResponse | DelayResponse, handle: FaultHandle, connection: Connection, response: Response
+    fault: LoseResponse | DelayResponse | HoldResponse, handle: FaultHandle, connection: Connection, response: Response
 ) -> None:
+    if isinstance(fault, HoldResponse):
+        handle.hold(connection)
+        connection.pass_back(response)
+        return
     if isinstance(fault, DelayResponse):
         connection.blame = handle.seq
         connection.delay(response, fault.by_us)

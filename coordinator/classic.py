@@ -17,10 +17,10 @@ from groupsim.coordinator.heartbeat import heartbeat, quick_heartbeat, session_e
 from groupsim.coordinator.join import join
 from groupsim.coordinator.leave import leave
 from groupsim.coordinator.loading import loaded, unloaded, vanished
-from groupsim.coordinator.rebalance import complete_join, initial_timer_fired
+from groupsim.coordinator.rebalance import complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.retention import ExpiryRule, expiry_rule
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
-from groupsim.coordinator.states import State
+from groupsim.coordinator.states import Cause, Reason, State
 from groupsim.coordinator.sync import sync, sync_timer_fired
 from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.coordinator.turn import Turn
@@ -109,6 +109,16 @@ class ClassicGroup(GroupData):
     def snapshot(self, turn: Turn) -> GroupSnapshot:
         """Everything there is to know of the group, as a value."""
         return snapshot(self, turn)
+
+    def force_rebalance(self, turn: Turn, words: str) -> bool:
+        """Open a round as if a member's metadata had changed; False where there is none to open.
+
+        Kafka has no such request: an operator makes an application rejoin (`enforceRebalance`), with this effect.
+        """
+        if self.state not in (State.STABLE, State.AWAITING_SYNC):
+            return False
+        prepare(turn, self, Reason(Cause.UPDATE_META, words))
+        return True
 
     # --- life of the partition -----------------------------------------------------------------------------------
 

@@ -110,6 +110,18 @@ class Leadership:
         if not self._alarms.lazy:
             self._move_alarm(request)
 
+    def force_rebalance(self, group_id: str, words: str) -> bool:
+        """Open a round of a group; False when none can be opened."""
+        opened, effects = self.shard.force_rebalance(group_id, words, self._loop.now_us)
+        self._carry_out(effects)
+        return opened
+
+    def forget(self, group_id: str, words: str) -> bool:
+        """Lose a group; False when there is none."""
+        gone, effects = self.shard.forget(group_id, words, self._loop.now_us)
+        self._carry_out(effects)
+        return gone
+
     def topic_deleted(self, topic: str) -> None:
         """A topic is gone."""
         self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))

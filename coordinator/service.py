@@ -193,6 +193,22 @@ class GroupCoordinator:
         self._by_group.clear()
         return self._led.pop(partition, None)
 
+    # --- by an operator's hand -----------------------------------------------------------------------------------
+
+    def group_ids(self) -> tuple[str, ...]:
+        """The groups of every partition that is led and loaded here, committed or not."""
+        return tuple(group.group_id for led in self._led.values() if led.active for group in led.shard.groups)
+
+    def force_rebalance(self, group_id: str, words: str) -> bool:
+        """Open a round of a group that is led here; False when it is not, is empty, or has one open already."""
+        led = self._leadership(group_id)
+        return led is not None and led.active and led.force_rebalance(group_id, words)
+
+    def forget(self, group_id: str, words: str) -> bool:
+        """Lose a group that is led here, with its offsets (see `Shard.forget`); False when there is none."""
+        led = self._leadership(group_id)
+        return led is not None and led.active and led.forget(group_id, words)
+
     # --- routing -------------------------------------------------------------------------------------------------
 
     def _leadership(self, group_id: str) -> Leadership | None:

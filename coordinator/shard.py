@@ -197,6 +197,29 @@ class Shard:
     def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
         admin.delete_groups(self.partition, arrival, request)
 
+    # --- by an operator's hand -----------------------------------------------------------------------------------
+
+    def force_rebalance(self, group_id: str, words: str, now_us: int) -> tuple[bool, list[Effect]]:
+        """Open a round of a group; the flag says whether there was one to open."""
+        self.turn.now_us = now_us
+        group = self.groups.get(group_id)
+        opened = group is not None and group.force_rebalance(self.turn, words)
+        return opened, self.turn.take()
+
+    def forget(self, group_id: str, words: str, now_us: int) -> tuple[bool, list[Effect]]:
+        """Lose a group, members and offsets, as if its records had been lost with the log; False: there is none.
+
+        What is parked is answered NOT_COORDINATOR; whoever comes with an old id hears UNKNOWN_MEMBER_ID. Tombstones
+        are written, so that a fail-over does not bring the group back.
+        """
+        self.turn.now_us = now_us
+        group = self.groups.get(group_id)
+        if group is None:
+            return False, []
+        group.unloaded(self.turn)
+        admin.remove_group(self.partition, group, words)
+        return True, self.turn.take()
+
     # --- timers and appends --------------------------------------------------------------------------------------
 
     @property

@@ -79,6 +79,11 @@ def wrong_names(scenario: Scenario) -> Found:
             yield ("expect", index, expectation.check.NAME, *path), wrong
 
 
+def wrong_in(item: Any, known: Known) -> Found:
+    """Every name in one action, fault or check that points nowhere, with the path to it."""
+    return _walk(item, known)
+
+
 def _walk(item: Any, known: Known) -> Found:
     for name, field in fields_of(type(item)).items():
         value, wanted = getattr(item, field.name), _bare(field.type)

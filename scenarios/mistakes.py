@@ -56,6 +56,14 @@ def problems_of(error: ValueError, document: Document) -> list[Problem]:
     return [_problem(path, mistake, document) for path, mistake in _leaves(error, ())]
 
 
+def paths_of(error: ValueError) -> list[Path_]:
+    """Where each mistake of an exception is, in the order of `problems_of`."""
+    found = []
+    for path, mistake in _leaves(error, ()):
+        found.append((*path, *mistake.below) if isinstance(mistake, Wrong) else path)
+    return found
+
+
 def _leaves(error: ValueError, path: Path_) -> Iterator[tuple[Path_, ValueError]]:
     if not isinstance(error, Several):
         yield path, error

@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
+from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.zookeeper import ZooKeeperServer
@@ -42,13 +43,13 @@ class Stage:
         self.loop = loop
         self.scenario = scenario
         self.host = loop.host("scenario")
-        self.cluster = make_cluster(loop, scenario, data_dir)
+        self.cluster = self._make_cluster(data_dir)
         self.zookeeper: ZooKeeperServer | None = None
         self.actors_by_name: dict[str, Actor] = {}
         self.producers_by_name: dict[str, ProducerActor] = {}
         self.admin = Admin(self)
         self.on_brokers = OnBrokers(self)
-        self.topics = OnTopics(self)
+        self.topics = self._make_topics()
         for name, topic in scenario.topics.items():
             self.topics.create(name, topic)
             for step in topic.steps:
@@ -57,6 +58,12 @@ class Stage:
             self.producers_by_name[one.name] = ProducerActor(loop, one, self.cluster.transport)
         for plan in plans(scenario):
             self.add(plan)
+
+    def _make_cluster(self, data_dir: Path | None) -> Cluster | ReplicatedCluster:
+        return make_cluster(self.loop, self.scenario, data_dir)
+
+    def _make_topics(self) -> OnTopics:
+        return OnTopics(self)
 
     def close(self) -> None:
         """The run is over: let go of files."""
