@@ -1,8 +1,11 @@
 """Real time: the same loop, driven by one ordinary trio task on the monotonic clock.
 
-It is for the day the coordinator serves sockets, where stories also wait for trio's own input and output. What comes
-from the heap keeps the heap's order (the contract tests run on both drivers); what comes from outside comes when it
+It is for serving sockets (`streams`), whose stories also wait for trio's own input and output. What comes from the heap
+keeps the heap's order (the contract tests run on both drivers); what comes from outside (`from_outside`) comes when it
 comes, so that nothing here is deterministic.
+
+A simulation ends with its first error. A server may be told to go on instead (`on_error`): a callback or a story that
+raises is reported, and the others go on.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from heapq import heappop, heappush
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import trio
 
@@ -22,6 +25,7 @@ from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _CALLBACKS_PER_TURN = 1_000
 # A story that was moved on by a socket is no event of the heap, so `until` looks again at least this often.
@@ -35,7 +39,7 @@ class _RingingAgenda(Agenda):
 
     def __init__(self, ring: Callable[[], None]) -> None:
         super().__init__()
-        self.near_until_us = 0
+        self.near_until_us = -(1 << 62)  # a run whose origin lies before 0 has negative times
         self._ring = ring
 
     def push_later(self, when_us: int, entry: Entry) -> None:
@@ -45,20 +49,40 @@ class _RingingAgenda(Agenda):
 
 
 class RealTimeLoop(Loop):
-    """A loop in real time; one loop serves one run. `now_us` counts from when it was made."""
+    """A loop in real time; one loop serves one run. `now_us` counts from when it was made, beginning at `origin_us`.
+
+    `on_error(error, where)`, when set, is told of what callbacks and stories raise, and the run goes on.
+    """
 
     late_is_now = False
 
-    def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
+    def __init__(self, seed: int = 0, trace: Trace | None = None, *, origin_us: int = 0) -> None:
         super().__init__(seed, trace)
-        self._zero_ns = time.monotonic_ns()
+        self._zero_ns = time.monotonic_ns() - origin_us * 1_000
         self._bell: trio.Event | None = None
         self._agenda = _RingingAgenda(self._ring)
+        self.on_error: Callable[[Exception, str], None] | None = None
 
     @property
     def now_us(self) -> int:
-        """Microseconds of the monotonic clock since the loop was made."""
+        """Microseconds of the monotonic clock since the loop was made, from `origin_us` on."""
         return (time.monotonic_ns() - self._zero_ns) // 1_000
+
+    def from_outside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Carry out what a socket brought: nothing in the run is its cause, and whoever waits `until` looks at once."""
+        self.trace.cause = 0
+        try:
+            return call(*args, **kwargs)
+        finally:
+            if self._watchers:
+                self._ring()
+
+    def fail(self, error: BaseException, where: str) -> None:
+        """End the run with `error`, or report it, when `on_error` is set and it is no order to stop."""
+        if self.on_error is not None and isinstance(error, Exception):
+            self.on_error(error, where)
+        else:
+            super().fail(error, where)
 
     def run(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
         """Run `main(loop)` to its end and return its result; raises the run's one failure."""
@@ -141,3 +165,8 @@ class RealTimeLoop(Loop):
 def run_realtime(main: Callable[[RealTimeLoop], Awaitable[T]], *, seed: int = 0, trace: Trace | None = None) -> T:
     """Run `main(loop)` in real time and return its result; as `run_virtual` otherwise, without its promises."""
     return RealTimeLoop(seed, trace).run(main)
+
+
+def origin_of(epoch_ms: int) -> int:
+    """The origin, in µs, of a run whose time 0 is `epoch_ms` (ms since 1970), so that now is the wall clock's now."""
+    return time.time_ns() // 1_000 - epoch_ms * 1_000
