@@ -1,0 +1,77 @@
+"""Which APIs are served, in which versions, and what ApiVersions tells of that: data.
+
+What a broker of a release takes is in `protocol.releases`; what can be read here is what Kafka's schemas still
+describe (KIP-896 dropped the oldest). A profile is a release, and its table the common part of both. Two traps of real
+brokers belong to it. Produce is told from version 0 although it is served from 3 on, because librdkafka takes the
+absence of version 0 for a broker that cannot compress (KAFKA-18659); old brokers told 0, too. 4.0.0 alone has no
+JoinGroup 0 and 1 (KAFKA-19444), which librdkafka before 2.11 takes for a broker without consumer groups.
+
+    python -m groupsim.protocol.wire.apis        prints the table of API and profile as Markdown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.releases import BASELINE, VersionRange, broker_versions
+from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.schema import known_versions
+
+PROFILES: Mapping[str, str] = {"2.8": "2.8", "3.9": "3.9", "4.0.0": "4.0.0", BASELINE: BASELINE, "4.x": BASELINE}
+"""The profiles that are tested, with their release; the number of any other release from 2.0 on is one, too."""
+
+_OLDEST = (2, 0)
+
+
+@lru_cache(maxsize=1)
+def served() -> Mapping[Api, VersionRange]:
+    """The versions of each API that the codec reads and writes, by API key."""
+    return {api: known_versions(api) for api in sorted([*READERS, Api.API_VERSIONS])}
+
+
+@lru_cache(maxsize=16)
+def taken(profile: str) -> Mapping[Api, VersionRange]:
+    """The versions that a broker of this profile takes here. Raises ValueError naming the profiles."""
+    takes = _broker(profile)
+    both = ((api, takes[api], known) for api, known in served().items() if api in takes)
+    common = ((api, max(a.oldest, b.oldest), min(a.newest, b.newest)) for api, a, b in both)
+    return {api: VersionRange(oldest, newest) for api, oldest, newest in common if oldest <= newest}
+
+
+@lru_cache(maxsize=16)
+def api_table(profile: str) -> Mapping[Api, VersionRange]:
+    """What ApiVersions tells, by API key: what is taken, and Produce from version 0.
+
+    Raises ValueError naming the profiles.
+    """
+    table = dict(taken(profile))
+    if Api.PRODUCE in table:
+        table[Api.PRODUCE] = table[Api.PRODUCE]._replace(oldest=0)
+    return table
+
+
+def _broker(profile: str) -> Mapping[Api, VersionRange]:
+    release = PROFILES.get(profile, profile)
+    try:
+        if tuple(int(part) for part in release.split(".")) < _OLDEST:
+            raise ValueError("too old")
+        return broker_versions(release)
+    except ValueError:
+        names = ", ".join(PROFILES)
+        raise ValueError(f"API profile {profile!r}: expected one of {names}, or a release from 2.0 on") from None
+
+
+def markdown(profiles: tuple[str, ...] = tuple(PROFILES)) -> str:
+    """The table of API and profile: versions told, "–" where an API is absent."""
+    tables = [api_table(profile) for profile in profiles]
+    lines = [["API", "key", *profiles], ["---"] * (len(profiles) + 2)]
+    for api in served():
+        told = [str(table[api]).replace("-", "–") if api in table else "–" for table in tables]
+        lines.append([api.title, str(int(api)), *told])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(markdown())

@@ -1,0 +1,87 @@
+"""One broker's side of the wire: frames in, exchanges out."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.wire.api_versions import read_api_versions, too_new
+from groupsim.protocol.wire.apis import api_table, taken
+from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
+from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.headers import Header, read_header, read_kind
+from groupsim.protocol.wire.schema import request_shape
+from groupsim.protocol.wire.serial import Fields, Read, reader
+
+
+@frozen
+class Understood:
+    """A request that was read: its header, and the exchange to carry out. `client_id` is "" where it was null."""
+
+    api: Api
+    version: int
+    correlation: int
+    client_id: str | None
+    exchange: Exchange
+
+
+@frozen
+class _Dialect:
+    """How one API is read in one version."""
+
+    api: Api
+    flexible: bool
+    read: Read
+
+
+class Codec:
+    """Reads the requests that a broker of a profile takes, and makes the bytes of their responses.
+
+    Raises ValueError for a profile there is not.
+    """
+
+    def __init__(self, profile: str, directory: Directory) -> None:
+        self._directory = directory
+        self._taken = taken(profile)
+        self._table = api_table(profile)
+        self._dialects: dict[tuple[int, int], _Dialect] = {}
+
+    def understand(self, frame: bytes) -> Understood:
+        """The request in a frame (without its length).
+
+        Raises Unreadable for what no broker answers: a header or a body that cannot be read, an API or a version that
+        is not in the table, bytes after the body.
+        """
+        kind = read_kind(frame)
+        dialect = self._dialects.get(kind)
+        if dialect is None:
+            if kind[0] == Api.API_VERSIONS and kind[1] > self._taken[Api.API_VERSIONS].newest:
+                return self._too_new(frame)
+            dialect = self._dialects[kind] = self._dialect(*kind)
+        header, at = read_header(frame, dialect.api, dialect.flexible)
+        fields, end = dialect.read(frame, at)
+        if end != len(frame):
+            raise Unreadable(f"{header.api.title} {header.version}: {len(frame) - end} bytes after its end")
+        return _understood(header, self._exchange(header, fields))
+
+    def _dialect(self, key: int, version: int) -> _Dialect:
+        api = next((api for api in self._taken if api == key), None)
+        if api is None:
+            raise Unreadable(f"API key {key}: not in the table that ApiVersions tells")
+        if version not in self._taken[api]:
+            raise Unreadable(f"{api.title} {version}: versions {self._taken[api]} are taken")
+        shape = request_shape(api, version)
+        return _Dialect(api, shape.flexible, reader(shape))
+
+    def _exchange(self, header: Header, fields: Fields) -> Exchange:
+        if header.api is Api.API_VERSIONS:
+            return read_api_versions(fields, header, self._table)
+        return READERS[header.api](fields, header, self._directory)
+
+    def _too_new(self, frame: bytes) -> Understood:
+        header, _ = read_header(frame, Api.API_VERSIONS, flexible=True)
+        return _understood(header, too_new(header, self._table))
+
+
+def _understood(header: Header, exchange: Exchange) -> Understood:
+    return Understood(header.api, header.version, header.correlation, header.client_id, exchange)

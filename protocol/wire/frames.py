@@ -1,0 +1,50 @@
+"""Frames: a message on the wire is its length, four bytes, and what follows."""
+
+from __future__ import annotations
+
+from groupsim.protocol.wire.exchange import Unreadable
+
+LARGEST = 104_857_600
+"""Kafka's `socket.request.max.bytes`."""
+
+_SIZE = 4
+
+
+class Frames:
+    """The bytes of one connection, cut into messages. Holds the start of one message at most."""
+
+    __slots__ = ("_held", "_limit", "_size")
+
+    def __init__(self, limit: int = LARGEST) -> None:
+        self._limit = limit
+        self._held = bytearray()
+        self._size = -1  # of the message that has begun; -1: its length is not there yet
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The messages that are whole now, without their length.
+
+        Raises Unreadable as soon as a length is negative or above the limit; the connection is of no use then.
+        """
+        held = self._held
+        held += data
+        whole = []
+        at = 0
+        while self._begun(at) and len(held) - at >= _SIZE + self._size:
+            end = at + _SIZE + self._size
+            whole.append(bytes(memoryview(held)[at + _SIZE : end]))
+            at, self._size = end, -1
+        del held[:at]
+        return whole
+
+    def _begun(self, at: int) -> bool:
+        """Whether the length of the message that starts at `at` is known."""
+        if self._size < 0 and len(self._held) - at >= _SIZE:
+            self._size = self._checked(int.from_bytes(self._held[at : at + _SIZE], "big", signed=True))
+        return self._size >= 0
+
+    def _checked(self, size: int) -> int:
+        if not 0 <= size <= self._limit:
+            raise Unreadable(
+                f"a message of size {size}: between 0 and {self._limit} (socket.request.max.bytes) is taken"
+            )
+        return size

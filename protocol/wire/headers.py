@@ -1,0 +1,74 @@
+"""What goes before a message: which API and version it is, by which number the answer is known, who asks.
+
+Versions of an API that are flexible (KIP-482) have a header with tagged fields. Two exceptions: the client id has its
+two-byte length in all of them, and the response to ApiVersions has the oldest header always, as a client reads it
+before it knows what the broker speaks. Source: `RequestHeader`, `RequestHeader.json`, `ApiMessageType`.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from attrs import frozen
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.wire.exchange import Unreadable
+from groupsim.protocol.wire.schema import response_shape
+from groupsim.protocol.wire.serial import Fields, read_varint, writer
+
+_START = struct.Struct(">hhih")
+_KIND = struct.Struct(">hh")
+_CORRELATION = struct.Struct(">i")
+
+
+@frozen
+class Header:
+    """The header of one request; a client id that is null is "" (as in Kafka)."""
+
+    api: Api
+    version: int
+    correlation: int
+    client_id: str
+
+
+def read_kind(frame: bytes) -> tuple[int, int]:
+    """API key and version of a request, whatever they are. Raises Unreadable for less than four bytes."""
+    if len(frame) < _KIND.size:
+        raise Unreadable(f"a message of {len(frame)} bytes: too short for a header")
+    key, version = _KIND.unpack_from(frame)
+    return key, version
+
+
+def read_header(frame: bytes, api: Api, flexible: bool) -> tuple[Header, int]:
+    """The header of a request, and where its body begins. Raises Unreadable."""
+    try:
+        _, version, correlation, length = _START.unpack_from(frame)
+        at = _START.size + max(length, 0)
+        client_id = frame[_START.size : at].decode()
+        if at > len(frame):
+            raise ValueError(f"the client id claims {length} bytes")
+        return Header(api, version, correlation, client_id), (_after_tags(frame, at) if flexible else at)
+    except (struct.error, IndexError, ValueError) as wrong:
+        raise Unreadable(f"the header of a {api.title} request: {wrong}") from None
+
+
+def _after_tags(frame: bytes, at: int) -> int:
+    """Past the tagged fields, of which no header knows any."""
+    count, at = read_varint(frame, at)
+    for _ in range(count):
+        _, at = read_varint(frame, at)
+        size, at = read_varint(frame, at)
+        at += size
+        if at > len(frame):
+            raise ValueError("its tagged fields end after it")
+    return at
+
+
+def encode_response(header: Header, body: Fields) -> bytes:
+    """The response to a request: header and body, in the request's version, without the length that goes before it."""
+    shape = response_shape(header.api, header.version)
+    out = bytearray(_CORRELATION.pack(header.correlation))
+    if shape.flexible and header.api is not Api.API_VERSIONS:
+        out.append(0)  # no tagged fields
+    writer(shape)(out, body)
+    return bytes(out)

@@ -1,0 +1,110 @@
+"""Kafka's message schemas, as kio carries them, made into shapes that `serial` reads and writes by.
+
+A shape is a list of fields in the order of the wire; a field knows its kind, whether it is an array, whether it may be
+null, its tag if it is a tagged one (KIP-482) and its default. Shapes are made when they are first asked for and kept:
+importing all of Kafka's schemas would take seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, Union, get_args, get_origin
+
+from attrs import frozen
+from kio.index import load_request_schema, load_response_schema
+from kio.schema.index import api_key_map, schema_name_map
+from kio.static.constants import EntityType, uuid_zero
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.releases import VersionRange
+
+REQUIRED: Final = object()
+"""The default of a field that has none."""
+
+_MS = timedelta(milliseconds=1)
+_NOTHING = {"string": "", "bytes": b"", "bool": False, "uuid": None}  # of a tagged field without a default; else 0
+
+
+@frozen(eq=False)
+class Field:
+    """One field: `kind` is Kafka's type (`int32`, `string`, …), or "entity" with the shape of its parts."""
+
+    name: str
+    kind: str
+    array: bool
+    nullable: bool
+    tag: int | None
+    default: Any
+    parts: Shape | None = None
+
+
+@frozen(eq=False)
+class Shape:
+    """One message, or a part of one, in one version; `flexible` ones end with tagged fields and have short lengths."""
+
+    name: str
+    flexible: bool
+    fields: tuple[Field, ...]
+
+
+@cache
+def request_shape(api: Api, version: int) -> Shape:
+    """The request of an API in one version. Raises LookupError for a version that is not in `known_versions`."""
+    return _shape(load_request_schema(api, version))
+
+
+@cache
+def response_shape(api: Api, version: int) -> Shape:
+    """The response of an API in one version. Raises LookupError for a version that is not in `known_versions`."""
+    return _shape(load_response_schema(api, version))
+
+
+def known_versions(api: Api) -> VersionRange:
+    """The versions of an API whose schema there is; Kafka itself dropped older ones in 4.0 (KIP-896)."""
+    kinds = schema_name_map[api_key_map[api]]
+    known = [version for version in kinds if EntityType.request in kinds[version]]
+    return VersionRange(min(known), max(known))
+
+
+def _shape(entity: Any) -> Shape:
+    return Shape(entity.__name__, entity.__flexible__, tuple(_field(field) for field in fields(entity)))
+
+
+def _field(field: Any) -> Field:
+    kind, nullable = _without_none(field.type)
+    array = get_origin(kind) is tuple
+    if array:
+        kind = _without_none(get_args(kind)[0])[0]
+    parts = _shape(kind) if is_dataclass(kind) else None
+    name = "entity" if parts else field.metadata["kafka_type"]
+    tag = field.metadata.get("tag")
+    return Field(field.name, name, array, nullable, tag, _default(field, name, parts, tag), parts)
+
+
+def _without_none(kind: Any) -> tuple[Any, bool]:
+    """A type without its None, and whether it had one."""
+    if get_origin(kind) not in (UnionType, Union):
+        return kind, False
+    return next(part for part in get_args(kind) if part is not NoneType), True
+
+
+def _default(field: Any, kind: str, parts: Shape | None, tag: int | None) -> Any:
+    """The default as `serial` has values: times as milliseconds, ids as text, parts as dicts."""
+    if field.default is not MISSING:
+        return _plain(field.default)
+    if tag is None:
+        return REQUIRED
+    return {part.name: part.default for part in parts.fields} if parts else _NOTHING.get(kind, 0)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, timedelta):
+        return value // _MS
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    return None if value == uuid_zero else value

@@ -1,0 +1,358 @@
+"""Bytes to fields and back, by a shape: the rules of Kafka's serialisation, and a guard against hostile bytes.
+
+A message is a dict of its fields, with kio's names: parts are dicts, arrays lists, times milliseconds (-1 stays -1),
+topic ids 22 characters of base64 (None for the zero id), error codes numbers. What is written may have more fields than
+the version carries (they are left out) and fewer (the schema's default stands for them). So the code that makes a
+response names all that the newest version has, and the shape picks.
+
+kio can read and write too, but its reader reserves memory for as many elements as an array claims to have, which lets
+nine bytes end the process, and refuses tagged fields it does not know, which Kafka skips. Here an array cannot claim
+more elements than there are bytes left, nor more than `MOST_ELEMENTS`; and what is wrong is said with field and byte.
+The tests hold this module to kio's reader and writer, field by field.
+"""
+
+from __future__ import annotations
+
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from groupsim.protocol.wire.exchange import Unreadable
+from groupsim.protocol.wire.schema import REQUIRED, Field, Shape
+
+MOST_ELEMENTS = 1_000_000
+"""The longest array that is read; ours, Kafka knows only the limit of the frame."""
+
+Fields: TypeAlias = dict[str, Any]
+"""One message, or a part of one."""
+Read: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+Write: TypeAlias = Callable[[bytearray, Any], None]
+
+_NO_ID = bytes(16)
+_NUMBERS = {
+    "int8": ">b",
+    "int16": ">h",
+    "int32": ">i",
+    "int64": ">q",
+    "uint8": ">B",
+    "uint16": ">H",
+    "uint32": ">I",
+    "uint64": ">Q",
+    "float64": ">d",
+    "bool": ">?",
+    "error_code": ">h",
+    "timedelta_i32": ">i",
+    "timedelta_i64": ">q",
+    "datetime_i64": ">q",
+}
+
+# --- Reading -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def reader(shape: Shape) -> Read:
+    """What reads one message of this shape from an offset on: `(bytes, offset) → (fields, offset after it)`.
+
+    It raises Unreadable, saying which field and byte, when the bytes are no such message.
+    """
+    plain = [(field.name, _read_field(field, shape.flexible)) for field in shape.fields if field.tag is None]
+    tagged = {field.tag: (field.name, _read_field(field, True)) for field in shape.fields if field.tag is not None}
+    absent = {field.name: field.default for field in shape.fields if field.tag is not None}
+
+    def read(data: bytes, at: int) -> tuple[Fields, int]:
+        found: Fields = {}
+        name, start = "", at
+        try:
+            for name, field in plain:
+                start = at
+                found[name], at = field(data, at)
+            if shape.flexible:
+                found.update(absent)
+                name = "tagged fields"
+                at = _read_tags(data, at, tagged, found)
+        except (struct.error, IndexError):
+            raise Unreadable(f"{shape.name}.{name} at byte {start}: the message ends in the middle of it") from None
+        except ValueError as wrong:
+            raise Unreadable(f"{shape.name}.{name} at byte {start}: {wrong}") from None
+        return found, at
+
+    return read
+
+
+def _read_tags(data: bytes, at: int, known: Mapping[int, tuple[str, Read]], found: Fields) -> int:
+    """The tagged fields at the end of a flexible shape; tags that nobody knows are skipped, as Kafka does."""
+    count, at = read_varint(data, at)
+    for _ in range(count):
+        tag, at = read_varint(data, at)
+        size, at = read_varint(data, at)
+        end = at + size
+        if end > len(data):
+            raise ValueError(f"tag {tag} claims {size} bytes of {len(data) - at}")
+        if tag in known:
+            name, read = known[tag]
+            found[name], at = read(data, at)
+            if at != end:
+                raise ValueError(f"tag {tag} takes {at - end + size} bytes, not {size}")
+        at = end
+    return at
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned number of at most five bytes, seven bits in each. Raises ValueError for a longer one."""
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
+    value = byte & 0x7F
+    for shift in (7, 14, 21, 28):
+        at += 1
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at + 1
+    raise ValueError("a number of more than five bytes")
+
+
+def _read_field(field: Field, flexible: bool) -> Read:
+    """What reads a field."""
+    element = _read_one(field.kind, field.parts, flexible, field.nullable and not field.array)
+    return _read_array(element, flexible, field.nullable) if field.array else element
+
+
+def _read_one(kind: str, parts: Shape | None, flexible: bool, nullable: bool) -> Read:
+    if parts is not None:
+        return _read_nullable(reader(parts)) if nullable else reader(parts)
+    if kind == "uuid":
+        return _read_uuid
+    if kind == "bool":
+        return _read_bool
+    if kind in _NUMBERS:
+        return _read_number(struct.Struct(_NUMBERS[kind]))
+    length = _compact_length if flexible else _LENGTHS[kind]
+    return _read_text(length, nullable) if kind == "string" else _read_bytes(length, nullable)
+
+
+def _read_number(form: struct.Struct) -> Read:
+    unpack, size = form.unpack_from, form.size
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        return unpack(data, at)[0], at + size
+
+    return read
+
+
+def _read_bool(data: bytes, at: int) -> tuple[bool, int]:
+    return data[at] != 0, at + 1
+
+
+def _read_uuid(data: bytes, at: int) -> tuple[str | None, int]:
+    end = at + 16
+    raw = data[at:end]
+    if len(raw) < 16:
+        raise IndexError
+    return (None if raw == _NO_ID else urlsafe_b64encode(raw)[:22].decode()), end
+
+
+def _read_nullable(read: Read) -> Read:
+    def read_nullable(data: bytes, at: int) -> tuple[Any, int]:
+        return (None, at + 1) if data[at] > 0x7F else read(data, at + 1)  # a negative byte (KIP-893)
+
+    return read_nullable
+
+
+def _compact_length(data: bytes, at: int) -> tuple[int, int]:
+    length, at = read_varint(data, at)
+    return length - 1, at
+
+
+_short, _long = struct.Struct(">h"), struct.Struct(">i")
+_LENGTHS: dict[str, Read] = {
+    "string": _read_number(_short),
+    "bytes": _read_number(_long),
+    "records": _read_number(_long),
+}
+
+
+def _read_bytes(length: Read, nullable: bool) -> Read:
+    def read(data: bytes, at: int) -> tuple[bytes | None, int]:
+        size, at = length(data, at)
+        if size < 0:
+            return _null(nullable, at)
+        end = at + size
+        if end > len(data):
+            raise ValueError(f"claims {size} bytes, {len(data) - at} are left")
+        return data[at:end], end
+
+    return read
+
+
+def _read_text(length: Read, nullable: bool) -> Read:
+    read_bytes = _read_bytes(length, nullable)
+
+    def read(data: bytes, at: int) -> tuple[str | None, int]:
+        raw, end = read_bytes(data, at)
+        return (None if raw is None else raw.decode()), end  # UnicodeDecodeError is a ValueError
+
+    return read
+
+
+def _null(nullable: bool, at: int = 0) -> tuple[None, int]:
+    if not nullable:
+        raise ValueError("null, which this field cannot be")
+    return None, at
+
+
+def _read_array(element: Read, flexible: bool, nullable: bool) -> Read:
+    length = _compact_length if flexible else _read_number(_long)
+
+    def read(data: bytes, at: int) -> tuple[list[Any] | None, int]:
+        count, at = length(data, at)
+        if count < 0:
+            return _null(nullable, at)
+        if count > len(data) - at or count > MOST_ELEMENTS:
+            raise ValueError(f"claims {count} elements, {len(data) - at} bytes are left")
+        found = []
+        for _ in range(count):
+            value, at = element(data, at)
+            found.append(value)
+        return found, at
+
+    return read
+
+
+# --- Writing -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def writer(shape: Shape) -> Write:
+    """What writes one message of this shape to the end of a buffer: `(bytearray, fields)`.
+
+    It raises KeyError for a field that is missing and has no default, struct.error for a number out of bounds.
+    """
+    plain = [(f.name, _write_field(f, shape.flexible), f.default) for f in shape.fields if f.tag is None]
+    tags = sorted((f for f in shape.fields if f.tag is not None), key=lambda field: field.tag or 0)
+    tagged = [(f.tag or 0, f.name, _write_field(f, True), f.default) for f in tags]
+
+    def write(out: bytearray, message: Fields) -> None:
+        for name, field, default in plain:
+            value = message.get(name, default)
+            if value is REQUIRED:
+                raise KeyError(f"{shape.name}.{name}")
+            field(out, value)
+        if shape.flexible:
+            _write_tags(
+                out, [(tag, write, message.get(name, d)) for tag, name, write, d in tagged if _told(message, name, d)]
+            )
+
+    return write
+
+
+def _told(message: Fields, name: str, default: Any) -> bool:
+    """Whether a tagged field says something: one at its default stays away."""
+    value = message.get(name, default)
+    return bool(value != default) and not (default == () and not value)
+
+
+def _write_tags(out: bytearray, tagged: list[tuple[int, Write, Any]]) -> None:
+    write_varint(out, len(tagged))
+    for tag, write, value in tagged:
+        body = bytearray()
+        write(body, value)
+        write_varint(out, tag)
+        write_varint(out, len(body))
+        out += body
+
+
+def write_varint(out: bytearray, value: int) -> None:
+    """An unsigned number, seven bits in each byte."""
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def _write_field(field: Field, flexible: bool) -> Write:
+    element = _write_one(field.kind, field.parts, flexible, field.nullable and not field.array)
+    return _write_array(element, flexible, field.nullable) if field.array else element
+
+
+def _write_one(kind: str, parts: Shape | None, flexible: bool, nullable: bool) -> Write:
+    if parts is not None:
+        return _write_nullable(writer(parts)) if nullable else writer(parts)
+    if kind == "uuid":
+        return _write_uuid
+    if kind in _NUMBERS:
+        return _write_number(struct.Struct(_NUMBERS[kind]))
+    length = _write_compact if flexible else _write_short if kind == "string" else _write_long
+    return _write_text(length, nullable) if kind == "string" else _write_bytes(length, nullable)
+
+
+def _write_number(form: struct.Struct) -> Write:
+    pack = form.pack
+
+    def write(out: bytearray, value: Any) -> None:
+        out += pack(value)
+
+    return write
+
+
+def _write_uuid(out: bytearray, value: str | None) -> None:
+    out += _NO_ID if value is None else urlsafe_b64decode(value + "==")
+
+
+def _write_nullable(write: Write) -> Write:
+    def write_nullable(out: bytearray, value: Any) -> None:
+        out.append(0xFF if value is None else 1)
+        if value is not None:
+            write(out, value)
+
+    return write_nullable
+
+
+def _write_short(out: bytearray, value: int) -> None:
+    out += _short.pack(value)
+
+
+def _write_long(out: bytearray, value: int) -> None:
+    out += _long.pack(value)
+
+
+def _write_compact(out: bytearray, value: int) -> None:
+    write_varint(out, value + 1)
+
+
+def _write_bytes(length: Write, nullable: bool) -> Write:
+    def write(out: bytearray, value: Any) -> None:
+        if value is None:
+            _null(nullable)
+            length(out, -1)
+            return
+        length(out, len(value))
+        out += value
+
+    return write
+
+
+def _write_text(length: Write, nullable: bool) -> Write:
+    write_bytes = _write_bytes(length, nullable)
+
+    def write(out: bytearray, value: str | None) -> None:
+        write_bytes(out, None if value is None else value.encode())
+
+    return write
+
+
+def _write_array(element: Write, flexible: bool, nullable: bool) -> Write:
+    length = _write_compact if flexible else _write_long
+
+    def write(out: bytearray, values: Any) -> None:
+        if values is None:
+            _null(nullable)
+            length(out, -1)
+            return
+        length(out, len(values))
+        for value in values:
+            element(out, value)
+
+    return write

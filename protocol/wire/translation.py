@@ -1,0 +1,54 @@
+"""The usual exchange: requests of ours, a function that tells their answers as one message, one that refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.wire.headers import Header, encode_response
+from groupsim.protocol.wire.serial import Fields
+
+
+class Translation:
+    """One message of a client on its way in and out (see `Exchange`).
+
+    `tell` makes the fields of the response from one answer per request; `refuse` makes the answer to one request that
+    says an error and nothing else.
+    """
+
+    __slots__ = ("_header", "_refuse", "_tell", "answered", "requests")
+
+    def __init__(
+        self,
+        header: Header,
+        requests: tuple[Request, ...],
+        tell: Callable[[Sequence[Any]], Fields],
+        refuse: Callable[[Any, ErrorCode], Response],
+        *,
+        answered: bool = True,
+    ) -> None:
+        self._header = header
+        self._tell = tell
+        self._refuse = refuse
+        self.requests = requests
+        self.answered = answered
+
+    def response(self, answers: Sequence[Response]) -> bytes:
+        """The response from one answer per request."""
+        return encode_response(self._header, self._tell(answers))
+
+    def refusal(self, error: ErrorCode) -> bytes:
+        """The response in which every request is answered with `error`."""
+        return self.response([self._refuse(request, error) for request in self.requests])
+
+
+def one(
+    header: Header,
+    request: Request,
+    tell: Callable[[Any], Fields],
+    refuse: Callable[[Any, ErrorCode], Response],
+) -> Translation:
+    """The exchange of a message that is one request of ours: `tell` takes its one answer."""
+    return Translation(header, (request,), lambda answers: tell(answers[0]), refuse)
