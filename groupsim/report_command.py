@@ -65,13 +65,14 @@ def _answer(directory: Directory) -> Answer:
 
 def write_run(done: Run, story: Story, command: str, path: Path) -> None:
     """Write the page of one run, just ended. `command` repeats it. Raises Trouble when the page cannot be written."""
-    from groupsim.pipeline.page import assumed, run_page
+    from groupsim.pipeline.page import assumed, lag_lines, run_page
     from groupsim.pipeline.runs import Label, rows_of
 
     scenario = done.scenario
     label = Label(seed=done.seed, repeat=command)
     rows = rows_of(done.events, story, label, expectations_failed=len(done.failed))
-    _write(run_page(rows, scenario.title or scenario.name, checks=done.checks, assumed=assumed(scenario)), path)
+    title, lag = scenario.title or scenario.name, lag_lines(done.events, story)
+    _write(run_page(rows, title, checks=done.checks, assumed=assumed(scenario), lag=lag), path)
 
 
 def check_page(path: Path | None) -> None:

@@ -78,7 +78,7 @@ function barTrace(name, look, bars, isFill = false) {
     orientation: "h",
     name,
     y: bars.map((bar) => bar.lane),
-    base: bars.map((bar) => bar.from / 1000),
+    base: bars.map((bar) => dateOf(bar.from)),
     x: bars.map((bar) => (bar.to - bar.from) / 1000),
     width: 0.9,
     text: bars.map((bar) => plain(bar.text || "")),
@@ -140,7 +140,7 @@ function callbackMarks(tables, laneOf, view) {
   return [{
     type: "scatter",
     mode: "markers",
-    x: calls.map((call) => call.began_us / 1000),
+    x: calls.map((call) => dateOf(call.began_us)),
     y: calls.map((call) => laneOf.get(call.host)),
     hovertext: calls.map((call) => hoverLines(
       `${call.host}: ${callbackName(call.callback)}`,
@@ -207,7 +207,7 @@ function doingMarks(doings, lane, view) {
   return {
     type: "scatter",
     mode: "markers+text",
-    x: clusters.map((one) => one.at / 1000),
+    x: clusters.map((one) => dateOf(one.at)),
     y: clusters.map(() => lane),
     text: clusters.map(({ doings: list }) => (list.length > 1 ? `${list[0].number}–${list[list.length - 1].number}` : String(list[0].number))),
     textposition: "middle right",
@@ -244,12 +244,12 @@ function faultBars(doings, lane) {
 /** Vertical lines where rebalances began, and the marked one as a band. */
 function generationShapes(generations, view) {
   const shapes = generations.length > MANY_LINES ? [] : generations.map((one) => ({
-    type: "line", layer: "below", xref: "x", yref: "paper", y0: 0, y1: 1, x0: one.began_us / 1000, x1: one.began_us / 1000,
+    type: "line", layer: "below", xref: "x", yref: "paper", y0: 0, y1: 1, x0: dateOf(one.began_us), x1: dateOf(one.began_us),
     line: { width: 1, dash: "dot", color: colour("line") },
   }));
   if (view.marked) {
     shapes.push({ type: "rect", layer: "below", xref: "x", yref: "paper", y0: 0, y1: 1,
-      x0: view.marked.began_us / 1000, x1: view.marked.ended_us / 1000, line: { width: 1, color: colour("accent") }, fillcolor: colour("accent"), opacity: 0.25 });
+      x0: dateOf(view.marked.began_us), x1: dateOf(view.marked.ended_us), line: { width: 1, color: colour("accent") }, fillcolor: colour("accent"), opacity: 0.25 });
   }
   return shapes;
 }
@@ -258,7 +258,7 @@ function timeAxis(view) {
   const hours = view.endUs >= 3600e6;
   return {
     type: "date",
-    range: [view.from / 1000, view.to / 1000],
+    range: [dateOf(view.from), dateOf(view.to)],
     side: "top",
     tickformatstops: [
       { dtickrange: [null, 1000], value: hours ? "%-H:%M:%S.%L" : "%-M:%S.%L" },
@@ -328,6 +328,12 @@ function followWindow(one, view) {
       return false;
     });
   });
+}
+
+/** An instant as plotly's date axes want it: to them a bare number between 1000 and 9999 is a year. */
+function dateOf(us) {
+  const [whole, rest] = [Math.floor(us / 1000), Math.round(us % 1000)];
+  return `${new Date(whole).toISOString().replace("T", " ").slice(0, -1)}${rest ? String(rest).padStart(3, "0") : ""}`;
 }
 
 /** plotly's words for a date, in µs since the start of the run. */

@@ -22,12 +22,13 @@ def run_page(
     *,
     checks: Iterable[Judged] = (),
     assumed: Assumed = (),
+    lag: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> str:
     """The page of one run as HTML.
 
     `rows` are its rows in every table (`pipeline/schemas.py`), of which `runs` must have one; `title` says what was
-    run; `checks` are the scenario's expectations, judged; `assumed` what was assumed (`assumed.py`). Raises PageError
-    when plotly is missing.
+    run; `checks` are the scenario's expectations, judged; `assumed` what was assumed (`assumed.py`); `lag` how
+    far each group was behind at instants (`lag_line.py`). Raises PageError when plotly is missing.
     """
     run = dict(zip(RUNS.names, rows["runs"][0], strict=False))
     sentence = run["headline"] or f"The run failed: {run['error']}"
@@ -38,6 +39,7 @@ def run_page(
         "checks": [verdict(one) for one in checks],
         "assumed": assumed,
         "causes": causes(),
+        "lag": lag or {},
     }
     return assemble(head, data)
 

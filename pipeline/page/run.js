@@ -184,7 +184,8 @@ function lanesSection(run, group, level, view, choose) {
       el("div", { class: "together" }, el(`h${level + 1}`, {}, "Partitions and their owners"), legend("Colours of the lanes of partitions", [["stood still", STOPPED], ...(owners.length <= 24 ? owners.map((host, index) => [nickname(run, host), { fill: ownerFill(index) }]) : [])]),
       cappedLanes(partitions, stillness(tables, group), "partition", (names) => partitionLanes(run, group, view, names))),
       stopTable(tables, group), spanTable(tables, group),
-    ] : []));
+    ] : []),
+    ...lagParts(run, group, view, level));
 }
 
 /** Lanes, at most so many: then those with the most trouble, and a button for all. */

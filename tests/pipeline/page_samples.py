@@ -11,7 +11,7 @@ import small_sweep
 
 from groupsim.pipeline.analysis import Answer, answer_of
 from groupsim.pipeline.experiment import Experiment
-from groupsim.pipeline.page import assumed, run_page
+from groupsim.pipeline.page import assumed, lag_lines, run_page
 from groupsim.pipeline.runs import Label, rows_of, simulate, to_arrow
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.scenarios.document import parse_document
@@ -52,7 +52,8 @@ def rows(run: Run) -> Rows:
 def page(text: str = CRASH) -> str:
     """Its page."""
     run = ran(text)
-    return run_page(rows(run), run.scenario.title, checks=run.checks, assumed=assumed(run.scenario))
+    lag = lag_lines(run.events, tell(run.events))
+    return run_page(rows(run), run.scenario.title, checks=run.checks, assumed=assumed(run.scenario), lag=lag)
 
 
 def sweep(folder: Path, seeds: int = 6, failing: tuple[int, int] | None = None) -> tuple[Directory, Answer]:

@@ -14,7 +14,7 @@ import pytest
 import small_sweep
 
 from groupsim.pipeline.experiment.load import experiment_of
-from groupsim.pipeline.page import PageError, assembly, run_page, sweep_page, write_page
+from groupsim.pipeline.page import PageError, assembly, lag_lines, run_page, sweep_page, write_page
 from groupsim.pipeline.page.assumed import assumed
 from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
@@ -24,6 +24,7 @@ from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.changes import changed, read_change
 from groupsim.scenarios.document import parse_document, read_document
 from groupsim.scenarios.load import load_file, scenario_of
+from groupsim.scenarios.story import tell
 
 
 def data_of(page: str) -> Any:
@@ -101,6 +102,20 @@ def test_a_page_carries_verdicts_and_assumptions() -> None:
     assert facts["session.timeout.ms"] == "6000"
     assert facts["onPartitionsRevoked"] == "120ms"
     assert facts["latency, one way"].endswith("(default)")
+
+
+def test_a_page_carries_how_far_each_group_was_behind() -> None:
+    """The line of a group has the largest lag of its tables in it, as nearly as its instants allow, and its end."""
+    run = page_samples.ran()
+    story = tell(run.events)
+    line = lag_lines(run.events, story)["orders-service"]
+    lag = story.totals[0].lag
+    assert lag is not None
+    assert [t_us for t_us, _ in line] == sorted({t_us for t_us, _ in line})
+    assert line[0][0] == 0
+    assert line[-1] == (story.end_us, lag.end)
+    assert 0.8 * lag.most <= max(behind for _, behind in line) <= lag.most
+    assert data_of(page_samples.page())["lag"] == {"orders-service": [list(point) for point in line]}
 
 
 def test_a_page_names_what_holds_on_replicated_logs() -> None:

@@ -24,7 +24,7 @@ ARGUMENTS = [
 ]
 
 
-TABLES = ("Members and states", "Standstills", "Owners", "The messages")
+TABLES = ("Members and states", "Standstills", "Owners", "Lag", "The messages")
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,29 @@ def opened_sweep(browser: Any, sweep_file: Path) -> Iterator[Opened]:
     opened = Opened(browser, sweep_file)
     yield opened
     opened.context.close()
+
+
+MARKED = """
+    title: Something at exactly two seconds
+    run-for: 30s
+    topics: {orders: {partitions: 3, rate: 20/s}}
+    groups: {g: {members: {c: {count: 2}}, properties: {auto.offset.reset: earliest}}}
+    timeline:
+      - {at: 2s, do: latency, member: c-2, add: 1ms, for: 20ms}
+      - {at: 12s, do: pause, member: c-1, for: 5s}
+"""
+_X_OF_MARKS = """() => [...document.querySelectorAll(".plot")].flatMap((plot) => (plot.calcdata || [])
+    .filter((points) => points[0].trace.type === "scatter" && points[0].trace.mode === "markers+text")
+    .flatMap((points) => points.map((point) => point.x)))"""
+
+
+def test_an_instant_of_whole_milliseconds_is_no_year(browser: Any, tmp_path: Path) -> None:
+    """A mark at 2.000 s stands at 2,000 ms of the time axis: to plotly's date axes the number 2000 is a year."""
+    file = tmp_path / "marked.html"
+    file.write_text(page_samples.page(MARKED), "utf-8")
+    opened = Opened(browser, file)
+    assert opened.page.evaluate(_X_OF_MARKS) == [2_000, 12_000]
+    opened.close()
 
 
 @pytest.fixture

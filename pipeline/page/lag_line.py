@@ -1,0 +1,34 @@
+"""How far each group was behind over the run: a line for the page of one run.
+
+A sweep's runs have their largest lag, its area and its end in the tables; the line itself is worked out from the trace,
+which the page of one run still has at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.protocol.basics import TopicPartition
+from groupsim.scenarios.story import Story
+from groupsim.scenarios.story.lag_course import LagCourse
+
+_POINTS = 600
+
+Line = list[tuple[int, int]]
+"""Instants (µs) and the records that all partitions of the group together were behind after each."""
+
+
+def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
+    """Group → its line: `_POINTS` instants evenly apart, and those at which a rebalance began or ended.
+
+    A group that was never behind, or whose logs nobody knows the ends of, has none.
+    """
+    course = LagCourse(events)
+    partitions: dict[str, list[TopicPartition]] = {}
+    for account in story.accounts:
+        partitions.setdefault(account.group, []).append(account.partition)
+    edges = [t_us for group in story.groups for one in group.generations for t_us in (one.began_us, one.ended_us)]
+    moments = sorted({*edges, *(story.end_us * point // _POINTS for point in range(_POINTS + 1))})
+    lines = {group: course.series(group, mine, moments) for group, mine in partitions.items()}
+    return {group: line for group, line in lines.items() if any(lag for _, lag in line)}
