@@ -1,0 +1,150 @@
+"""What a script is played on: something that takes frames on connections and tells the time.
+
+`TcpPeer` is any broker behind a socket: the real one, or `groupsim serve`. `core.CorePeer` is the coordinator and the
+cluster in virtual time, behind the same codec as behind a socket.
+"""
+
+from __future__ import annotations
+
+import uuid
+from types import TracebackType
+from typing import Protocol
+
+import trio
+
+from tests.conformance.bodies import decode, encode
+
+LATE_US = 250_000
+
+
+class Closed(Exception):
+    """The broker has closed the connection."""
+
+
+class Line(Protocol):
+    """One connection. Times are microseconds of the peer's clock."""
+
+    async def send(self, frame: bytes) -> None: ...
+    async def receive(self, within_us: int) -> tuple[bytes, int] | None:
+        """The next response and when it arrived; None when there is none yet. Raises Closed."""
+        ...
+
+
+class Peer(Protocol):
+    """A broker, wherever it runs."""
+
+    @property
+    def now_us(self) -> int: ...
+    async def connect(self, name: str) -> Line: ...
+    async def sleep(self, us: int) -> None: ...
+    async def create_topic(self, name: str, partitions: int) -> str:
+        """Make a topic, wait until it is known, and tell its id as a UUID."""
+        ...
+
+
+class TcpLine:
+    """A connection over TCP. A task of its own reads, so that every arrival has its true time."""
+
+    def __init__(self, stream: trio.SocketStream, nursery: trio.Nursery) -> None:
+        self._stream = stream
+        self._arrived, self._taken = trio.open_memory_channel[tuple[bytes, int]](1_000)
+        nursery.start_soon(self._read)
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            await self._stream.send_all(len(frame).to_bytes(4, "big") + frame)
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            raise Closed from error
+
+    async def receive(self, within_us: int) -> tuple[bytes, int] | None:
+        with trio.move_on_after(within_us / 1e6):
+            try:
+                return await self._taken.receive()
+            except trio.EndOfChannel:
+                raise Closed from None
+        return None
+
+    async def _read(self) -> None:
+        buffer = bytearray()
+        with self._arrived:
+            try:
+                async for data in self._stream:
+                    now = _now_us()
+                    buffer += data
+                    while len(buffer) >= 4 and len(buffer) >= (size := 4 + int.from_bytes(buffer[:4], "big")):
+                        self._arrived.send_nowait((bytes(buffer[4:size]), now))
+                        del buffer[:size]
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+
+    async def close(self) -> None:
+        """Close it; what the broker still answers is lost."""
+        with trio.move_on_after(1):
+            await self._stream.aclose()
+
+
+class TcpPeer:
+    """A broker at `host:port`; connections live as long as the context."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = host, port
+        self._nursery_manager = trio.open_nursery()
+        self._lines: list[TcpLine] = []
+
+    async def __aenter__(self) -> TcpPeer:
+        self._nursery = await self._nursery_manager.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> bool | None:
+        for line in self._lines:
+            await line.close()
+        self._nursery.cancel_scope.cancel()
+        return await self._nursery_manager.__aexit__(kind, error, at)
+
+    @property
+    def now_us(self) -> int:
+        return _now_us()
+
+    async def connect(self, name: str) -> TcpLine:
+        stream = await trio.open_tcp_stream(*self._address)
+        line = TcpLine(stream, self._nursery)
+        self._lines.append(line)
+        return line
+
+    async def sleep(self, us: int) -> None:
+        await trio.sleep(us / 1e6)
+
+    async def create_topic(self, name: str, partitions: int) -> str:
+        line = await self.connect("admin")
+        topic = {
+            "name": name,
+            "num_partitions": partitions,
+            "replication_factor": -1,
+            "assignments": (),
+            "configs": (),
+        }
+        await self._ask(line, "CreateTopics", 6, {"topics": [topic], "timeout": 20_000, "validate_only": False})
+        for _ in range(500):
+            body = {"topics": [{"topic_id": None, "name": name}], "allow_auto_topic_creation": False}
+            body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+            answer = await self._ask(line, "Metadata", 10, body)
+            (told,) = answer["topics"]
+            leaders = [partition["leader_id"] for partition in told["partitions"]]
+            if told["error_code"] == "NONE" and len(leaders) == partitions and min(leaders) >= 0:
+                await line.close()
+                return str(told["topic_id"] or uuid.UUID(int=0))
+            await trio.sleep(0.02)
+        raise TimeoutError(f"the topic {name!r} was not to be had in 10 s: {answer}")
+
+    async def _ask(self, line: TcpLine, api: str, version: int, body: dict[str, object]) -> dict[str, object]:
+        await line.send(encode(api, version, 1, "admin", body))
+        got = await line.receive(30_000_000)
+        if got is None:
+            raise TimeoutError(f"{api} was not answered in 30 s")
+        return decode(api, version, got[0])[1]
+
+
+def _now_us() -> int:
+    return round(trio.current_time() * 1e6)

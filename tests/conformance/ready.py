@@ -1,0 +1,57 @@
+"""Wait until a broker answers for every group and every transaction: its internal topics made, its coordinators loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from tests.conformance.bodies import Body, decode, encode
+from tests.conformance.peers import TcpPeer
+
+_GROUPS = [f"ready-{number}" for number in range(40)]
+_SECONDS = 60
+
+
+async def await_ready(host: str, port: int) -> None:
+    """Return when the coordinators answer. Raises TimeoutError after a minute."""
+    last: object = None
+    with trio.move_on_after(_SECONDS):
+        async with TcpPeer(host, port) as peer:
+            line = await peer.connect("ready")
+
+            async def ask(api: str, version: int, body: Body) -> Body:
+                await line.send(encode(api, version, 1, "ready", body))
+                got = await line.receive(_SECONDS * 1_000_000)
+                if got is None:
+                    raise TimeoutError(f"{api} was not answered in {_SECONDS} s")
+                return decode(api, version, got[0])[1]
+
+            while True:
+                last = await _not_ready(ask)
+                if last is None:
+                    return
+                await trio.sleep(0.1)
+    raise TimeoutError(f"the broker at {host}:{port} is not ready after {_SECONDS} s: {last}")
+
+
+async def _not_ready(ask: Callable[[str, int, Body], Awaitable[Body]]) -> object:
+    """What is not as it should be; None when all is."""
+    find = await ask("FindCoordinator", 4, {"key_type": 0, "coordinator_keys": _GROUPS})
+    wrong = [told for told in find["coordinators"] if told["error_code"] != "NONE"]
+    if wrong:
+        return wrong[0]
+    body = {"groups": _GROUPS, "include_authorized_operations": False}
+    described = await ask("DescribeGroups", 5, body)
+    wrong = [told for told in described["groups"] if told["error_code"] != "NONE"]
+    if wrong:
+        return wrong[0]
+    for number in range(8):
+        named = {"key_type": 1, "coordinator_keys": [f"ready-{number}"]}
+        await ask("FindCoordinator", 4, named)
+        body = {"transactional_id": f"ready-{number}", "transaction_timeout": 10_000, "producer_id": -1}
+        body |= {"producer_epoch": -1}
+        made = await ask("InitProducerId", 4, body)
+        if made["error_code"] != "NONE":
+            return made
+    return None

@@ -1,0 +1,577 @@
+"""What scripts are written with: a `Script` is one play, an `Actor` one connection of it.
+
+A script is an async function that gets a `Script`; `@script` gives it the rows of docs/fidelity.md that it proves and
+the versions it is repeated at. Every step says which error it expects (NONE unless told), so that a script is a claim
+about Kafka already while it is recorded; what is compared later is all the rest of the answers.
+
+    @script(rows=["1.5-stable"], versions=(0, 4))
+    async def a_heartbeat_of_a_stable_member(s: Script) -> None:
+        a = await s.actor("a")
+        await s.form(a)
+        await a.heartbeat(v=s.v)
+        await a.heartbeat(v=s.v, generation=7, error="ILLEGAL_GENERATION")
+
+Requests that may park are sent with `park_…` and answered with `answer()`; between the two a script awaits what can be
+seen of them (`until`), or, where nothing can be seen, lets the broker take them (`settle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from tests.conformance.bodies import Body, decode, encode
+from tests.conformance.peers import LATE_US, Closed, Line, Peer
+
+PATIENCE_US = 20_000_000
+POLL_US = 10_000
+SETTLE_US = 80_000
+EARLY_US = 2_000  # Kafka's timers count whole milliseconds
+LONG_MS = 60_000
+
+
+class ScriptFailed(Exception):
+    """A peer did not do what the script says; names the step, what was expected and what came."""
+
+
+class TimingFailed(ScriptFailed):
+    """It came too early or too late; in real time that may be the machine's fault."""
+
+
+@frozen
+class Mark:
+    """When something happened: not before `lo_us` (it was asked for), not after `hi_us` (it was seen)."""
+
+    lo_us: int
+    hi_us: int
+
+
+@frozen
+class Topic:
+    """A topic of a script; its id as a UUID."""
+
+    name: str
+    topic_id: str = "00000000-0000-0000-0000-000000000000"
+
+
+@define
+class Step:
+    """One request and what became of it: a response, None when none came, "closed" when the connection was closed."""
+
+    actor: str
+    api: str
+    version: int
+    request: Body
+    response: Body | str | None = None
+
+
+@frozen
+class Case:
+    """One script at one version."""
+
+    table: str
+    name: str
+    version: int | None
+    play: Callable[[Script], Awaitable[None]]
+    rows: tuple[str, ...]
+    nodes: int = 1
+    long: bool = False
+    hash_order: bool = False
+    only_real: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name in the data and in the reports."""
+        return self.name if self.version is None else f"{self.name}-v{self.version}"
+
+
+CASES: dict[str, Case] = {}
+
+
+def script(
+    rows: Iterable[str],
+    versions: Iterable[int] = (),
+    *,
+    long: bool = False,
+    nodes: int = 1,
+    hash_order: bool = False,
+    only_real: str = "",
+) -> Callable[[Callable[[Script], Awaitable[None]]], Callable[[Script], Awaitable[None]]]:
+    """Enter a script, once for each version.
+
+    `long`: takes more than 30 s, nightly only. `hash_order`: answers depend on the ids, so only the core, which can be
+    given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference).
+    """
+
+    def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
+        table = play.__module__.rpartition(".")[2]
+        name = play.__name__.replace("_", "-")
+        for version in tuple(versions) or (None,):
+            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real)
+            if case.id in CASES:
+                raise ValueError(f"two scripts are called {case.id}")
+            CASES[case.id] = case
+        return play
+
+    return enter
+
+
+def errors_in(value: object) -> list[str]:
+    """Every error code of a response but NONE, each once, as they come."""
+    found: list[str] = []
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            found += [item] if name == "error_code" and item != "NONE" else errors_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            found += errors_in(item)
+    return list(dict.fromkeys(found))
+
+
+class Actor:
+    """One connection, and what its user has learnt: member id, generation, leader, protocol."""
+
+    def __init__(self, script: Script, name: str, line: Line, instance: str | None) -> None:
+        self.name = name
+        self.instance = instance
+        self.member_id = ""
+        self.generation = -1
+        self.protocol: str | None = None
+        self.leads = False
+        self.mark = Mark(0, 0)
+        self._script = script
+        self._line = line
+        self._correlation = 0
+        self._waiting: list[tuple[int, Step]] = []
+
+    # --- any request ---------------------------------------------------------------------------------------------
+
+    async def post(self, api: str, version: int, body: Body) -> None:
+        """Send a request and go on."""
+        self._correlation += 1
+        step = Step(self.name, api, version, body)
+        self._script.steps.append(step)
+        self._waiting.append((self._correlation, step))
+        self.mark = Mark(self._script.peer.now_us, self._script.peer.now_us)
+        self._script.last_sent_us = self.mark.lo_us
+        try:
+            await self._line.send(encode(api, version, self._correlation, self.name, body))
+        except Closed:
+            step.response = "closed"
+
+    async def answer(self, *, error: str = "NONE", due: tuple[int, Mark] | None = None) -> Body:
+        """The answer to the oldest request that waits. `due`: so many ms after that mark, never early, 250 ms late.
+
+        `error`: the error codes in it, each once, with blanks between. Raises ScriptFailed, TimingFailed.
+        """
+        correlation, step = self._waiting.pop(0)
+        try:
+            got = await self._line.receive(PATIENCE_US)
+        except Closed:
+            step.response = "closed"
+            raise ScriptFailed(f"{self._where(step)}: the connection was closed") from None
+        if got is None:
+            raise ScriptFailed(f"{self._where(step)}: no answer in {PATIENCE_US // 1_000_000} s")
+        told, body = decode(step.api, step.version, got[0])
+        step.response = body
+        self.mark = Mark(self.mark.lo_us, got[1])
+        if told != correlation:
+            raise ScriptFailed(f"{self._where(step)}: correlation id {told}, expected {correlation}")
+        if " ".join(errors_in(body)) != error.replace("NONE", ""):
+            raise ScriptFailed(f"{self._where(step)}: expected {error}, got {body}")
+        self._learn(step.api, body)
+        if due is not None:
+            in_time(self._where(step), got[1], *due)
+        return body
+
+    async def ask(self, api: str, version: int, body: Body, *, error: str = "NONE") -> Body:
+        """A request that is answered at once."""
+        await self.post(api, version, body)
+        return await self.answer(error=error)
+
+    async def silence(self, ms: int) -> None:
+        """Nothing comes for so long. Raises ScriptFailed when something does."""
+        try:
+            got = await self._line.receive(ms * 1_000)
+        except Closed:
+            raise ScriptFailed(f"{self.name}: the connection was closed") from None
+        if got is not None:
+            step = self._waiting[0][1]
+            raise ScriptFailed(f"{self._where(step)}: answered {decode(step.api, step.version, got[0])[1]}, too early")
+
+    async def closed(self) -> None:
+        """The broker closes the connection instead of an answer. Raises ScriptFailed when it does not."""
+        _, step = self._waiting.pop(0)
+        try:
+            got = None if step.response == "closed" else await self._line.receive(PATIENCE_US)
+        except Closed:
+            step.response = "closed"
+        if step.response != "closed":
+            raise ScriptFailed(f"{self._where(step)}: expected the connection to be closed, got {got!r}")
+
+    def _where(self, step: Step) -> str:
+        return f"{self._script.id}: {self.name}: {step.api} {step.version}"
+
+    def _learn(self, api: str, body: Body) -> None:
+        if api == "JoinGroup":
+            self.member_id = body["member_id"] or self.member_id
+            if body["error_code"] == "NONE":
+                self.generation = body["generation_id"]
+                self.protocol = body["protocol_name"]
+                self.leads = body["leader"] == body["member_id"]
+
+    # --- membership ----------------------------------------------------------------------------------------------
+
+    async def park_join(
+        self,
+        v: int = 9,
+        *,
+        protocols: Mapping[str, str] | None = None,
+        protocol_type: str = "consumer",
+        member: str | None = None,
+        instance: str | None = None,
+        session: int = LONG_MS,
+        rebalance: int = LONG_MS,
+        reason: str = "",
+        group: str | None = None,
+    ) -> None:
+        """Send a JoinGroup."""
+        offered = {"range": f"of {self.name}"} if protocols is None else protocols
+        body = {
+            "group_id": self._script.group if group is None else group,
+            "session_timeout": session,
+            "rebalance_timeout": rebalance,
+            "member_id": self.member_id if member is None else member,
+            "group_instance_id": self.instance if instance is None else instance,
+            "protocol_type": protocol_type,
+            "protocols": [{"name": name, "metadata": metadata} for name, metadata in offered.items()],
+            "reason": reason,
+        }
+        await self.post("JoinGroup", v, body)
+
+    async def join(self, v: int = 9, *, error: str = "NONE", **others: Any) -> Body:
+        """A JoinGroup that is answered without anybody else's doing."""
+        await self.park_join(v, **others)
+        return await self.answer(error=error)
+
+    async def enter(self, v: int = 9, **others: Any) -> None:
+        """Send what makes a newcomer a member: the handshake where there is one, then the JoinGroup that parks."""
+        if v >= 4 and self.instance is None and not self.member_id:
+            await self.join(v, error="MEMBER_ID_REQUIRED", **others)
+        await self.park_join(v, **others)
+
+    async def park_sync(
+        self,
+        v: int = 5,
+        *,
+        give: Mapping[Actor, str] | None = None,
+        generation: int | None = None,
+        member: str | None = None,
+        instance: str | None = None,
+        protocol_type: str | None = "consumer",
+        protocol: str | None = "",
+        group: str | None = None,
+    ) -> None:
+        """Send a SyncGroup; `give` is what a leader gives to whom. `protocol` "" is the one the member was told."""
+        body = {
+            "group_id": self._script.group if group is None else group,
+            "generation_id": self.generation if generation is None else generation,
+            "member_id": self.member_id if member is None else member,
+            "group_instance_id": self.instance if instance is None else instance,
+            "protocol_type": protocol_type,
+            "protocol_name": self.protocol if protocol == "" else protocol,
+            "assignments": [{"member_id": to.member_id, "assignment": what} for to, what in (give or {}).items()],
+        }
+        await self.post("SyncGroup", v, body)
+
+    async def sync(self, v: int = 5, *, error: str = "NONE", **others: Any) -> Body:
+        """A SyncGroup that is answered without anybody else's doing."""
+        await self.park_sync(v, **others)
+        return await self.answer(error=error)
+
+    async def heartbeat(
+        self,
+        v: int = 4,
+        *,
+        error: str = "NONE",
+        generation: int | None = None,
+        member: str | None = None,
+        instance: str | None = None,
+        group: str | None = None,
+    ) -> Body:
+        """A Heartbeat."""
+        body = {
+            "group_id": self._script.group if group is None else group,
+            "generation_id": self.generation if generation is None else generation,
+            "member_id": self.member_id if member is None else member,
+            "group_instance_id": self.instance if instance is None else instance,
+        }
+        return await self.ask("Heartbeat", v, body, error=error)
+
+    async def leave(
+        self,
+        v: int = 5,
+        *,
+        error: str = "NONE",
+        members: Sequence[tuple[str, str | None]] | None = None,
+        group: str | None = None,
+    ) -> Body:
+        """A LeaveGroup of (member id, instance id), of the actor alone unless given."""
+        leaving = [(self.member_id, None)] if members is None else members
+        body = {
+            "group_id": self._script.group if group is None else group,
+            "member_id": leaving[0][0] if leaving else "",
+            "members": [{"member_id": m, "group_instance_id": i, "reason": "it was time"} for m, i in leaving],
+        }
+        return await self.ask("LeaveGroup", v, body, error=error)
+
+    # --- offsets -------------------------------------------------------------------------------------------------
+
+    async def commit(
+        self,
+        v: int = 9,
+        offsets: Mapping[Topic, Mapping[int, int]] | None = None,
+        *,
+        error: str = "NONE",
+        generation: int | None = None,
+        member: str | None = None,
+        instance: str | None = None,
+        metadata: str | None = "",
+        retention: int = -1,
+        leader_epoch: int = -1,
+        group: str | None = None,
+    ) -> Body:
+        """An OffsetCommit of {topic: {partition: offset}}."""
+        topics = [
+            {"name": topic.name, "topic_id": topic.topic_id, "partitions": _commits(of, metadata, leader_epoch)}
+            for topic, of in (offsets or {}).items()
+        ]
+        epoch = self.generation if generation is None else generation
+        body = {
+            "group_id": self._script.group if group is None else group,
+            "generation_id": epoch,
+            "generation_id_or_member_epoch": epoch,
+            "member_id": self.member_id if member is None else member,
+            "group_instance_id": self.instance if instance is None else instance,
+            "retention_time": retention,
+            "topics": topics,
+        }
+        return await self.ask("OffsetCommit", v, body, error=error)
+
+    async def fetch(
+        self,
+        v: int = 9,
+        topics: Mapping[Topic, Sequence[int]] | None = None,
+        *,
+        error: str = "NONE",
+        stable: bool = False,
+        groups: Sequence[str] | None = None,
+        member: tuple[str | None, int] = (None, -1),
+    ) -> Body:
+        """An OffsetFetch of {topic: partitions}, of all that is committed when None."""
+        asked = [
+            {"name": topic.name, "topic_id": topic.topic_id, "partition_indexes": list(partitions)}
+            for topic, partitions in (topics or {}).items()
+        ]
+        named = groups or [self._script.group]
+        each = {"member_id": member[0], "member_epoch": member[1], "topics": None if topics is None else asked}
+        body: Body = {
+            "group_id": named[0],
+            "topics": None if topics is None else asked,
+            "groups": [{"group_id": group, **each} for group in named],
+            "require_stable": stable,
+        }
+        return await self.ask("OffsetFetch", v, body, error=error)
+
+    async def delete_offsets(
+        self, topics: Mapping[Topic, Sequence[int]], *, error: str = "NONE", group: str | None = None
+    ) -> Body:
+        """An OffsetDelete of {topic: partitions}."""
+        asked = [
+            {"name": topic.name, "partitions": [{"partition_index": number} for number in partitions]}
+            for topic, partitions in topics.items()
+        ]
+        body = {"group_id": self._script.group if group is None else group, "topics": asked}
+        return await self.ask("OffsetDelete", 0, body, error=error)
+
+    # --- administration ------------------------------------------------------------------------------------------
+
+    async def describe(
+        self, v: int = 6, groups: Sequence[str] | None = None, *, error: str = "NONE", operations: bool = False
+    ) -> Body:
+        """A DescribeGroups, of the script's group unless given."""
+        body = {
+            "groups": [self._script.group] if groups is None else list(groups),
+            "include_authorized_operations": operations,
+        }
+        return await self.ask("DescribeGroups", v, body, error=error)
+
+    async def list(self, v: int = 5, *, states: Sequence[str] = (), types: Sequence[str] = ()) -> Body:
+        """A ListGroups; what is compared are the groups of this script."""
+        return await self.ask("ListGroups", v, {"states_filter": list(states), "types_filter": list(types)})
+
+    async def delete(self, v: int = 2, groups: Sequence[str] | None = None, *, error: str = "NONE") -> Body:
+        """A DeleteGroups, of the script's group unless given."""
+        named = [self._script.group] if groups is None else list(groups)
+        return await self.ask("DeleteGroups", v, {"groups_names": named}, error=error)
+
+    async def find(self, v: int = 6, keys: Sequence[str] = (), *, key_type: int = 0, error: str = "NONE") -> Body:
+        """A FindCoordinator, of the script's group unless given; before v4 of one key."""
+        named = list(keys) or [self._script.group]
+        body = {"key": named[0], "key_type": key_type, "coordinator_keys": named}
+        return await self.ask("FindCoordinator", v, body, error=error)
+
+
+def _commits(offsets: Mapping[int, int], metadata: str | None, leader_epoch: int) -> list[Body]:
+    return [
+        {
+            "partition_index": number,
+            "committed_offset": offset,
+            "committed_leader_epoch": leader_epoch,
+            "committed_metadata": metadata,
+            "commit_timestamp": -1,
+        }
+        for number, offset in offsets.items()
+    ]
+
+
+def in_time(what: str, at_us: int, ms: int, since: Mark) -> None:
+    """Never early, at most 250 ms late. Raises TimingFailed."""
+    if at_us < since.lo_us + ms * 1_000 - EARLY_US:
+        raise TimingFailed(f"{what}: {(at_us - since.lo_us) / 1e3:.1f} ms after, due after {ms} ms: early")
+    if at_us > since.hi_us + ms * 1_000 + LATE_US:
+        raise TimingFailed(f"{what}: {(at_us - since.hi_us) / 1e3:.1f} ms after, due after {ms} ms: late")
+
+
+@define(eq=False)
+class Script:
+    """One play of one case on one peer. `group` is a group of its own; `v` the version it is played at."""
+
+    case: Case
+    peer: Peer
+    nonce: str
+    steps: list[Step] = field(factory=list)
+    actors: dict[str, Actor] = field(factory=dict)
+    topics: dict[str, Topic] = field(factory=dict)
+    last_sent_us: int = 0
+    _observer: Line | None = None
+    _polls: int = 0
+
+    @property
+    def id(self) -> str:
+        """The case's name."""
+        return self.case.id
+
+    @property
+    def v(self) -> int:
+        """The version of this play."""
+        assert self.case.version is not None
+        return self.case.version
+
+    @property
+    def group(self) -> str:
+        """The group of this play."""
+        return self.named("")
+
+    def named(self, suffix: str) -> str:
+        """A name that no other play has; the same in every transcript."""
+        return f"{self.id}{suffix}{self.nonce}"
+
+    async def actor(self, name: str = "a", *, instance: str | None = None) -> Actor:
+        """A connection with that client id; `instance` makes it a static member."""
+        line = await self.peer.connect(name)
+        actor = self.actors[name] = Actor(self, name, line, instance)
+        return actor
+
+    async def pair(self) -> tuple[Actor, Actor]:
+        """Two connections, a and b."""
+        return await self.actor("a"), await self.actor("b")
+
+    async def topic(self, suffix: str = "", partitions: int = 1) -> Topic:
+        """A topic of this play's own."""
+        name = self.named(f".t{suffix}")
+        topic = self.topics[suffix] = Topic(name, await self.peer.create_topic(name, partitions))
+        return topic
+
+    def no_topic(self) -> Topic:
+        """A topic that is not there."""
+        return Topic(self.named(".none"), "11111111-2222-4333-8444-555555555555")
+
+    async def settle(self) -> None:
+        """Give the broker time to take what was sent and cannot be seen."""
+        await self.peer.sleep(SETTLE_US)
+
+    async def sleep(self, ms: int) -> None:
+        """Let time pass."""
+        await self.peer.sleep(ms * 1_000)
+
+    async def until(
+        self,
+        state: str,
+        members: int | None = None,
+        *,
+        due: tuple[int, Mark] | None = None,
+        group: str | None = None,
+    ) -> Mark:
+        """Wait until DescribeGroups tells that state and so many members; the mark begins with the last request."""
+        asked_us, began_us = self.last_sent_us, self.peer.now_us
+        while True:
+            told = await self._look(self.group if group is None else group)
+            now = self.peer.now_us
+            if told[0] == state and members in (None, told[1]):
+                if due is not None:
+                    in_time(f"{self.id}: {state}", now, *due)
+                return Mark(asked_us, now)
+            if now > began_us + PATIENCE_US:
+                raise ScriptFailed(f"{self.id}: waited for {state} with {members} members, there is {told}")
+            await self.peer.sleep(POLL_US)
+
+    async def _look(self, group: str) -> tuple[str, int]:
+        if self._observer is None:
+            self._observer = await self.peer.connect("observer")
+        self._polls += 1
+        body = {"groups": [group], "include_authorized_operations": False}
+        await self._observer.send(encode("DescribeGroups", 5, self._polls, "observer", body))
+        got = await self._observer.receive(PATIENCE_US)
+        if got is None:
+            raise ScriptFailed(f"{self.id}: DescribeGroups was not answered")
+        (told,) = decode("DescribeGroups", 5, got[0])[1]["groups"]
+        return told["group_state"], len(told["members"])
+
+    # --- what scripts often do -----------------------------------------------------------------------------------
+
+    async def gather(self, *actors: Actor, before: int = 0, **others: Any) -> None:
+        """Newcomers join one after the other and wait; `before` are the members the group has already."""
+        for count, actor in enumerate(actors, before + 1):
+            await actor.enter(**others)
+            await self.until("PreparingRebalance", count)
+
+    async def joined(self, *actors: Actor) -> None:
+        """The round is over: everybody is told."""
+        for actor in actors:
+            await actor.answer()
+
+    async def synced(self, *actors: Actor, **others: Any) -> None:
+        """The leader among them gives everybody an assignment; all are Stable."""
+        (leader,) = (actor for actor in actors if actor.leads)
+        for actor in actors:
+            if actor is not leader:
+                await actor.park_sync(**others)
+        await self.settle()
+        await leader.sync(give={actor: f"for {actor.name}" for actor in actors}, **others)
+        for actor in actors:
+            if actor is not leader:
+                await actor.answer()
+
+    async def form(self, *actors: Actor, **others: Any) -> None:
+        """A Stable group of these newcomers, the first its leader."""
+        await self.gather(*actors, **others)
+        await self.joined(*actors)
+        await self.synced(*actors)
+
+    async def complete(self, *actors: Actor, **others: Any) -> None:
+        """A group of these newcomers that waits for its leader's SyncGroup."""
+        await self.gather(*actors, **others)
+        await self.joined(*actors)

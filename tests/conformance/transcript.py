@@ -1,0 +1,160 @@
+"""What was said in a play, in the form that is compared: per connection, ids under names, sets in order.
+
+Normalised are: throttle times (left out), member ids (`$a` for the first id that connection a was given, `$a2` for the
+second, `$?prefix` for one its owner never heard of), producer ids, addresses, topic ids, and the part of groups' and
+topics' names that tells two runs apart. Members, topics, partitions and groups are sets. Texts of errors are compared
+unless they are listed in `TEXTS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from tests.conformance.script import Script
+
+_ID = re.compile(r"^(?P<prefix>.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.DOTALL)
+_LEFT_OUT = {"throttle_time"}
+_ADDRESSES = {"host": "$host", "port": "$port", "node_id": "$node"}
+_SETS = {
+    "members": ("member_id", "group_instance_id"),
+    "topics": ("name", "topic_id"),
+    "partitions": ("partition_index",),
+    "groups": ("group_id",),
+    "results": ("group_id",),
+    "coordinators": ("key",),
+}
+_ORDERED = {"LeaveGroup"}
+TEXTS: dict[str, str] = {}
+"""Error texts of Kafka's that are not repeated here: beginning of the text → what stands in transcripts for it."""
+
+
+@frozen
+class Transcript:
+    """Per connection what was answered, [api and version, response]; which id stands behind each name."""
+
+    lines: dict[str, list[list[Any]]]
+    ids: dict[str, str]
+
+
+def transcript_of(play: Script) -> Transcript:
+    """The transcript of a play that is over."""
+    names = _name_ids(play)
+    lines: dict[str, list[list[Any]]] = {}
+    pids: dict[int, str] = {}
+    for step in play.steps:
+        said = step.response
+        if isinstance(said, dict):
+            said = _normal(_own_groups(play, step.api, said), play, names, step.api, pids)
+        lines.setdefault(step.actor, []).append([f"{step.api} {step.version}", said])
+    return Transcript(lines, {name: raw for raw, name in names.items()})
+
+
+def _name_ids(play: Script) -> dict[str, str]:
+    """Every member id of the play → its name."""
+    names: dict[str, str] = {}
+    given: dict[str, int] = {}
+    for step in play.steps:
+        said = step.response
+        if step.api == "JoinGroup" and isinstance(said, dict) and _ID.match(said["member_id"]):
+            if said["member_id"] not in names:
+                count = given[step.actor] = given.get(step.actor, 0) + 1
+                names[said["member_id"]] = f"${step.actor}{count if count > 1 else ''}"
+    for step in play.steps:
+        for text in _texts(step.response):
+            match = _ID.match(text)
+            if match and text not in names:
+                prefix = match["prefix"]
+                count = given["?" + prefix] = given.get("?" + prefix, 0) + 1
+                names[text] = f"$?{prefix}{count if count > 1 else ''}"
+    return names
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
+
+
+def _own_groups(play: Script, api: str, said: dict[str, Any]) -> dict[str, Any]:
+    """A list of groups without those of other plays."""
+    if api != "ListGroups":
+        return said
+    own = [group for group in said["groups"] if _is_own(play, group["group_id"])]
+    return {**said, "groups": own}
+
+
+def _is_own(play: Script, group: str) -> bool:
+    rest = group.removesuffix(play.nonce).removeprefix(play.id)
+    return group.startswith(play.id) and (not rest or rest.startswith("."))
+
+
+def _normal(value: Any, play: Script, names: Mapping[str, str], api: str, pids: dict[int, str], at: str = "") -> Any:
+    if isinstance(value, dict):
+        return {
+            name: _named(name, item, pids)
+            if name in _ADDRESSES or name == "producer_id"
+            else _normal(item, play, names, api, pids, name)
+            for name, item in value.items()
+            if name not in _LEFT_OUT
+        }
+    if isinstance(value, list):
+        items = [_normal(item, play, names, api, pids) for item in value]
+        keys = () if api in _ORDERED else _SETS.get(at, ())
+        if keys and all(isinstance(item, dict) for item in items):
+            items.sort(key=lambda item: [str(item.get(key)) for key in keys])
+        return items
+    if isinstance(value, str):
+        return _text(value, play, names, at)
+    return value
+
+
+def _named(name: str, value: Any, pids: dict[int, str]) -> Any:
+    if name == "producer_id":
+        return value if value < 0 else pids.setdefault(value, f"$pid{len(pids) + 1}")
+    return value if value in (-1, "", None) else _ADDRESSES[name]
+
+
+def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
+    if text in names:
+        return names[text]
+    for suffix, topic in play.topics.items():
+        if text == topic.topic_id:
+            return f"$t{suffix}"
+    for beginning, stands_for in TEXTS.items():
+        if at == "error_message" and text.startswith(beginning):
+            return stands_for
+    for raw, name in names.items():
+        text = text.replace(raw, name)
+    return text.replace(play.nonce, "") if play.nonce else text
+
+
+def differences(expected: Transcript, got: Transcript) -> list[str]:
+    """Where two transcripts differ, in words; empty when they say the same."""
+    found = []
+    for line in dict.fromkeys([*expected.lines, *got.lines]):
+        there, here = expected.lines.get(line, []), got.lines.get(line, [])
+        for number in range(max(len(there), len(here))):
+            one = there[number] if number < len(there) else None
+            other = here[number] if number < len(here) else None
+            if one != other:
+                found.append(f"{line}, request {number + 1}: {_parts(one, other)}")
+    return found
+
+
+def _parts(one: Any, other: Any) -> str:
+    if one and other and one[0] == other[0] and isinstance(one[1], dict) and isinstance(other[1], dict):
+        names = [name for name in dict.fromkeys([*one[1], *other[1]]) if one[1].get(name) != other[1].get(name)]
+        parts = (f"{name} {_json(one[1].get(name))} there, {_json(other[1].get(name))} here" for name in names)
+        return f"{one[0]}: {'; '.join(parts)}"
+    return f"{_json(one)} there, {_json(other)} here"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
