@@ -191,6 +191,25 @@ def _offsets(found: tuple[int, int]) -> str:
     return f"offsets {found[0]} to {found[1] - 1}"
 
 
+@check("not-produced")
+@frozen
+class NotProduced(Check):
+    """How many records producers gave up: refused, or too late, and in no log."""
+
+    is_: CountIs = key("How many records.", factory=lambda: read_count_is(0), short=True)
+    topic: TopicName | None = key(_TOPIC, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Add up what producers gave up; name the one that gave up most."""
+        expected = f"records not produced{f' to {self.topic}' if self.topic else ''}: {self.is_}"
+        mine = [one for one in evidence.story.given_up if self.topic in (None, one.topic)]
+        if not mine:
+            return Finding(self.is_.holds(0), expected, "0")
+        total, worst = sum(one.records for one in mine), max(mine, key=lambda one: one.records)
+        most = f"{total}; most by {worst.producer} in {worst.topic} ({worst.error})"
+        return Finding(self.is_.holds(total), expected, most, worst.first_us)
+
+
 @check("lag")
 @frozen
 class LagWas(Check):

@@ -134,6 +134,7 @@ HOLD = [
     ("stopped", ">= 1s"),
     ("duplicates", 2),
     ("lost", 8),
+    ("not-produced", 0),
     ("records", {"written": 45, "delivered-once": 27, "delivered-again": 2, "never-delivered": 8, "waiting": "<= 8"}),
     ("records", {"never-delivered": 0, "older": 0, "waiting": 5, "lost": 0, "partition": "t-0"}),
     ("lag", 45),
@@ -170,6 +171,7 @@ FAIL = [
     ("stopped", "<= 1s", " s"),
     ("duplicates", 0, "2"),
     ("lost", 0, "8 (t-1: offsets 12 to 19)"),
+    ("not-produced", 1, "0"),
     ("records", {"delivered-again": 0, "waiting": 8}, "delivered again 2, waiting 8; most of delivered again in t-1"),
     ("records", {"skipped": 0, "partition": "t-9"}, "there are no such records"),
     ("lag", {"is": 0, "at": "max"}, "45"),
@@ -266,3 +268,16 @@ def test_a_group_that_was_loaded_is_stable_again() -> None:
     hand.at(30).add(Kind.RUN_ENDED, payload={})
     assert judge("state", {"is": "Dead", "at": "22s"}, hand).holds
     assert judge("state", STABLE, hand).holds
+
+
+def test_records_that_no_log_took_are_counted_by_topic() -> None:
+    """What producers gave up is added up, over all topics or one; the finding names who gave up most, and when."""
+    hand = story().at(29)
+    for host, topic, records in (("p1", "t", 3), ("p2", "t", 4), ("p2", "other", 20)):
+        hand.add(Kind.PRODUCE_FAILED, host=host, topic=topic, error="NOT_ENOUGH_REPLICAS", payload={"count": records})
+    hand.at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("not-produced", 0).holds
+    assert judge("not-produced", 27, hand).holds
+    finding = judge("not-produced", {"is": "<= 6", "topic": "t"}, hand)
+    assert (finding.holds, finding.t_us) == (False, 29 * SECOND)
+    assert finding.found == "7; most by p2 in t (NOT_ENOUGH_REPLICAS)"
