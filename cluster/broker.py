@@ -20,7 +20,7 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
-    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
 
 
 class Handles(Protocol):
@@ -49,7 +49,7 @@ class Broker(Endpoint):
         self.handle: Callable[[Call], None] = self._no_groups
         self._topics = topics
 
-    def receive(self, call: Connection) -> None:
+    def receive(self, call: Line) -> None:
         """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask.
 
         Quiet heartbeats do not come this way but straight to `heartbeat`.

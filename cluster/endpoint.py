@@ -24,6 +24,7 @@ from groupsim.protocol.messages import HeartbeatRequest, Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
 
 MACHINERY: frozenset[type] = frozenset(
     {
@@ -56,14 +57,14 @@ class Endpoint:
         """Whether it takes connections."""
         return self.host.alive
 
-    def receive(self, call: Connection) -> None:
+    def receive(self, call: Line) -> None:
         """Take the request in hand of a connection."""
         raise NotImplementedError
 
     def _no_groups(self, call: Call) -> None:
         raise RuntimeError(f"{self.host.name} got {call.request} and runs no coordinator")
 
-    def note_received(self, call: Connection) -> None:
+    def note_received(self, call: Line) -> None:
         """Say that a request has arrived; all that follows from it has this for its cause."""
         call.took_us = self._loop.now_us
         trace, request = self._trace, call.request
@@ -81,7 +82,7 @@ class Endpoint:
         )
         trace.begin(seq)
 
-    def note_answer(self, call: Connection, response: Response) -> None:
+    def note_answer(self, call: Line, response: Response) -> None:
         """Say what is answered, and how long the request was in the broker's hands."""
         trace, request = self._trace, call.request
         if not trace.wants(Kind.RESPONSE_SENT):
@@ -102,7 +103,7 @@ class Endpoint:
         )
         trace.begin(seq)
 
-    def note_dropped(self, call: Connection, reason: str) -> None:
+    def note_dropped(self, call: Line, reason: str) -> None:
         """Say that the answer to a request reaches nobody."""
         request = call.request
         if type(request) in MACHINERY and not self._trace.heartbeats:

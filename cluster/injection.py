@@ -25,7 +25,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle
 
 if TYPE_CHECKING:
-    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
     from groupsim.cluster.network import Network
 
 
@@ -100,7 +100,7 @@ class FaultHandle:
             self.hits += 1
         self.end()
 
-    def hold(self, connection: Connection) -> None:
+    def hold(self, connection: Line) -> None:
         """Let nothing through to the client of a connection, from its broker, until the fault ends."""
         client, broker = connection.host_name, connection.broker_host.name
         self._held.append(Condition(host=broker, peer=client, seq=self.seq, out=True))

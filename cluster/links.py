@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
+
+
+CLIENTS = "clients"
+"""In place of a purpose: any connection of a client, none of those that brokers have to each other or the controller."""
+_OF_BROKERS = ("replication", "controller")
+
+
+def is_meant(wanted: str | None, purpose: str) -> bool:
+    """Whether a connection of this purpose is meant: by None every one, by `CLIENTS` every client's."""
+    if wanted is None or wanted == purpose:
+        return True
+    return wanted == CLIENTS and purpose not in _OF_BROKERS
 
 
 @frozen(eq=False)
@@ -36,7 +48,7 @@ class Condition:
 
     def covers(self, one: str, other: str, purpose: str) -> bool:
         """Whether a connection between these two is concerned."""
-        if self.purpose is not None and self.purpose != purpose:
+        if not is_meant(self.purpose, purpose):
             return False
         ends = fnmatchcase(one, self.host) and fnmatchcase(other, self.peer)
         return ends or (fnmatchcase(other, self.host) and fnmatchcase(one, self.peer))
@@ -76,17 +88,17 @@ class Links:
         for watcher in self.watchers:
             watcher()
 
-    def holds_out(self, connection: Connection) -> bool:
+    def holds_out(self, connection: Line) -> bool:
         """Whether a request has to wait at the client."""
         ends = (connection.host_name, connection.broker_host.name)
         return any(c.holds(*ends) for c in connection.conditions)
 
-    def holds_in(self, connection: Connection) -> bool:
+    def holds_in(self, connection: Line) -> bool:
         """Whether a response has to wait at the broker."""
         ends = (connection.broker_host.name, connection.host_name)
         return any(c.holds(*ends) for c in connection.conditions)
 
-    def stretch(self, connection: Connection, latency: int) -> int:
+    def stretch(self, connection: Line, latency: int) -> int:
         """A latency under the conditions of a connection."""
         return stretched(latency, connection.conditions)
 

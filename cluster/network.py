@@ -16,6 +16,7 @@ from groupsim.cluster.connection import Connection
 from groupsim.cluster.faults import Fault, Match, MessageFault
 from groupsim.cluster.injection import FaultHandle
 from groupsim.cluster.latency import Draws
+from groupsim.cluster.lines import Line
 from groupsim.cluster.links import Condition, Links
 from groupsim.cluster.sockets import Correlations
 from groupsim.cluster.taps import Taps
@@ -72,7 +73,7 @@ class Network:
         self.watchers: list[Callable[[], None]] = []  #: told when faults of messages come and go; `links` has its own
         self._brokers: Mapping[int, Endpoint] = {}
         self._nodes: Mapping[int, Endpoint] = {}
-        self._connections: dict[Connection, None] = {}
+        self._connections: dict[Line, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
         self._ids: dict[str, Correlations] = {}
 
@@ -116,6 +117,16 @@ class Network:
         self._refuse(connection)
         return connection
 
+    def adopt(self, connection: Line) -> None:
+        """A connection that came from outside: faults concern it from now on, by the names it has (see `renamed`)."""
+        self._connections[connection] = None
+        self.renamed(connection)
+
+    def renamed(self, connection: Line) -> None:
+        """A connection from outside has another name or purpose than before: see which faults concern it."""
+        self._touch(connection)
+        self._refuse(connection)
+
     def _processing(self, entity: str, number: int) -> Draws | int:
         """How long a broker takes for each request of a connection: a number when it is always the same."""
         processing = self.timing.processing
@@ -123,7 +134,7 @@ class Network:
             return processing.us
         return Draws(processing, self.loop.stream("processing", entity, number))
 
-    def _refuse(self, connection: Connection) -> None:
+    def _refuse(self, connection: Line) -> None:
         """Break a new connection that a fault or a dead broker refuses."""
         names = (connection.host_name, connection.broker_host.name, connection.purpose)
         condition = self.links.refuses(*names)
@@ -136,11 +147,11 @@ class Network:
     # --- connections -----------------------------------------------------------------------------------------
 
     @property
-    def connections(self) -> tuple[Connection, ...]:
+    def connections(self) -> tuple[Line, ...]:
         """The connections that are up, oldest first."""
         return tuple(self._connections)
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: Line) -> None:
         """A connection is gone; it says so itself."""
         self._connections.pop(connection, None)
 
@@ -156,7 +167,7 @@ class Network:
         for connection in self.concerned(Condition(host=name)):
             connection.cut(reason)
 
-    def concerned(self, condition: Condition) -> list[Connection]:
+    def concerned(self, condition: Condition) -> list[Line]:
         """The connections that a condition concerns."""
         return [c for c in self._connections if condition.covers(c.host_name, c.broker_host.name, c.purpose)]
 
@@ -205,7 +216,7 @@ class Network:
         for connection in self._connections:
             self._touch(connection)
 
-    def _touch(self, connection: Connection) -> None:
+    def _touch(self, connection: Line) -> None:
         """Recompute what concerns a connection."""
         if self.links.conditions:
             names = (connection.host_name, connection.broker_host.name, connection.purpose)

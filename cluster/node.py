@@ -44,6 +44,7 @@ from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
     from groupsim.cluster.log.interfaces import SegmentStore
     from groupsim.cluster.network import Network
     from groupsim.cluster.replicated_config import ReplicatedConfig
@@ -72,6 +73,7 @@ class Node(Endpoint):
         self._config = config
         self._network = network
         self._opened = True
+        self.on_open: list[Callable[[bool], None]] = []  #: told when it begins or ceases to take connections
         self._stopped = False
         self._blocks = blocks
         self._make_transaction_topic = make_transaction_topic
@@ -128,6 +130,11 @@ class Node(Endpoint):
         """Whether it takes connections."""
         return self._opened and self.host.alive
 
+    def _open(self, opened: bool) -> None:
+        self._opened = opened
+        for told in self.on_open:
+            told(opened)
+
     def begin(self, epoch: int, image: ClusterImage) -> None:
         """Go on from where a cluster that was formed before the run stands."""
         self.agent.start_formed(epoch, image)
@@ -147,7 +154,7 @@ class Node(Endpoint):
 
     def crash(self, *, machine: bool) -> None:
         """Die: the process, or the whole machine, whose page cache is lost."""
-        self._opened = False
+        self._open(False)
         self.host.crash()
         self.replicas.crash(machine=machine)
 
@@ -179,7 +186,7 @@ class Node(Endpoint):
             if topic not in image.topics:
                 self.groups.topic_deleted(topic)
         if not self._opened and 0 <= self.agent.epoch <= image.version:
-            self._opened = True
+            self._open(True)
 
     def _leading(self, partition: TopicPartition, epoch: int) -> None:
         if partition.topic == OFFSETS_TOPIC:
@@ -196,7 +203,7 @@ class Node(Endpoint):
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    def receive(self, call: Connection) -> None:
+    def receive(self, call: Line) -> None:
         """Take the request in hand of a connection; quiet heartbeats go straight to `heartbeat`."""
         call.request = request = normalise_request(call.request)
         kind = type(request)
@@ -210,12 +217,12 @@ class Node(Endpoint):
         else:
             self.groups.handle(call)
 
-    def _fetch(self, call: Connection, request: FetchRequest) -> None:
+    def _fetch(self, call: Line, request: FetchRequest) -> None:
         give_up = self.replicas.fetch(request, call.answer)
         if call.busy:
             call.give_up = give_up
 
-    def _produce(self, call: Connection, request: ProduceRequest) -> None:
+    def _produce(self, call: Line, request: ProduceRequest) -> None:
         if request.acks != 0:
             self.replicas.produce(request, call.client_id, call.answer)
             return
@@ -226,7 +233,7 @@ class Node(Endpoint):
         else:
             call.no_answer()
 
-    def _find_coordinator(self, call: Connection, request: FindCoordinatorRequest) -> None:
+    def _find_coordinator(self, call: Line, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:
             call.answer(self.transactions.find_coordinator(request.key))
         else:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import error_response, group_of
 from groupsim.cluster.faults import After, AnswerError, DelayResponse, HoldResponse, LoseResponse, Match, MessageFault
+from groupsim.cluster.links import is_meant
 from groupsim.protocol.messages import Request, Response
 
 if TYPE_CHECKING:
-    from groupsim.cluster.connection import Connection
     from groupsim.cluster.injection import FaultHandle
+    from groupsim.cluster.lines import Line
     from groupsim.cluster.network import Network
 
 
@@ -33,7 +34,7 @@ class Taps:
         """Lift a fault."""
         self._active = [pair for pair in self._active if pair[1] is not handle]
 
-    def answers(self, connection: Connection) -> bool:
+    def answers(self, connection: Line) -> bool:
         """Whether a fault answers the request in hand with an error; the broker never sees it then."""
         for fault, handle in self._active:
             if isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
@@ -45,7 +46,7 @@ class Taps:
                 return True
         return False
 
-    def takes(self, connection: Connection, response: Response) -> bool:
+    def takes(self, connection: Line, response: Response) -> bool:
         """Whether a fault loses or delays this response; then it has been seen to."""
         for fault, handle in self._active:
             if not isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
@@ -55,7 +56,7 @@ class Taps:
                 return True
         return False
 
-    def _strikes(self, fault: MessageFault, handle: FaultHandle, connection: Connection) -> bool:
+    def _strikes(self, fault: MessageFault, handle: FaultHandle, connection: Line) -> bool:
         match = fault.match
         if not self._matches(match, connection):
             return False
@@ -65,13 +66,13 @@ class Taps:
         handle.hits += 1
         return True
 
-    def _matches(self, match: Match, connection: Connection) -> bool:
+    def _matches(self, match: Match, connection: Line) -> bool:
         request = connection.request
         if match.api is not None and request.API is not match.api:
             return False
         if match.group is not None and group_of(request) != match.group:
             return False
-        if match.purpose is not None and match.purpose != connection.purpose:
+        if not is_meant(match.purpose, connection.purpose):
             return False
         if match.client_id is not None and not fnmatchcase(connection.client_id, match.client_id):
             return False
@@ -94,7 +95,7 @@ def member_ids(request: Request) -> list[str]:
 
 
 def _strike(
-    fault: LoseResponse | DelayResponse | HoldResponse, handle: FaultHandle, connection: Connection, response: Response
+    fault: LoseResponse | DelayResponse | HoldResponse, handle: FaultHandle, connection: Line, response: Response
 ) -> None:
     if isinstance(fault, HoldResponse):
         handle.hold(connection)

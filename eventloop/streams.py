@@ -54,7 +54,7 @@ class Receiver(Protocol):
         ...
 
 
-class TcpConnection:
+class TcpStream:
     """One connection; `peer` is the far end's address and port, `active_us` when bytes last moved."""
 
     __slots__ = (
@@ -248,7 +248,7 @@ class Listener:
         loop: RealTimeLoop,
         host: str,
         port: int,
-        accepted: Callable[[TcpConnection], Receiver | None],
+        accepted: Callable[[TcpStream], Receiver | None],
         on_error: Callable[[Exception, str], None],
         *,
         backlog: int = 512,
@@ -342,7 +342,7 @@ class Listener:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = TcpConnection(self._loop, sock, self._on_error)
+            connection = TcpStream(self._loop, sock, self._on_error)
         except OSError:  # reset before we looked at it
             sock.close()
             return

@@ -1,0 +1,451 @@
+"""A real client's connection, seen from the broker: frames in, one request at a time, responses in order.
+
+    received ─▶ frames ─▶ waiting ─▶ understood ─▶ requests, one after the other, through `broker.receive`
+                                                     └─▶ answers ─▶ response ─▶ written ─▶ the next frame
+
+As Kafka mutes a channel: while a message is in hand, or its response has not been taken by the kernel, nothing more is
+read than what came in the same piece. So a connection holds one message and one read at most, a parked JoinGroup holds
+up what is behind it, and a client that went away meanwhile is noticed when its answer is due. A client that never reads
+holds up itself alone, with one response, until it has been idle for too long.
+
+It stands among the network's connections (`lines.Line`), so that faults concern it as they do a simulated one. Without
+a fault (`plain`) there is no detour; a latency delays both ways, a stall holds back what would be carried out or
+written. What a paused broker is sent it takes when it goes on.
+
+Bytes that are no request end the connection with a line in the log. An error in a handler is answered with
+UNKNOWN_SERVER_ERROR, and the connection goes on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.endpoint import MACHINERY, Endpoint
+from groupsim.cluster.links import SILENT, Condition
+from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
+from groupsim.eventloop.interface import Host
+from groupsim.eventloop.streams import TcpStream
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
+from groupsim.protocol.versions import normalise_response
+from groupsim.protocol.wire import Codec, Exchange, Frames, Unreadable
+
+if TYPE_CHECKING:
+    from groupsim.cluster.network import Network
+    from groupsim.cluster.node import Node
+    from groupsim.cluster.tcp.complaints import Complaints
+
+_NOTHING: tuple[Request, ...] = ()
+
+
+class TcpConnection:
+    """One connection; implements `streams.Receiver`, `lines.Line` and `coordinator.interfaces.Call`."""
+
+    __slots__ = (
+        "_answers",
+        "_busy",
+        "_carrying",
+        "_codec",
+        "_complaints",
+        "_exchange",
+        "_floor_us",
+        "_forget",
+        "_frames",
+        "_held_in",
+        "_held_out",
+        "_loop",
+        "_names",
+        "_network",
+        "_pumping",
+        "_reading",
+        "_requests",
+        "_stream",
+        "_trace",
+        "_waiting",
+        "blame",
+        "broker",
+        "broker_host",
+        "client_host",
+        "client_id",
+        "conditions",
+        "correlation",
+        "give_up",
+        "host_name",
+        "plain",
+        "purpose",
+        "request",
+        "took_us",
+        "up",
+    )
+
+    broker: Endpoint
+    broker_host: Host
+    request: Request
+
+    def __init__(
+        self,
+        network: Network,
+        broker: Node,
+        stream: TcpStream,
+        codec: Codec,
+        names: Names,
+        complaints: Complaints,
+        forget: Callable[[TcpConnection], None],
+    ) -> None:
+        """Take a connection over; `forget` is called when it is gone."""
+        self._network = network
+        self._loop = network.loop
+        self._trace = network.loop.trace
+        self._stream = stream
+        self._codec = codec
+        self._names = names
+        self._complaints = complaints
+        self._forget = forget
+        self.broker = broker
+        self.broker_host = broker.host
+        self.client_host = java_host(stream.peer[0])
+        self.host_name = ""
+        self.client_id = ""
+        self.purpose = ""
+        self.correlation = -1
+        self.took_us = 0
+        self.blame = 0
+        self.give_up: Callable[[], None] | None = None
+        self.conditions: Sequence[Condition] = ()
+        self.up = self.plain = True
+        self._frames = Frames()
+        self._waiting: deque[bytes] = deque()
+        self._exchange: Exchange | None = None
+        self._requests: Sequence[Request] = _NOTHING
+        self._answers: list[Response] = []
+        self._busy = self._carrying = self._pumping = False
+        self._reading = True
+        self._held_out = False
+        self._held_in: deque[bytes] = deque()
+        self._floor_us = 0
+
+    # --- bytes -----------------------------------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """See `streams.Receiver.received`."""
+        if self.broker_host.paused:
+            self._read_on(False)
+        self.broker_host.deliver(self._take_in, data)
+
+    def _take_in(self, data: bytes) -> None:
+        if not self.up:
+            return
+        try:
+            self._waiting.extend(self._frames.feed(data))
+        except Unreadable as error:
+            self.kick(str(error))
+            return
+        self._pump()
+
+    def drained(self) -> None:
+        """See `streams.Receiver.drained`."""
+        self.broker_host.deliver(self._drained, None)
+
+    def _drained(self, _: object) -> None:
+        self._pump()
+
+    def ended(self, reason: str) -> None:
+        """See `streams.Receiver.ended`."""
+        self._end()
+
+    def _pump(self) -> None:
+        """Take the next messages, as long as each is done with at once; then read on, or not."""
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._waiting and self._ready():
+                self._begin(self._waiting.popleft())
+        finally:
+            self._pumping = False
+        if self.up:
+            self._read_on(not self._waiting and self._ready())
+
+    def _ready(self) -> bool:
+        """Whether the next message may be taken: none in hand, and all responses have left."""
+        return self._exchange is None and self.up and not self._stream.unsent and not self._held_in
+
+    def _read_on(self, reading: bool) -> None:
+        if reading != self._reading:
+            self._reading = reading
+            if reading:
+                self._stream.resume()
+            else:
+                self._stream.pause()
+
+    # --- one message -----------------------------------------------------------------------------------------
+
+    def _begin(self, frame: bytes) -> None:
+        """Understand a message and begin to carry it out."""
+        try:
+            understood = self._codec.understand(frame)
+        except Unreadable as error:
+            self.kick(str(error))
+            return
+        self._meet(understood.client_id or "", purpose_of(understood.api) or self.purpose)
+        if not self.up:
+            return
+        self.correlation = understood.correlation
+        self._exchange = exchange = understood.exchange
+        self._requests = exchange.requests
+        self._answers = []
+        if self.plain:
+            self._carry_out()
+        else:
+            self._carry_out_with_care()
+
+    def _meet(self, client_id: str, purpose: str) -> None:
+        """Who asks, and what for: it gives the connection its name among the network's."""
+        if self.host_name and client_id == self.client_id and purpose == self.purpose:
+            return
+        self.client_id = client_id
+        self.host_name = self._names.of(client_id, self._stream.peer[0])
+        self.purpose = purpose
+        self._network.renamed(self)
+
+    def _carry_out_with_care(self) -> None:
+        """The message is still on its way: a stall holds it, a latency delays it."""
+        links = self._network.links
+        if links.holds_out(self):
+            self._held_out = True
+            return
+        late = links.stretch(self, 0)
+        if late > 0:
+            self.broker_host.call_at(self._loop.now_us + late, self._arrive, self._exchange)
+        else:
+            self._carry_out()
+
+    def _arrive(self, exchange: Exchange) -> None:
+        if self._exchange is exchange and self.up:
+            self._carry_out()
+
+    def _carry_out(self) -> None:
+        """Hand the requests of the message to the broker, one after the other; at the end comes the response."""
+        if self._carrying:
+            return
+        self._carrying = True
+        try:
+            while self._exchange is not None and not self._busy and len(self._answers) < len(self._requests):
+                self._hand_over(self._requests[len(self._answers)])
+        finally:
+            self._carrying = False
+        exchange = self._exchange
+        if exchange is not None and not self._busy and self.up:
+            self._respond(exchange)
+
+    def _hand_over(self, request: Request) -> None:
+        self.request = request
+        self._busy = True
+        try:
+            if self.plain and request.__class__ is HeartbeatRequest and not self._trace.heartbeats:
+                self.broker.heartbeat(self)
+            elif self.plain or not self._network.taps.answers(self):
+                self.broker.receive(self)
+        except Exception as error:
+            self._failed(error, request)
+
+    def _failed(self, error: Exception, request: Request) -> None:
+        """A handler raised: that is our mistake, and the client is told so, if nobody has answered him yet."""
+        self._complaints.error(f"{request.API.title} failed", error, **self._who())
+        exchange = self._exchange
+        if self._busy and exchange is not None:
+            self._busy = False
+            self.give_up = None
+            self._write_response(exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR) if exchange.answered else None)
+
+    def _respond(self, exchange: Exchange) -> None:
+        """Every request is answered: make the response, and send it."""
+        if not exchange.answered:
+            self._write_response(None)
+            return
+        try:
+            data = exchange.response(self._answers)
+        except Exception as error:
+            self._complaints.error("a response could not be written", error, **self._who())
+            data = exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._write_response(data)
+
+    def _write_response(self, data: bytes | None) -> None:
+        """The message is done with; its response, if it gets one, goes out."""
+        self._exchange = None
+        self._requests, self._answers = _NOTHING, []
+        if data is not None:
+            framed = len(data).to_bytes(4, "big") + data
+            if self.plain and self._loop.now_us >= self._floor_us:
+                self._stream.write(framed)
+            else:
+                self._write_with_care(framed)
+        if not self._pumping:
+            self._pump()
+
+    def _write_with_care(self, data: bytes) -> None:
+        if SILENT in self.conditions:
+            return
+        if self._held_in or self._network.links.holds_in(self):
+            self._held_in.append(data)
+        else:
+            self._send_late(data)
+
+    def _send_late(self, data: bytes) -> None:
+        """Put a response on the wire: it arrives after a latency, and after those before it."""
+        now = self._loop.now_us
+        when = max(now + self._network.links.stretch(self, 0), self._floor_us)
+        if when <= now:
+            self._stream.write(data)
+        else:
+            self._floor_us = when
+            self._loop.call_at(when, self._stream.write, data)
+
+    # --- coordinator.interfaces.Call -------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether the broker has a request in hand."""
+        return self._busy
+
+    def answer(self, response: Response) -> None:
+        """Take the answer to the request in hand. Raises RuntimeError when there is none."""
+        if not self._busy:
+            raise RuntimeError(f"{self}: answered twice: {response}")
+        trace, request = self._trace, self.request
+        response = normalise_response(response, request.version)
+        if trace.heartbeats or not _is_quiet(request, response):
+            before = trace.cause
+            self.broker.note_answer(self, response)
+            self._take_answer(response)
+            trace.cause = before
+        else:
+            self._take_answer(response)
+
+    def _take_answer(self, response: Response) -> None:
+        self._busy = False
+        self.give_up = None
+        if not self.up:
+            self.drop("the connection is gone")
+        elif self.plain or not self._network.taps.takes(self, response):
+            self.pass_back(response)
+
+    def no_answer(self) -> None:
+        """The request in hand gets no answer. Raises RuntimeError when there is none in hand."""
+        if not self._busy:
+            raise RuntimeError(f"{self}: no request in hand that could go unanswered")
+        self._busy = False
+        self._write_response(None)
+
+    def pass_back(self, response: Response) -> None:
+        """See `lines.Line.pass_back`."""
+        self._answers.append(response)
+        self._carry_out()
+
+    def drop(self, reason: str) -> None:
+        """See `lines.Line.drop`."""
+        self.broker.note_dropped(self, reason)
+
+    # --- faults ----------------------------------------------------------------------------------------------
+
+    def delay(self, response: Response, by_us: int) -> None:
+        """See `lines.Line.delay`."""
+        self._floor_us = max(self._floor_us, self._loop.now_us + by_us)
+        self.pass_back(response)
+
+    def hush(self) -> None:
+        """See `lines.Line.hush`: what is sent from here on is swallowed."""
+        self.conditions = (*self.conditions, SILENT)
+        self._held_in.clear()
+        self._write_response(None)
+
+    def cut(self, reason: str) -> None:
+        """See `lines.Line.cut`: the client sees a reset."""
+        if self.up:
+            self._stream.abort()
+            self._end()
+
+    def refuse(self) -> None:
+        """See `lines.Line.refuse`; a client that has begun to talk is let go on."""
+        if self.correlation < 0:
+            self.cut("connection refused")
+
+    def settle(self, tapped: bool) -> None:
+        """See `lines.Line.settle`."""
+        self.plain = self.up and not tapped and not self.conditions
+
+    def impose(self, conditions: list[Condition]) -> None:
+        """See `lines.Line.impose`."""
+        silent = [condition for condition in self.conditions if condition is SILENT]
+        self.conditions = (*conditions, *silent)
+        if conditions:
+            self.blame = conditions[-1].seq
+
+    def release_from(self, condition: Condition) -> None:
+        """See `lines.Line.release_from`."""
+        self.conditions = tuple(other for other in self.conditions if other is not condition)
+        links = self._network.links
+        while self._held_in and not links.holds_in(self):
+            self._send_late(self._held_in.popleft())
+        if self._held_out and not links.holds_out(self):
+            self._held_out = False
+            self.broker_host.deliver(self._arrive, self._exchange)
+        self._pump()
+
+    def go_by_the_clock(self) -> None:
+        """See `lines.Line.go_by_the_clock`: real clients do already."""
+
+    # --- the end ---------------------------------------------------------------------------------------------
+
+    @property
+    def active_us(self) -> int:
+        """When bytes last moved."""
+        return self._stream.active_us
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is in hand and nothing waits to be written."""
+        return self._exchange is None and not self._waiting and not self._stream.unsent
+
+    def kick(self, reason: str) -> None:
+        """Close it, and say why in the log."""
+        if self.up:
+            self._complaints.warning("closed a connection", reason=reason, **self._who())
+            self._stream.close()
+            self._end()
+
+    def close(self) -> None:
+        """Close it in good order: what was written goes out."""
+        if self.up:
+            self._stream.close()
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing more is read or written; an answer that comes later is dropped."""
+        self.up = self.plain = False
+        self._waiting.clear()
+        self._held_in.clear()
+        self._exchange = None
+        self._network.forget(self)
+        self._forget(self)
+        give_up, self.give_up = self.give_up, None
+        if give_up is not None:
+            give_up()
+
+    def _who(self) -> dict[str, object]:
+        """The connection, for the log."""
+        host, port = self._stream.peer
+        return {"client": f"{host}:{port}", "client_id": self.client_id, "broker": self.broker_host.name}
+
+    def __repr__(self) -> str:
+        host, port = self._stream.peer
+        return f"<connection {self.host_name} ({host}:{port})->{self.broker_host.name} {self.purpose}>"
+
+
+def _is_quiet(request: Request, response: Response) -> bool:
+    """Whether only a full trace lists the answer."""
+    if response.__class__ is HeartbeatResponse:
+        return not response.error
+    return request.__class__ in MACHINERY

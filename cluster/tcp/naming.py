@@ -1,0 +1,81 @@
+"""What to call a real client in the trace and to faults, and what its connection is for."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Final
+
+from groupsim.protocol.basics import Api
+
+_COORDINATOR: Final = (
+    Api.JOIN_GROUP,
+    Api.SYNC_GROUP,
+    Api.HEARTBEAT,
+    Api.LEAVE_GROUP,
+    Api.OFFSET_COMMIT,
+    Api.OFFSET_FETCH,
+    Api.INIT_PRODUCER_ID,
+    Api.ADD_PARTITIONS_TO_TXN,
+    Api.ADD_OFFSETS_TO_TXN,
+    Api.END_TXN,
+    Api.TXN_OFFSET_COMMIT,
+)
+_DATA: Final = (Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.OFFSET_FOR_LEADER_EPOCH)
+_ADMIN: Final = (
+    Api.CREATE_TOPICS,
+    Api.DELETE_TOPICS,
+    Api.CREATE_PARTITIONS,
+    Api.DESCRIBE_CONFIGS,
+    Api.INCREMENTAL_ALTER_CONFIGS,
+    Api.DESCRIBE_CLUSTER,
+    Api.DESCRIBE_GROUPS,
+    Api.LIST_GROUPS,
+    Api.DELETE_GROUPS,
+    Api.OFFSET_DELETE,
+)
+_PURPOSES: Final = (
+    dict.fromkeys(_COORDINATOR, "coordinator") | dict.fromkeys(_DATA, "data") | dict.fromkeys(_ADMIN, "admin")
+)
+
+
+def purpose_of(api: Api) -> str | None:
+    """What a connection is for that asks this; None for what is asked on any (Metadata, FindCoordinator)."""
+    return _PURPOSES.get(api)
+
+
+def java_host(address: str) -> str:
+    """An address as a broker prints a client's: "/127.0.0.1", "/0:0:0:0:0:0:0:1"."""
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:
+        return "/" + address
+    if known.version == 4:
+        return f"/{known}"
+    words = known.packed
+    return "/" + ":".join(f"{words[at] << 8 | words[at + 1]:x}" for at in range(0, 16, 2))
+
+
+_MOST_NAMES: Final = 100_000
+
+
+class Names:
+    """Names of client hosts: the client id; `#2` and so on for those of the same id from other addresses."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, dict[str, str]] = {}
+        self._known = 0
+
+    def of(self, client_id: str, address: str) -> str:
+        """The name of a client; its address when it gives no id, or when there are too many to be remembered."""
+        if not client_id:
+            return address
+        addresses = self._addresses.get(client_id)
+        name = None if addresses is None else addresses.get(address)
+        if name is not None:
+            return name
+        if self._known >= _MOST_NAMES:
+            return client_id
+        self._known += 1
+        addresses = self._addresses.setdefault(client_id, {})
+        name = addresses[address] = client_id if not addresses else f"{client_id}#{len(addresses) + 1}"
+        return name
