@@ -1,0 +1,30 @@
+// A member program on franz-go: a consumer in a group, or a producer.
+package main
+
+import (
+	"os"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"groupsim/interop/line"
+)
+
+func main() {
+	config := line.ReadConfig()
+	if config.Role == "producer" {
+		produce(config)
+	} else {
+		consume(config)
+	}
+	line.Emit("closed", nil)
+}
+
+func client(config line.Config, options ...kgo.Opt) *kgo.Client {
+	options = append(options, kgo.SeedBrokers(config.Brokers()...), kgo.ClientID(config.ClientID))
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		line.Failed("", err)
+		os.Exit(1)
+	}
+	return client
+}
