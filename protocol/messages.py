@@ -30,11 +30,15 @@ from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 
 @frozen
 class MetadataRequest:
-    """Ask any broker for topics; `topics=None` asks for all of them."""
+    """Ask any broker for topics; `topics=None` asks for all of them.
+
+    `auto_create` lets the broker make what it is asked for and does not have, if it is configured to.
+    """
 
     API: ClassVar[Api] = Api.METADATA
     topics: tuple[str, ...] | None = None
     version: int = 13
+    auto_create: bool = False
 
 
 @frozen

@@ -65,6 +65,7 @@ from groupsim.protocol.messages import (
     LeavingMember,
     ListedGroup,
     ListGroupsRequest,
+    MetadataRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
@@ -139,6 +140,7 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
     DescribedGroup: {"error_message": Carried(6, None), "authorized_operations": Carried(3, -(2**31))},
     ListGroupsRequest: {"states": Carried(4, ()), "types": Carried(5, ())},
     ListedGroup: {"state": Carried(4, ""), "group_type": Carried(5, "")},
+    MetadataRequest: {"auto_create": Carried(4, True)},
     TopicInfo: {"internal": Carried(1, False)},
     PartitionInfo: {
         "racks": Carried(1, ()),

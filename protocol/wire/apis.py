@@ -6,12 +6,12 @@ brokers belong to it. Produce is told from version 0 although it is served from 
 absence of version 0 for a broker that cannot compress (KAFKA-18659); old brokers told 0, too. 4.0.0 alone has no
 JoinGroup 0 and 1 (KAFKA-19444), which librdkafka before 2.11 takes for a broker without consumer groups.
 
-    python -m groupsim.protocol.wire.apis        prints the table of API and profile as Markdown
+    python -m groupsim.protocol.wire        prints the table of API and profile as Markdown
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from groupsim.protocol.basics import Api
@@ -63,7 +63,7 @@ def _broker(profile: str) -> Mapping[Api, VersionRange]:
         raise ValueError(f"API profile {profile!r}: expected one of {names}, or a release from 2.0 on") from None
 
 
-def markdown(profiles: tuple[str, ...] = tuple(PROFILES)) -> str:
+def markdown(profiles: Sequence[str] = ("2.8", "3.9", "4.0.0", BASELINE)) -> str:
     """The table of API and profile: versions told, "–" where an API is absent."""
     tables = [api_table(profile) for profile in profiles]
     lines = [["API", "key", *profiles], ["---"] * (len(profiles) + 2)]
@@ -71,7 +71,3 @@ def markdown(profiles: tuple[str, ...] = tuple(PROFILES)) -> str:
         told = [str(table[api]).replace("-", "–") if api in table else "–" for table in tables]
         lines.append([api.title, str(int(api)), *told])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-if __name__ == "__main__":
-    print(markdown())

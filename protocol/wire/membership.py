@@ -1,6 +1,7 @@
 """What members send: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-Sources: `JoinGroupRequest.json` and its neighbours; `JoinGroupRequest.getErrorResponse` and theirs.
+Sources: `JoinGroupRequest.json` and its neighbours; `JoinGroupResponse` (which protocol name is null in which version),
+`LeaveGroupResponse` (where the error of a single member stands), the `getErrorResponse` of each.
 """
 
 from __future__ import annotations
@@ -8,11 +9,96 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import one
+
+_NULL_PROTOCOL_NAME = 7  # from this version of JoinGroup on no protocol is null, before it ""
+_SEVERAL_LEAVE = 3  # from this version of LeaveGroup on it has a list of members
+
+
+def _join(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = JoinGroupRequest(
+        group_id=fields["group_id"],
+        session_timeout_ms=fields["session_timeout"],
+        rebalance_timeout_ms=fields.get("rebalance_timeout", -1),
+        member_id=fields["member_id"],
+        group_instance_id=fields.get("group_instance_id"),
+        protocol_type=fields["protocol_type"],
+        protocols=tuple(JoinProtocol(offered["name"], offered["metadata"]) for offered in fields["protocols"]),
+        reason=fields.get("reason"),
+        version=header.version,
+    )
+    return one(header, request, lambda answer: _tell_join(answer, header.version), _refuse_join)
+
+
+def _tell_join(answer: JoinGroupResponse, version: int) -> Fields:
+    name = answer.protocol_name or (None if version >= _NULL_PROTOCOL_NAME else "")
+    return {
+        "throttle_time": 0,
+        "error_code": answer.error,
+        "generation_id": answer.generation_id,
+        "protocol_type": answer.protocol_type,
+        "protocol_name": name,
+        "leader": answer.leader,
+        "skip_assignment": answer.skip_assignment,
+        "member_id": answer.member_id,
+        "members": [
+            {
+                "member_id": member.member_id,
+                "group_instance_id": member.group_instance_id,
+                "metadata": member.metadata,
+            }
+            for member in answer.members
+        ],
+    }
+
+
+def _refuse_join(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
+    return JoinGroupResponse(error)
+
+
+def _sync(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = SyncGroupRequest(
+        group_id=fields["group_id"],
+        generation_id=fields["generation_id"],
+        member_id=fields["member_id"],
+        group_instance_id=fields.get("group_instance_id"),
+        protocol_type=fields.get("protocol_type"),
+        protocol_name=fields.get("protocol_name"),
+        assignments=tuple(SyncAssignment(each["member_id"], each["assignment"]) for each in fields["assignments"]),
+        version=header.version,
+    )
+    return one(header, request, _tell_sync, _refuse_sync)
+
+
+def _tell_sync(answer: SyncGroupResponse) -> Fields:
+    return {
+        "throttle_time": 0,
+        "error_code": answer.error,
+        "protocol_type": answer.protocol_type,
+        "protocol_name": answer.protocol_name,
+        "assignment": answer.assignment,
+    }
+
+
+def _refuse_sync(request: SyncGroupRequest, error: ErrorCode) -> SyncGroupResponse:
+    return SyncGroupResponse(error)
 
 
 def _heartbeat(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -23,14 +109,43 @@ def _heartbeat(fields: Fields, header: Header, directory: Directory) -> Exchange
         group_instance_id=fields.get("group_instance_id"),
         version=header.version,
     )
-    return one(header, request, _tell_heartbeat, lambda _, error: HeartbeatResponse(error))
+    return one(header, request, _tell_heartbeat, _refuse_heartbeat)
 
 
 def _tell_heartbeat(answer: HeartbeatResponse) -> Fields:
     return {"throttle_time": 0, "error_code": answer.error}
 
 
+def _refuse_heartbeat(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
+    return HeartbeatResponse(error)
+
+
+def _leave(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    members = fields["members"] if header.version >= _SEVERAL_LEAVE else [fields]
+    leaving = tuple(LeavingMember(m["member_id"], m.get("group_instance_id"), m.get("reason")) for m in members)
+    request = LeaveGroupRequest(fields["group_id"], leaving, header.version)
+    return one(header, request, lambda answer: _tell_leave(answer, header.version), _refuse_leave)
+
+
+def _tell_leave(answer: LeaveGroupResponse, version: int) -> Fields:
+    error = answer.error
+    if version < _SEVERAL_LEAVE and not error and answer.members:
+        error = answer.members[0].error
+    members = [
+        {"member_id": m.member_id, "group_instance_id": m.group_instance_id, "error_code": m.error}
+        for m in answer.members
+    ]
+    return {"throttle_time": 0, "error_code": error, "members": members}
+
+
+def _refuse_leave(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:
+    return LeaveGroupResponse(error)
+
+
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
+    Api.JOIN_GROUP: _join,
+    Api.SYNC_GROUP: _sync,
     Api.HEARTBEAT: _heartbeat,
+    Api.LEAVE_GROUP: _leave,
 }
 """API → what makes an exchange of a request's fields."""

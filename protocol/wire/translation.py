@@ -14,11 +14,11 @@ from groupsim.protocol.wire.serial import Fields
 class Translation:
     """One message of a client on its way in and out (see `Exchange`).
 
-    `tell` makes the fields of the response from one answer per request; `refuse` makes the answer to one request that
-    says an error and nothing else.
+    `tell` makes the fields of the response from one answer per request, and `refuse` the answer to one request that
+    says an error and nothing else. Where that would leave something unsaid, `refused` makes the fields of a refusal.
     """
 
-    __slots__ = ("_header", "_refuse", "_tell", "answered", "requests")
+    __slots__ = ("_header", "_refuse", "_refused", "_tell", "answered", "requests")
 
     def __init__(
         self,
@@ -28,10 +28,12 @@ class Translation:
         refuse: Callable[[Any, ErrorCode], Response],
         *,
         answered: bool = True,
+        refused: Callable[[ErrorCode], Fields] | None = None,
     ) -> None:
         self._header = header
         self._tell = tell
         self._refuse = refuse
+        self._refused = refused
         self.requests = requests
         self.answered = answered
 
@@ -41,6 +43,8 @@ class Translation:
 
     def refusal(self, error: ErrorCode) -> bytes:
         """The response in which every request is answered with `error`."""
+        if self._refused is not None:
+            return encode_response(self._header, self._refused(error))
         return self.response([self._refuse(request, error) for request in self.requests])
 
 

@@ -230,7 +230,11 @@ SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "DeleteGroupsRequest": ("delete_groups.request", "DeleteGroupsRequest", {"groups": "groups_names"}),
     "DeleteGroupsResponse": ("delete_groups.response", "DeleteGroupsResponse", {"results": "results"}),
-    "MetadataRequest": ("metadata.request", "MetadataRequest", {"topics": "topics"}),
+    "MetadataRequest": (
+        "metadata.request",
+        "MetadataRequest",
+        {"topics": "topics", "auto_create": "allow_auto_topic_creation"},
+    ),
     "TopicInfo": (
         "metadata.response",
         "MetadataResponseTopic",
@@ -241,7 +245,6 @@ SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
 # Fields of the schema that no message of ours has: throttling, and what stands outside the scope.
 NOT_MODELLED = {
     "throttle_time",
-    "allow_auto_topic_creation",
     "include_cluster_authorized_operations",
     "include_topic_authorized_operations",
     "topic_authorized_operations",

@@ -1,0 +1,163 @@
+"""Where things are: Metadata and FindCoordinator, whose answers need the directory for addresses and ids.
+
+Metadata 0 takes an empty list for all topics, newer versions null, so that empty can mean none; up to version 3 it
+always lets the broker create what it is asked for. From version 12 on topics may be named by id; if one is, names no
+longer count. FindCoordinator asks for several keys from version 4 on, each of which is a request of its own.
+
+Sources: `MetadataRequest`, `KafkaApis.handleTopicMetadataRequest`; `FindCoordinatorRequest`,
+`KafkaApis.handleFindCoordinatorRequest`; KIP-516, KIP-699.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionInfo,
+    Response,
+    TopicInfo,
+)
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header, encode_response
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import Translation
+
+_EMPTY_IS_NONE = 1  # from this version of Metadata on
+_BY_ID = 12
+_SEVERAL_KEYS = 4
+_COORDINATES = (0, 1)  # groups and transactions; 2 are share groups
+
+# --- Metadata ----------------------------------------------------------------------------------------------------
+
+
+class _Metadata:
+    """One Metadata request: `topics` as it names them, None for all."""
+
+    answered = True
+
+    def __init__(self, fields: Fields, header: Header, directory: Directory) -> None:
+        topics: list[Fields] | None = fields["topics"]
+        self._header = header
+        self._directory = directory
+        self._topics = topics if topics or header.version >= _EMPTY_IS_NONE else None
+        self._unknown: list[str] = []
+        self._valid = header.version >= _BY_ID or not any(t.get("topic_id") or t["name"] is None for t in topics or ())
+        names = self._names()
+        self._valid = self._valid and None not in (names or ())
+        request = MetadataRequest(
+            topics=None if names is None else tuple(name for name in names if name is not None),
+            auto_create=fields.get("allow_auto_topic_creation", True),
+            version=header.version,
+        )
+        self.requests = (request,) if self._valid else ()
+
+    def _names(self) -> list[str | None] | None:
+        """The topics to ask the broker for, each once."""
+        if self._topics is None:
+            return None
+        ids = [topic["topic_id"] for topic in self._topics if topic.get("topic_id")]
+        if not ids:
+            return list(dict.fromkeys(topic["name"] for topic in self._topics))
+        found = {topic_id: self._directory.topic_name(topic_id) for topic_id in ids}
+        self._unknown = [topic_id for topic_id, name in found.items() if name is None]
+        return [name for name in found.values() if name is not None]
+
+    def response(self, answers: Sequence[Response]) -> bytes:
+        """Brokers and topics; a request that no version can express is answered INVALID_REQUEST."""
+        if not self._valid:
+            return self.refusal(ErrorCode.INVALID_REQUEST)
+        answer = answers[0]
+        assert isinstance(answer, MetadataResponse)
+        unknown = [{"error_code": ErrorCode.UNKNOWN_TOPIC_ID, "name": None, "topic_id": i} for i in self._unknown]
+        body = {
+            "throttle_time": 0,
+            "brokers": [self._broker(node) for node, _ in answer.brokers],
+            "cluster_id": self._directory.cluster_id,
+            "controller_id": self._directory.controller,
+            "topics": [{"partitions": (), **topic} for topic in unknown] + [self._topic(t) for t in answer.topics],
+            "error_code": ErrorCode.NONE,
+        }
+        return encode_response(self._header, body)
+
+    def refusal(self, error: ErrorCode) -> bytes:
+        """The error for every topic that was named, and neither brokers nor cluster."""
+        topics = [
+            {"error_code": error, "name": t["name"] or "", "topic_id": t.get("topic_id"), "partitions": ()}
+            for t in self._topics or ()
+        ]
+        body: Fields = {"throttle_time": 0, "brokers": (), "topics": topics, "error_code": ErrorCode.NONE}
+        return encode_response(self._header, body)
+
+    def _broker(self, node: int) -> Fields:
+        host, port = self._directory.address(node)
+        return {"node_id": node, "host": host, "port": port, "rack": self._directory.rack(node)}
+
+    def _topic(self, topic: TopicInfo) -> Fields:
+        return {
+            "error_code": topic.error,
+            "name": topic.name,
+            "topic_id": self._directory.topic_id(topic.name),
+            "is_internal": topic.internal,
+            "partitions": [_partition(partition) for partition in topic.partitions],
+        }
+
+
+def _partition(partition: PartitionInfo) -> Fields:
+    return {
+        "error_code": partition.error,
+        "partition_index": partition.partition,
+        "leader_id": partition.leader,
+        "leader_epoch": partition.leader_epoch,
+        "replica_nodes": partition.replicas,
+        "isr_nodes": partition.isr,
+        "offline_replicas": partition.offline,
+    }
+
+
+# --- FindCoordinator ---------------------------------------------------------------------------------------------
+
+
+def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    key_type = fields.get("key_type", 0)
+    several = header.version >= _SEVERAL_KEYS
+    keys: list[str] = fields["coordinator_keys"] if several else [fields["key"]]
+    known = key_type in _COORDINATES
+    requests = tuple(FindCoordinatorRequest(key, header.version, key_type) for key in keys) if known else ()
+
+    def refused(error: ErrorCode) -> Fields:
+        return told([FindCoordinatorResponse(error)] * len(keys))
+
+    def told(answers: Sequence[FindCoordinatorResponse]) -> Fields:
+        if several:
+            places = [{"key": key, **_place(found, directory)} for key, found in zip(keys, answers, strict=True)]
+            return {"throttle_time": 0, "coordinators": places}
+        # the message of a success is filled, too: with the name of its error code
+        return {"throttle_time": 0, **_place(answers[0], directory), "error_message": answers[0].error.name}
+
+    def tell(answers: Sequence[FindCoordinatorResponse]) -> Fields:
+        return told(answers) if known else refused(ErrorCode.INVALID_REQUEST)
+
+    return Translation(header, requests, tell, _refuse_find, refused=refused)
+
+
+def _place(answer: FindCoordinatorResponse, directory: Directory) -> Fields:
+    node = -1 if answer.error else answer.node
+    host, port = ("", -1) if answer.error else directory.address(answer.node)
+    return {"error_code": answer.error, "error_message": "", "node_id": node, "host": host, "port": port}
+
+
+def _refuse_find(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(error)
+
+
+READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
+    Api.METADATA: _Metadata,
+    Api.FIND_COORDINATOR: _find,
+}
+"""API → what makes an exchange of a request's fields."""

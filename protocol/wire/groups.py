@@ -1,0 +1,107 @@
+"""What administrators ask about groups: DescribeGroups, ListGroups, DeleteGroups.
+
+Sources: `DescribeGroupsRequest.json` and its neighbours, the `getErrorResponse` of each; KIP-518, KIP-848, KIP-1043.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import one
+
+
+def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    operations = fields.get("include_authorized_operations", False)
+    request = DescribeGroupsRequest(tuple(fields["groups"]), operations, header.version)
+    return one(header, request, _tell_described, _refuse_describe)
+
+
+def _tell_described(answer: DescribeGroupsResponse) -> Fields:
+    return {"throttle_time": 0, "groups": [_group(group) for group in answer.groups]}
+
+
+def _group(group: DescribedGroup) -> Fields:
+    return {
+        "error_code": group.error,
+        "error_message": group.error_message,
+        "group_id": group.group_id,
+        "group_state": group.state,
+        "protocol_type": group.protocol_type,
+        "protocol_data": group.protocol,
+        "members": [_member(member) for member in group.members],
+        "authorized_operations": group.authorized_operations,
+    }
+
+
+def _member(member: DescribedMember) -> Fields:
+    return {
+        "member_id": member.member_id,
+        "group_instance_id": member.group_instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "member_metadata": member.metadata,
+        "member_assignment": member.assignment,
+    }
+
+
+def _refuse_describe(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(tuple(DescribedGroup(group, error) for group in request.groups))
+
+
+def _list(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    states, types = fields.get("states_filter", ()), fields.get("types_filter", ())
+    request = ListGroupsRequest(tuple(states), tuple(types), header.version)
+    return one(header, request, _tell_list, _refuse_list)
+
+
+def _tell_list(answer: ListGroupsResponse) -> Fields:
+    groups = [
+        {
+            "group_id": group.group_id,
+            "protocol_type": group.protocol_type,
+            "group_state": group.state,
+            "group_type": group.group_type,
+        }
+        for group in answer.groups
+    ]
+    return {"throttle_time": 0, "error_code": answer.error, "groups": groups}
+
+
+def _refuse_list(request: ListGroupsRequest, error: ErrorCode) -> ListGroupsResponse:
+    return ListGroupsResponse(error)
+
+
+def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = DeleteGroupsRequest(tuple(fields["groups_names"]), header.version)
+    return one(header, request, _tell_deleted, _refuse_delete)
+
+
+def _tell_deleted(answer: DeleteGroupsResponse) -> Fields:
+    return {"throttle_time": 0, "results": [{"group_id": group, "error_code": e} for group, e in answer.results]}
+
+
+def _refuse_delete(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(tuple((group, error) for group in request.groups))
+
+
+READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
+    Api.DESCRIBE_GROUPS: _describe,
+    Api.LIST_GROUPS: _list,
+    Api.DELETE_GROUPS: _delete,
+}
+"""API → what makes an exchange of a request's fields."""
