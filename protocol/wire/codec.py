@@ -50,7 +50,7 @@ class Codec:
         """The request in a frame (without its length).
 
         Raises Unreadable for what no broker answers: a header or a body that cannot be read, an API or a version that
-        is not in the table, bytes after the body.
+        is not in the table.
         """
         kind = read_kind(frame)
         dialect = self._dialects.get(kind)
@@ -59,9 +59,7 @@ class Codec:
                 return self._too_new(frame)
             dialect = self._dialects[kind] = self._dialect(*kind)
         header, at = read_header(frame, dialect.api, dialect.flexible)
-        fields, end = dialect.read(frame, at)
-        if end != len(frame):
-            raise Unreadable(f"{header.api.title} {header.version}: {len(frame) - end} bytes after its end")
+        fields, _ = dialect.read(frame, at)  # bytes after the body are left alone, as Kafka does: librdkafka has some
         return _understood(header, self._exchange(header, fields))
 
     def _dialect(self, key: int, version: int) -> _Dialect:
