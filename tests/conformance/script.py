@@ -169,9 +169,9 @@ class Actor:
         correlation, step = self._waiting.pop(0)
         try:
             got = await self._line.receive(PATIENCE_US)
-        except Closed:
+        except Closed as closed:
             step.response = "closed"
-            raise ScriptFailed(f"{self._where(step)}: the connection was closed") from None
+            raise ScriptFailed(f"{self._where(step)}: the connection was closed {closed}") from None
         if got is None:
             raise ScriptFailed(f"{self._where(step)}: no answer in {PATIENCE_US // 1_000_000} s")
         told, body = decode(step.api, step.version, got[0])
@@ -570,6 +570,14 @@ class Script:
         await self.gather(*actors, **others)
         await self.joined(*actors)
         await self.synced(*actors)
+
+    async def again(self, *actors: Actor, **others: Any) -> None:
+        """A further round of members of a Stable group, the leader first: everybody joins and is told."""
+        for actor in actors:
+            await actor.park_join(**others)
+            if actor is actors[0] and len(actors) > 1:
+                await self.until("PreparingRebalance")
+        await self.joined(*actors)
 
     async def complete(self, *actors: Actor, **others: Any) -> None:
         """A group of these newcomers that waits for its leader's SyncGroup."""

@@ -1,0 +1,10 @@
+"""Lets the tests import the suite by its name, as `python -m tests.conformance` does."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).resolve().parents[2])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)

@@ -1,0 +1,197 @@
+"""The simulated broker in virtual time as a peer: frames through the codec, no sockets, no Java.
+
+One broker, its real coordinator and logs, the same settings as the real one. The member ids are those that the real
+broker made up in the recorded play, where one is given: who succeeds a leader, and in which order members stand, depends
+on them by way of Java's hash maps.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections import deque
+from collections.abc import Mapping
+
+from groupsim.cluster.connection import Connection
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.coordinator.ids import MemberIds
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.protocol.basics import Api
+from groupsim.protocol.messages import Response
+from groupsim.protocol.wire import Codec, Exchange, Unreadable
+
+from tests.conformance.peers import Closed
+from tests.conformance.player import SETTINGS, Played, play
+from tests.conformance.script import Case
+from tests.conformance.transcript import Transcript
+
+NODE = 0
+PROFILE = "4.x"
+CLIENT = "127.0.0.1"
+_FOR_EVER_US = 10**15
+# What the simulated broker has no setting for, and why it needs none.
+_WITHOUT = {"auto.create.topics.enable"}
+
+
+class RecordedIds:
+    """The member ids of a recorded play, handed out again in the order in which they were asked for."""
+
+    def __init__(self, recorded: Transcript | None) -> None:
+        self._by_request: dict[tuple[str, int], str] = {}
+        self._unclaimed: dict[str, deque[str]] = {}
+        self._next: dict[str, deque[str]] = {}
+        if recorded is not None:
+            self._read(recorded)
+
+    def _read(self, recorded: Transcript) -> None:
+        for actor, said in recorded.lines.items():
+            for number, (what, response) in enumerate(said):
+                if what.startswith("JoinGroup ") and response and response["member_id"] in recorded.ids:
+                    self._by_request[actor, number] = recorded.ids[response["member_id"]]
+        for name, raw in recorded.ids.items():
+            if name.startswith("$?"):
+                self._unclaimed.setdefault(raw[:-37], deque()).append(raw)
+
+    def about_to_send(self, actor: str, number: int, prefix: str, *, fresh: bool) -> None:
+        """The next JoinGroup of a connection; `fresh` when it asks for an id."""
+        raw = self._by_request.get((actor, number))
+        if fresh and raw is None and self._unclaimed.get(prefix):
+            raw = self._unclaimed[prefix].popleft()
+        if fresh and raw is not None and raw.startswith(prefix + "-"):
+            self._next.setdefault(prefix, deque()).append(raw)
+
+    def take(self, prefix: str) -> str | None:
+        """The recorded id that is due for a prefix; None when there is none."""
+        waiting = self._next.get(prefix)
+        return waiting.popleft() if waiting else None
+
+
+class FedIds(MemberIds):
+    """A broker's ids: the recorded one where there is one, else drawn as ever."""
+
+    def __init__(self, loop: VirtualLoop, recorded: RecordedIds) -> None:
+        super().__init__(loop, NODE, 0)
+        self._recorded = recorded
+
+    def fresh(self, group_id: str, prefix: str) -> str:
+        return self._recorded.take(prefix) or super().fresh(group_id, prefix)
+
+
+class Names:
+    """What the broker's codec asks about names; implements `protocol.wire.exchange.Directory`."""
+
+    def __init__(self, cluster: ReplicatedCluster) -> None:
+        self._cluster = cluster
+
+    cluster_id = "conformance-in-virtual"[:22]
+    controller = NODE
+
+    def topic_id(self, name: str) -> str | None:
+        known = self._cluster.controller.image.topics.get(name)
+        return None if known is None else known.topic_id
+
+    def topic_name(self, topic_id: str) -> str | None:
+        topics = self._cluster.controller.image.topics.values()
+        return next((topic.name for topic in topics if topic.topic_id == topic_id), None)
+
+    def address(self, node: int) -> tuple[str, int]:
+        return (CLIENT, 9092) if node == NODE else ("", -1)
+
+    def rack(self, node: int) -> str | None:
+        return None
+
+
+class CoreLine:
+    """A connection to the simulated broker: what comes in frames goes through the codec, both ways."""
+
+    def __init__(self, peer: CorePeer, name: str) -> None:
+        self._peer = peer
+        self._name = name
+        self._sent = 0
+        self._arrived: deque[tuple[bytes, int]] = deque()
+        self._connection: Connection = peer.cluster.network.connect(CLIENT, name, NODE, "coordinator")
+        self._closed = False
+        self._why = ""
+
+    async def send(self, frame: bytes) -> None:
+        if self._closed:
+            raise Closed(self._why)
+        try:
+            understood = self._peer.codec.understand(frame)
+        except Unreadable as why:
+            self._closed, self._why = True, str(why)
+            return
+        self._tell_ids(understood.api, understood.exchange)
+        self._sent += 1
+        self._carry_out(understood.exchange, [])
+
+    def _tell_ids(self, api: Api, exchange: Exchange) -> None:
+        if api is Api.JOIN_GROUP and exchange.requests:
+            request = exchange.requests[0]
+            prefix = request.group_instance_id or self._name  # type: ignore[union-attr]
+            self._peer.ids.about_to_send(self._name, self._sent, prefix, fresh=not request.member_id)  # type: ignore[union-attr]
+
+    def _carry_out(self, exchange: Exchange, answers: list[Response]) -> None:
+        """The next request of an exchange, or its end."""
+        if len(answers) == len(exchange.requests):
+            if exchange.answered:
+                self._arrived.append((exchange.response(answers), self._peer.now_us))
+            return
+
+        def done(outcome: Outcome) -> None:
+            if not isinstance(outcome, Disconnected):
+                self._carry_out(exchange, [*answers, outcome])
+            else:
+                self._closed, self._why = True, str(outcome)
+
+        self._connection.send(exchange.requests[len(answers)], done, _FOR_EVER_US)
+
+    async def receive(self, within_us: int) -> tuple[bytes, int] | None:
+        await self._peer.loop.until(lambda: bool(self._arrived) or self._closed, within_us)
+        if self._arrived:
+            return self._arrived.popleft()
+        if self._closed:
+            raise Closed(self._why)
+        return None
+
+
+class CorePeer:
+    """One simulated broker in virtual time."""
+
+    def __init__(self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object]) -> None:
+        self.loop = loop
+        known = {name: value for name, value in settings.items() if name not in _WITHOUT}
+        ones = {"offsets.topic.replication.factor": 1, "default.replication.factor": 1}
+        ones |= {"transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1}
+        config = ReplicatedConfig.from_properties({**known, **ones}, brokers=1)
+        self.cluster = ReplicatedCluster(loop, config)
+        self.ids = RecordedIds(recorded)
+        self.cluster.brokers[NODE].groups._ids = FedIds(loop, self.ids)
+        self.codec = Codec(PROFILE, Names(self.cluster))
+
+    @property
+    def now_us(self) -> int:
+        return self.loop.now_us
+
+    async def connect(self, name: str) -> CoreLine:
+        return CoreLine(self, name)
+
+    async def sleep(self, us: int) -> None:
+        await self.loop.sleep(us)
+
+    async def create_topic(self, name: str, partitions: int) -> str:
+        self.cluster.create_topic(name, partitions)
+        await self.sleep(1_000_000)
+        text = self.cluster.controller.image.topics[name].topic_id
+        return str(uuid.UUID(bytes=base64.urlsafe_b64decode(text + "==")))
+
+
+def play_on_core(case: Case, recorded: Transcript | None, settings: Mapping[str, object] = SETTINGS) -> Played:
+    """Play a case in virtual time, with the ids of the recorded play. Raises TimingFailed."""
+
+    async def main(loop: VirtualLoop) -> Played:
+        return await play(case, CorePeer(loop, recorded, settings))
+
+    return run_virtual(main)
