@@ -83,6 +83,11 @@ class EncodedBatch(Batch):
         """All of it, with its present offset and leader epoch."""
         return _PLACE.pack(self.base_offset, self.size - LENGTH_END, self.leader_epoch) + self._data[_PLACE.size :]
 
+    def pieces(self) -> tuple[bytes, memoryview]:
+        """The same as `encoded` in two pieces, without a copy of what is long."""
+        front = _PLACE.pack(self.base_offset, self.size - LENGTH_END, self.leader_epoch)
+        return front, memoryview(self._data)[_PLACE.size :]
+
     def verify(self, origin: int = 0) -> None:
         """Raises ProtocolError when its checksum is not that of its bytes; `origin` is where it begins."""
         kept: int = _CRC.unpack_from(self._data, CRC_AT)[0]

@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.wire import brokers, groups, membership, offsets
+from groupsim.protocol.wire import (
+    brokers,
+    cluster_info,
+    configs,
+    epochs,
+    fetch,
+    groups,
+    list_offsets,
+    membership,
+    offsets,
+    produce,
+    topics,
+    transactions,
+)
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -14,7 +27,11 @@ from groupsim.protocol.wire.serial import Fields
 Reader: TypeAlias = Callable[[Fields, Header, Directory], Exchange]
 """Makes an exchange of the fields of a request; raises Unreadable for what Kafka's own request classes refuse."""
 
-_FAMILIES = (brokers, membership, offsets, groups)
+_FAMILIES = (
+    *(brokers, membership, offsets, groups),
+    *(produce, fetch, list_offsets, epochs, transactions),
+    *(topics, configs, cluster_info),
+)
 
 READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}
 """API → its reader. ApiVersions is not among them: it is answered from the table of a profile (`api_versions`)."""

@@ -1,0 +1,19 @@
+"""Where the brokers are that an answer names (KIP-951): their addresses, for clients that have not heard of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from groupsim.protocol.data_messages import LeaderIs
+from groupsim.protocol.wire.exchange import Directory
+from groupsim.protocol.wire.serial import Fields
+
+
+def endpoints(leaders: Iterable[LeaderIs], directory: Directory) -> list[Fields]:
+    """One entry for each leader that there is, in the order in which they are first named."""
+    found = []
+    for node in dict.fromkeys(leader.leader for leader in leaders if leader.leader >= 0):
+        host, port = directory.address(node)
+        if port >= 0:
+            found.append({"node_id": node, "host": host, "port": port, "rack": directory.rack(node)})
+    return found

@@ -1,0 +1,61 @@
+"""OffsetForLeaderEpoch: where the epochs of leaders end, for consumers who want to know whether records were lost.
+
+Sources: `KafkaApis.handleOffsetForLeaderEpochRequest`, `OffsetForLeaderEpochRequest.json`; KIP-320.
+"""
+
+from __future__ import annotations
+
+from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.data_messages import (
+    NO_LEADER_EPOCH,
+    EpochAsked,
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.wire.by_topic import Topic, grouped
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import one
+
+_DEBUGGING = -2  # who asks in a version without replica ids
+
+
+def _epoch_ends(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    asked = [
+        EpochAsked(
+            TopicPartition(topic["topic"], part["partition"]),
+            part["leader_epoch"],
+            part.get("current_leader_epoch", NO_LEADER_EPOCH),
+        )
+        for topic in fields["topics"]
+        for part in topic["partitions"]
+    ]
+    request = OffsetForLeaderEpochRequest(tuple(asked), fields.get("replica_id", _DEBUGGING), header.version)
+    return one(header, request, _response, _refusal)
+
+
+def _refusal(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(tuple([EpochEndOffset(asked.partition, error) for asked in request.partitions]))
+
+
+def _response(answer: OffsetForLeaderEpochResponse) -> Fields:
+    pairs = (
+        (
+            Topic(end.partition.topic),
+            {
+                "error_code": end.error,
+                "partition": end.partition.partition,
+                "leader_epoch": end.leader_epoch,
+                "end_offset": end.end_offset,
+            },
+        )
+        for end in answer.partitions
+    )
+    return {"throttle_time": 0, "topics": grouped(pairs, "topic", "partitions")}
+
+
+READERS = {Api.OFFSET_FOR_LEADER_EPOCH: _epoch_ends}
+"""API → what makes an exchange of a request's fields."""

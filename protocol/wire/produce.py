@@ -1,0 +1,140 @@
+"""Produce: the batches of a producer, one for each partition.
+
+A batch that no broker would append (`records`), or of a topic whose id nobody knows, is answered here; the others go to
+the broker as one request, none if none is left. A partition that is named twice counts once, with what was said last,
+as in Kafka. With acks=0 nothing is answered; what is wrong then closes the connection.
+
+Source: `KafkaApis.handleProduceRequest`, `ProduceRequest`, `RequestUtils.hasTransactionalRecords`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attrs import define
+
+from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.batch_codec import EncodedBatch
+from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
+from groupsim.protocol.wire.endpoints import endpoints
+from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.records import RecordsRefused, batch_of_producer
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import Translation
+
+_LEADER_SINCE = 10
+"""The version of Produce whose response names the leader (KIP-951)."""
+
+
+@define
+class _Asked:
+    """One partition of the request: its batch, or why it is refused."""
+
+    topic: Topic
+    partition: int
+    batch: EncodedBatch | None = None
+    refused: ErrorCode = ErrorCode.NONE
+
+    @property
+    def name(self) -> TopicPartition:
+        """The partition as the broker knows it."""
+        return TopicPartition(self.topic.name or "", self.partition)
+
+
+def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    asked = list(_partitions(fields["topic_data"], header.version, directory))
+    _check_producers(asked, fields["transactional_id"])
+    wrong = next((one for one in asked if one.refused), None)
+    if fields["acks"] == 0 and wrong is not None:
+        raise Unreadable(f"Produce with acks=0: {wrong.refused.name} for partition {wrong.partition} of {wrong.topic}")
+    batches = tuple([(one.name, one.batch) for one in asked if one.batch is not None])
+    request = ProduceRequest(
+        acks=fields["acks"],
+        timeout_ms=fields["timeout"],
+        batches=batches,
+        transactional_id=fields["transactional_id"],
+        version=header.version,
+    )
+
+    def tell(answers: Sequence[ProduceResponse]) -> Fields:
+        produced = {result.partition: result for answer in answers for result in answer.results}
+        return _response(asked, produced, header.version, directory)
+
+    requests = (request,) if batches else ()
+    return Translation(header, requests, tell, _refusal, answered=fields["acks"] != 0)
+
+
+def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_Asked]:
+    found: dict[tuple[Topic, int], bytes | None] = {}
+    for fields in topics:
+        topic = asked_topic(fields, directory, "name")
+        for partition in fields["partition_data"]:
+            found[topic, partition["index"]] = partition["records"]
+    for (topic, partition), data in found.items():
+        yield _asked(topic, partition, data, version, directory)
+
+
+def _asked(topic: Topic, partition: int, data: bytes | None, version: int, directory: Directory) -> _Asked:
+    if topic.name is None:
+        return _Asked(topic, partition, refused=ErrorCode.UNKNOWN_TOPIC_ID)
+    try:
+        return _Asked(topic, partition, batch_of_producer(data, version))
+    except RecordsRefused as refused:
+        known = directory.topic_id(topic.name) is not None
+        return _Asked(topic, partition, refused=refused.error if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _check_producers(asked: list[_Asked], transactional_id: str | None) -> None:
+    """Who writes in transactions has to say as whom, and be one producer; else all is refused."""
+    producers = {one.batch.producer_id for one in asked if one.batch is not None and one.batch.is_transactional}
+    error = ErrorCode.NONE
+    if producers and transactional_id is None:
+        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    elif len(producers) > 1:
+        error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    for one in asked if error else ():
+        one.batch, one.refused = None, error
+
+
+def _refusal(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    return ProduceResponse(tuple([Produced(partition, error) for partition, _ in request.batches]))
+
+
+def _response(
+    asked: list[_Asked], produced: Mapping[TopicPartition, Produced], version: int, directory: Directory
+) -> Fields:
+    leaders: list[LeaderIs] = []
+    pairs = []
+    for one in asked:
+        result = Produced(one.name, one.refused) if one.refused else produced[one.name]
+        leader = result.current_leader if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
+        if leader is not None and version >= _LEADER_SINCE:
+            leaders.append(leader)
+        pairs.append((one.topic, _told(result, leader)))
+    return {
+        "responses": grouped(pairs, "name", "partition_responses"),
+        "throttle_time": 0,
+        "node_endpoints": endpoints(leaders, directory),
+    }
+
+
+def _told(result: Produced, leader: LeaderIs | None) -> Fields:
+    fields: Fields = {
+        "index": result.partition.partition,
+        "error_code": result.error,
+        "base_offset": result.base_offset,
+        "log_append_time": result.log_append_time_ms,
+        "log_start_offset": result.log_start_offset,
+        "record_errors": (),
+        "error_message": result.message,
+    }
+    if leader is not None:
+        fields["current_leader"] = {"leader_id": leader.leader, "leader_epoch": leader.epoch}
+    return fields
+
+
+READERS = {Api.PRODUCE: _produce}
+"""API → what makes an exchange of a request's fields."""

@@ -1,0 +1,157 @@
+"""Records on the wire: what a Produce brings made into a batch, and batches made into what a Fetch carries.
+
+A producer's batch is kept as it came, compressed or not; what a broker does not like of it is found here, in Kafka's
+order, with Kafka's error: the framing (`ByteBufferLogInputStream`), one batch of format v2 (`ProduceRequest.
+validateRecords`), its checksum, and what a client may not write (`UnifiedLog.analyzeAndValidateRecords`,
+`LogValidator`). Size, age and missing keys are the log's to refuse. Records that are not compressed are read, so that
+nobody who reads them later finds something else than the header says; a wrong maximum timestamp is put right, as Kafka
+does. Compressed ones are believed: Kafka would open them, and count.
+
+On the way out the bytes of batches are copied once, into the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+
+from groupsim.protocol.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from groupsim.protocol.batch_codec import (
+    CHECKED_FROM,
+    CRC_AT,
+    HEADER,
+    LENGTH_END,
+    MAGIC,
+    EncodedBatch,
+    encode,
+    read_batch,
+)
+from groupsim.protocol.checksum import crc32c_function
+from groupsim.protocol.errors import ErrorCode, ProtocolError
+
+_ZSTD, _CODECS = 4, 5
+_ZSTD_SINCE = 7
+"""The version of Produce from which a batch may be compressed with zstd (KIP-110)."""
+_MAGIC_AT, _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 16, 21, 35
+_SMALLEST = 14
+"""The smallest length field that any format allows (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
+_LENGTH = Struct(">i")
+_SHORT = Struct(">h")
+_CRC = Struct(">I")
+_TIME = Struct(">q")
+_TIMES = range(-(2**63), 2**63)
+
+
+class RecordsRefused(Exception):
+    """Records that a broker does not append, with the error that it answers."""
+
+    def __init__(self, error: ErrorCode, why: str) -> None:
+        super().__init__(error, why)
+        self.error = error
+        self.why = why
+
+
+def batch_of_producer(data: bytes | None, version: int) -> EncodedBatch:
+    """The one batch that a Produce of this version brings for a partition. Raises RecordsRefused.
+
+    A tail that is too short for a batch is left off, as Kafka does.
+    """
+    whole = _the_one(data or b"", version)
+    _check_header(whole)
+    try:
+        batch = read_batch(whole, verify=False)
+        records = batch.records
+    except ProtocolError as wrong:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, str(wrong)) from None
+    if records is None:
+        return batch
+    latest = max(NO_TIMESTAMP, batch.timestamp_ms + max([record.timestamp_delta for record in records]))
+    return batch if latest == batch.max_timestamp_ms else _with_max_timestamp(whole, latest)
+
+
+def _the_one(data: bytes, version: int) -> bytes:
+    """The bytes of the only batch there is."""
+    size = _whole(data, 0)
+    if not size:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "at least one record batch per partition is expected")
+    if data[_MAGIC_AT] != MAGIC:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a batch has magic {data[_MAGIC_AT]}, {MAGIC} is expected")
+    if size < HEADER_BYTES:
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
+    if data[_ATTRIBUTES_AT + 1] & COMPRESSION_MASK == _ZSTD and version < _ZSTD_SINCE:
+        raise RecordsRefused(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
+        )
+    if _whole(data, size):
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is expected")
+    return data if size == len(data) else data[:size]
+
+
+def _whole(data: bytes, at: int) -> int:
+    """The size of the batch that begins here, 0 when it is not all there; CORRUPT_MESSAGE for what is none."""
+    left = len(data) - at
+    if left < LENGTH_END:
+        return 0
+    length: int = _LENGTH.unpack_from(data, at + LENGTH_END - _LENGTH.size)[0]
+    if length < _SMALLEST:
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of length {length}, at least {_SMALLEST} is expected")
+    if left <= _MAGIC_AT:
+        return 0
+    if data[at + _MAGIC_AT] > MAGIC:
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of magic {data[at + _MAGIC_AT]}")
+    return length + LENGTH_END if length + LENGTH_END <= left else 0
+
+
+def _check_header(data: bytes) -> None:
+    """What a client may say in a batch's header, and its checksum."""
+    base, _, _, _, crc, attributes, last_delta, _, _, producer, _, sequence, count = HEADER.unpack_from(data)
+    if base != 0:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"the base offset is {base}, 0 is expected")
+    if crc32c_function()(memoryview(data)[CHECKED_FROM:]) != crc:
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, "the checksum is not that of the bytes")
+    if attributes & COMPRESSION_MASK >= _CODECS:
+        raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {attributes & COMPRESSION_MASK} is unknown")
+    if count <= 0 or last_delta + 1 != count:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"{count} records for the offsets 0 to {last_delta}")
+    if attributes & CONTROL:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "clients may not write control records")
+    if producer >= 0 and sequence < 0:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"sequence {sequence} of producer {producer}")
+    if attributes & LOG_APPEND_TIME:
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime")
+
+
+def _with_max_timestamp(data: bytes, latest_ms: int) -> EncodedBatch:
+    """The batch with another maximum timestamp, and the checksum that belongs to it."""
+    if latest_ms not in _TIMES:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a timestamp of {latest_ms} ms")
+    changed = bytearray(data)
+    _TIME.pack_into(changed, _MAX_TIMESTAMP_AT, latest_ms)
+    _CRC.pack_into(changed, CRC_AT, crc32c_function()(memoryview(changed)[CHECKED_FROM:]))
+    return read_batch(bytes(changed), verify=False)
+
+
+class Joined:
+    """The bytes of batches one behind the other, not yet joined: `out += joined` copies them, for the only time.
+
+    A Fetch of a megabyte would else be copied when its batches are joined and again into the response.
+    """
+
+    __slots__ = ("_pieces", "_size")
+
+    def __init__(self, batches: Iterable[Batch]) -> None:
+        self._pieces: list[bytes | memoryview] = []
+        for batch in batches:
+            if isinstance(batch, EncodedBatch):
+                self._pieces += batch.pieces()
+            else:
+                self._pieces.append(encode(batch))
+        self._size = sum(map(len, self._pieces))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __radd__(self, out: bytearray) -> bytearray:
+        for piece in self._pieces:
+            out += piece
+        return out
