@@ -7,7 +7,8 @@ cluster in virtual time, behind the same codec as behind a socket.
 from __future__ import annotations
 
 import uuid
-from types import TracebackType
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 import trio
@@ -84,24 +85,17 @@ class TcpLine:
 
 
 class TcpPeer:
-    """A broker at `host:port`; connections live as long as the context."""
+    """A broker at `host:port`; see `tcp_peer`."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, nursery: trio.Nursery) -> None:
         self._address = host, port
-        self._nursery_manager = trio.open_nursery()
+        self._nursery = nursery
         self._lines: list[TcpLine] = []
 
-    async def __aenter__(self) -> TcpPeer:
-        self._nursery = await self._nursery_manager.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> bool | None:
+    async def close(self) -> None:
+        """Close every connection."""
         for line in self._lines:
             await line.close()
-        self._nursery.cancel_scope.cancel()
-        return await self._nursery_manager.__aexit__(kind, error, at)
 
     @property
     def now_us(self) -> int:
@@ -144,6 +138,19 @@ class TcpPeer:
         if got is None:
             raise TimeoutError(f"{api} was not answered in 30 s")
         return decode(api, version, got[0])[1]
+
+
+@asynccontextmanager
+async def tcp_peer(host: str, port: int) -> AsyncIterator[TcpPeer]:
+    """A broker behind a socket; connections live as long as the context."""
+    async with trio.open_nursery() as nursery:
+        peer = TcpPeer(host, port, nursery)
+        try:
+            yield peer
+        finally:
+            with trio.CancelScope(shield=True):
+                await peer.close()
+            nursery.cancel_scope.cancel()
 
 
 def _now_us() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from tests.conformance.bodies import Body, decode, encode
-from tests.conformance.peers import TcpPeer
+from tests.conformance.peers import tcp_peer
 
 _GROUPS = [f"ready-{number}" for number in range(40)]
 _SECONDS = 60
@@ -17,7 +17,7 @@ async def await_ready(host: str, port: int) -> None:
     """Return when the coordinators answer. Raises TimeoutError after a minute."""
     last: object = None
     with trio.move_on_after(_SECONDS):
-        async with TcpPeer(host, port) as peer:
+        async with tcp_peer(host, port) as peer:
             line = await peer.connect("ready")
 
             async def ask(api: str, version: int, body: Body) -> Body:

@@ -351,7 +351,6 @@ class Actor:
         epoch = self.generation if generation is None else generation
         body = {
             "group_id": self._script.group if group is None else group,
-            "generation_id": epoch,
             "generation_id_or_member_epoch": epoch,
             "member_id": self.member_id if member is None else member,
             "group_instance_id": self.instance if instance is None else instance,
