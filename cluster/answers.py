@@ -5,6 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from groupsim.protocol.admin_messages import (
+    ConfigsDescribed,
+    CreatedTopic,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -102,6 +118,8 @@ def error_of(response: Response) -> ErrorCode:
         return next((part.error for part in response.partitions if part.error), error)
     if not error and isinstance(response, OffsetFetchResponse):
         return next((part.error for part in response.offsets if part.error), error)
+    if isinstance(response, CreateTopicsResponse | DeleteTopicsResponse):
+        return next((topic.error for topic in response.topics if topic.error), error)
     if isinstance(response, TxnOffsetCommitResponse):
         return next((found for _, found in response.results if found), error)
     return error
@@ -174,6 +192,26 @@ def _alter(request: AlterPartitionRequest, error: ErrorCode) -> Response:
     return AlterPartitionResponse(error)
 
 
+def _create(request: CreateTopicsRequest, error: ErrorCode) -> Response:
+    return CreateTopicsResponse(tuple(CreatedTopic(topic.name, error) for topic in request.topics))
+
+
+def _delete_topics(request: DeleteTopicsRequest, error: ErrorCode) -> Response:
+    return DeleteTopicsResponse(tuple(DeletedTopic(name, error) for name in request.topics))
+
+
+def _grow(request: CreatePartitionsRequest, error: ErrorCode) -> Response:
+    return CreatePartitionsResponse(tuple((more.name, error, None) for more in request.topics))
+
+
+def _configs(request: DescribeConfigsRequest, error: ErrorCode) -> Response:
+    return DescribeConfigsResponse(tuple(ConfigsDescribed(one.type, one.name, error) for one in request.resources))
+
+
+def _alter_configs(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> Response:
+    return IncrementalAlterConfigsResponse(tuple((one.type, one.name, error, None) for one in request.resources))
+
+
 _ERRORS: dict[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.METADATA: _metadata,
     Api.FIND_COORDINATOR: lambda request, error: FindCoordinatorResponse(error),
@@ -197,6 +235,12 @@ _ERRORS: dict[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.END_TXN: lambda request, error: EndTxnResponse(error),
     Api.WRITE_TXN_MARKERS: _markers,
     Api.TXN_OFFSET_COMMIT: _txn_commit,
+    Api.CREATE_TOPICS: _create,
+    Api.DELETE_TOPICS: _delete_topics,
+    Api.CREATE_PARTITIONS: _grow,
+    Api.DESCRIBE_CONFIGS: _configs,
+    Api.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
+    Api.DESCRIBE_CLUSTER: lambda request, error: DescribeClusterResponse(error),
     Api.BROKER_REGISTRATION: lambda request, error: BrokerRegistrationResponse(error),
     Api.BROKER_HEARTBEAT: lambda request, error: BrokerHeartbeatResponse(error),
     Api.ALTER_PARTITION: _alter,

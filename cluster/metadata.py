@@ -15,6 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from attrs import evolve
+
+from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.cluster_messages import NO_LEADER, BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
@@ -38,11 +41,14 @@ class BrokerMetadata:
         self.image = ClusterImage()
         self._answers: dict[tuple[str, ...] | None, MetadataResponse] = {}
         self._topics: dict[str, tuple[TopicState, TopicInfo]] = {}
+        self._names: dict[str, str] | None = None  # by topic id; made when first asked for
 
     def take(self, image: ClusterImage) -> None:
         """Believe this image from now on."""
         if image.brokers is not self.image.brokers:
             self._topics.clear()  # leaders may have become unknown, replicas offline
+        if image.topics is not self.image.topics:
+            self._names = None
         self.image = image
         self._answers.clear()
 
@@ -50,6 +56,34 @@ class BrokerMetadata:
         """Number of partitions, None for an unknown topic."""
         known = self.image.topics.get(topic)
         return None if known is None else len(known.partitions)
+
+    # --- identity --------------------------------------------------------------------------------------------
+
+    def topic_id(self, name: str) -> str | None:
+        """The id of a topic; None for an unknown one."""
+        known = self.image.topics.get(name)
+        return None if known is None else known.topic_id
+
+    def topic_name(self, topic_id: str) -> str | None:
+        """The topic of an id; None for an unknown one."""
+        names = self._names
+        if names is None:
+            names = self._names = {topic.topic_id: name for name, topic in self.image.topics.items()}
+        return names.get(topic_id)
+
+    @property
+    def controller(self) -> int:
+        """The node that clients are sent to with what the controller has to do; -1 when no broker is up.
+
+        Any broker passes it on. Kafka names one at random (KRaft's own controllers are not for clients), here it is
+        the lowest.
+        """
+        return min((node for node in self.image.brokers if self.image.is_up(node)), default=-1)
+
+    def rack(self, node: int) -> str | None:
+        """The rack of a broker; None for an unknown one."""
+        broker = self.image.brokers.get(node)
+        return None if broker is None else broker.rack
 
     # --- Metadata --------------------------------------------------------------------------------------------
 
@@ -66,7 +100,10 @@ class BrokerMetadata:
     def _info(self, name: str) -> TopicInfo:
         topic = self.image.topics.get(name)
         if topic is None:
-            return TopicInfo(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            illegal = illegal_name(name) is not None
+            return TopicInfo(
+                name, ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
         kept = self._topics.get(name)
         if kept is not None and kept[0] is topic:
             return kept[1]
@@ -91,6 +128,12 @@ class BrokerMetadata:
         if leader == NO_LEADER or not self.image.is_up(leader):
             return _NOT_AVAILABLE
         return FindCoordinatorResponse(ErrorCode.NONE, leader, self.image.brokers[leader].host)
+
+
+def with_errors(answer: MetadataResponse, errors: Mapping[str, ErrorCode]) -> MetadataResponse:
+    """The answer with these errors for topics that are not there."""
+    topics = (evolve(info, error=errors.get(info.name, info.error)) for info in answer.topics)
+    return evolve(answer, topics=tuple(topics))
 
 
 def _partition(number: int, state: PartitionState, brokers: Mapping[int, BrokerState]) -> PartitionInfo:

@@ -19,11 +19,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.cluster.admin.auto_creation import AutoCreation
+from groupsim.cluster.admin.effective import Settings
+from groupsim.cluster.admin.forwarding import Forwarding
+from groupsim.cluster.admin.requests import AdminRequests
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.agent import ControllerAgent
 from groupsim.cluster.controller.controller import CONTROLLER_NODE
 from groupsim.cluster.endpoint import QUIET, Endpoint
-from groupsim.cluster.metadata import TRANSACTION_KEY, BrokerMetadata
+from groupsim.cluster.metadata import TRANSACTION_KEY, BrokerMetadata, with_errors
 from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.replica.manager import ReplicaManager
@@ -90,7 +94,7 @@ class Node(Endpoint):
             ProduceRequest: self._produce,
             ListOffsetsRequest: lambda call, request: call.answer(self.replicas.list_offsets(request)),
             OffsetForLeaderEpochRequest: lambda call, request: call.answer(self.replicas.epoch_ends(request)),
-            MetadataRequest: lambda call, request: call.answer(self.metadata.describe(request.topics)),
+            MetadataRequest: self._describe,
             FindCoordinatorRequest: self._find_coordinator,
         }
         self._new_coordinators()
@@ -122,6 +126,17 @@ class Node(Endpoint):
             loading=config.loading,
         )
         self._handlers.update(self.transactions.handlers)
+        self._administrators()
+
+    def _administrators(self) -> None:
+        """What a life of the broker has for administrators; its own way to the controller, opened when it is needed."""
+        name = self.host.name
+        connect = partial(self._network.connect, name, name, CONTROLLER_NODE, "forwarding")
+        self._forwarding = Forwarding(self._loop, self.host, connect, lambda: self.metadata.image.version)
+        self.auto_creation = AutoCreation(self._config, self._forwarding)
+        self._settings = Settings(self._config, self.node, self.rack)
+        self.admin = AdminRequests(self.node, self._settings, self._forwarding, lambda: self.metadata.image)
+        self._handlers.update(self.admin.handlers)
 
     # --- lives -----------------------------------------------------------------------------------------------
 
@@ -180,6 +195,8 @@ class Node(Endpoint):
 
     def take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
         """Act on an image: first what clients are told, then who leads, then what was deleted."""
+        if image.configs is not self.metadata.image.configs:
+            self.replicas.set_defaults(self._settings.log_defaults(image))
         self.metadata.take(image)
         self.replicas.apply(image, changed.partitions)
         for topic in changed.topics:
@@ -187,6 +204,7 @@ class Node(Endpoint):
                 self.groups.topic_deleted(topic)
         if not self._opened and 0 <= self.agent.epoch <= image.version:
             self._open(True)
+        self._forwarding.known()
 
     def _leading(self, partition: TopicPartition, epoch: int) -> None:
         if partition.topic == OFFSETS_TOPIC:
@@ -233,8 +251,20 @@ class Node(Endpoint):
         else:
             call.no_answer()
 
+    def _describe(self, call: Line, request: MetadataRequest) -> None:
+        making = self.auto_creation
+        if not (request.auto_create and making.enabled and request.topics):
+            call.answer(self.metadata.describe(request.topics))
+            return
+        there = self.metadata.image.topics
+        said = making.make(name for name in sorted(set(request.topics)) if name not in there)
+        answer = self.metadata.describe(request.topics)
+        call.answer(with_errors(answer, said) if said else answer)
+
     def _find_coordinator(self, call: Line, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:
             call.answer(self.transactions.find_coordinator(request.key))
         else:
+            if OFFSETS_TOPIC not in self.metadata.image.topics:
+                self.auto_creation.make([OFFSETS_TOPIC])
             call.answer(self.metadata.find_coordinator(request))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from attrs import evolve
 
+from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
@@ -80,6 +81,8 @@ class ReplicatedCluster:
         )
         self.network.roles = ClusterRoles(self)
         self.controller = Controller(loop, self._controller_config())
+        self.controller.administration.describe = Settings(config).created
+        self.controller.administration.on_deleted.append(self._end_feed)
         self._opened: list[SegmentStore] = []
         blocks = ProducerIdBlocks()
         self.brokers = {
@@ -100,7 +103,11 @@ class ReplicatedCluster:
     def _controller_config(self) -> ControllerConfig:
         config = self.config
         stale = dict.fromkeys(range(config.brokers), config.metadata_stale_us) if config.metadata_stale_us else {}
-        return evolve(config.controller, stale_metadata_us={**stale, **config.controller.stale_metadata_us})
+        return evolve(
+            config.controller,
+            default_replication_factor=config.default_replication_factor,
+            stale_metadata_us={**stale, **config.controller.stale_metadata_us},
+        )
 
     def _rack(self, node: int) -> str | None:
         racks = self.config.racks
@@ -112,17 +119,12 @@ class ReplicatedCluster:
 
     def _make_offsets_topic(self) -> None:
         config = self.config
-        settings = {
-            "cleanup.policy": "compact",
-            "segment.bytes": str(config.offsets_segment_bytes),
-            "compression.type": "producer",
-        }
         with self._formation.unseen():
             self.controller.create_topic(
                 OFFSETS_TOPIC,
                 config.offsets_partitions,
                 replication=min(config.offsets_replication_factor, config.brokers),
-                config=settings,
+                config=config.offsets_topic_settings(),
                 internal=True,
             )
 
@@ -182,6 +184,9 @@ class ReplicatedCluster:
     def delete_topic(self, name: str) -> None:
         """Delete a topic: its data, and what groups committed for it. Raises `ValueError` when there is none."""
         self.controller.delete_topic(name)
+        self._end_feed(name)
+
+    def _end_feed(self, name: str) -> None:
         feed = self.feeds.pop(name, None)
         if feed is not None:
             feed.crash("its topic was deleted")

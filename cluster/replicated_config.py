@@ -26,13 +26,21 @@ from groupsim.eventloop.distributions import Distribution, parse_distribution
 _INTEGERS: Final = (int, "int")
 _FLAGS: Final = (bool, "bool")
 _OWN_OF_CONTROLLER: Final = frozenset(
-    {"session_check_ms", "fenced_sessions_count", "eligible_leader_replicas", "epoch_for_shrink"}
+    {
+        "session_check_ms",
+        "fenced_sessions_count",
+        "eligible_leader_replicas",
+        "epoch_for_shrink",
+        "default_replication_factor",  # the cluster's own is handed on to its controller
+    }
 )
 _HERE: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "offsets_replication_factor",
     "offsets.topic.segment.bytes": "offsets_segment_bytes",
     "default.replication.factor": "default_replication_factor",
+    "auto.create.topics.enable": "auto_create_topics_enable",
 }
+_AUTO_CREATE: Final = "auto.create.topics.enable"
 _LOAD_BUFFER: Final = "offsets.load.buffer.size"
 
 
@@ -42,7 +50,9 @@ class ReplicatedConfig:
     `processing` what a broker takes for a request.
 
     `load_us` and `metadata_stale_us` come on top of what loading and the network take. `storage` None keeps the logs
-    in memory; a folder gets the files of broker n under `broker-n`. `loading` models how long a coordinator loads.
+    in memory; a folder gets the files of broker n under `broker-n`; with `kept` the cluster as a whole is kept there,
+    and a later one with the same folder goes on from it. `loading` models how long a coordinator loads. `properties`
+    are the settings that were given by name, as an administrator is told of them.
     """
 
     brokers: int = field(default=3, validator=validators.ge(1))
@@ -59,7 +69,15 @@ class ReplicatedConfig:
     processing: Distribution = field(factory=lambda: parse_distribution("100us"))
     load_us: int = field(default=0, validator=validators.ge(0))
     metadata_stale_us: int = field(default=0, validator=validators.ge(0))
+    auto_create_topics_enable: bool = True
     storage: Path | None = None
+    kept: bool = False
+    properties: Mapping[str, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        """A cluster that is kept needs a folder to be kept in."""
+        if self.kept and self.storage is None:
+            raise ValueError("kept=True: give the folder to keep the cluster in (storage)")
 
     @property
     def offsets_partitions(self) -> int:
@@ -71,13 +89,21 @@ class ReplicatedConfig:
         """The coordinator's settings."""
         return self.coordinator
 
+    def offsets_topic_settings(self) -> dict[str, str]:
+        """The settings `__consumer_offsets` is made with."""
+        return {
+            "cleanup.policy": "compact",
+            "segment.bytes": str(self.offsets_segment_bytes),
+            "compression.type": "producer",
+        }
+
     @classmethod
     def from_properties(cls, properties: Mapping[str, object], **others: Any) -> ReplicatedConfig:
         """Settings from Kafka's names, as of a broker's properties file; `others` are fields of this class.
 
         Numbers may be written as text. Raises ValueError that names the key and the remedy.
         """
-        config = cls(**others)
+        config = cls(**{"properties": {name: _as_text(value) for name, value in properties.items()}, **others})
         sorted_out: dict[str, dict[str, object]] = {"coordinator": {}, "log": {}}
         for name, value in properties.items():
             homes = _homes(name)
@@ -94,6 +120,21 @@ class ReplicatedConfig:
             log = broker_defaults(sorted_out["log"])
             config = evolve(config, replica=evolve(config.replica, log=log))
         return config
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def values_in_effect(config: ReplicatedConfig) -> dict[str, str | None]:
+    """What every setting is that a broker goes by, as text; those of logs are not among them (`BROKER_SETTINGS`)."""
+    found: dict[str, Any] = {name: getattr(config.coordinator, key.attribute) for name, key in BROKER_KEYS.items()}
+    for home, names in _ATTRIBUTES.items():
+        part = getattr(config, home)
+        found.update({name: getattr(part, attribute) for name, attribute in names.items()})
+    found.update({name: getattr(config, attribute) for name, attribute in _HERE.items()})
+    found[_LOAD_BUFFER] = config.loading.buffer_bytes
+    return {name: None if value is None else _as_text(value) for name, value in found.items()}
 
 
 def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, str]:
@@ -152,7 +193,8 @@ def _hint(name: str) -> str:
 def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> ReplicatedConfig:
     """The configuration with one setting of one part set."""
     if home == "here":
-        whole: ReplicatedConfig = _evolved(config, name, _HERE[name], _number(name, value))
+        read_here = _flag if name == _AUTO_CREATE else _number
+        whole: ReplicatedConfig = _evolved(config, name, _HERE[name], read_here(name, value))
         return whole
     if home == "loading":
         return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))

@@ -66,11 +66,15 @@ class BrokerState:
 
 @frozen
 class ClusterImage:
-    """All of it, at one version. Never changed; parts that stay the same are shared between versions."""
+    """All of it, at one version. Never changed; parts that stay the same are shared between versions.
+
+    `configs` are the settings of brokers that were changed while they ran, by node as text; "" is for all of them.
+    """
 
     version: int = 0
     brokers: Mapping[int, BrokerState] = field(factory=dict)
     topics: Mapping[str, TopicState] = field(factory=dict)
+    configs: Mapping[str, Mapping[str, str]] = field(factory=dict)
 
     def partition(self, partition: TopicPartition) -> PartitionState | None:
         """The state of a partition; None when there is none."""

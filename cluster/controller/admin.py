@@ -25,7 +25,8 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
 
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_LONGEST = 249
 _NONE_ACTIVE = "All brokers are currently fenced or in controlled shutdown."
 
 
@@ -45,13 +46,27 @@ class Admin:
         self._partitions = partitions
         self._teller = teller
         self._luck = luck
+        self._lives = 0
         self._times: dict[tuple[str, str], int] = {}
+
+    @property
+    def luck_spent(self) -> dict[tuple[str, str], int]:
+        """How often there was luck for a purpose and a topic: to be set back to when nothing was done with it."""
+        return dict(self._times)
+
+    @luck_spent.setter
+    def luck_spent(self, times: dict[tuple[str, str], int]) -> None:
+        self._times = dict(times)
+
+    def begin_life(self, number: int) -> None:
+        """The cluster goes on for the `number`th time: it has other luck than before."""
+        self._lives = number
 
     def _stream(self, purpose: str, topic: str) -> Stream:
         """The luck of this purpose and topic; a topic made again has new luck."""
         time = self._times.get((purpose, topic), 0)
         self._times[purpose, topic] = time + 1
-        return self._luck(purpose, topic, time)
+        return self._luck(purpose, topic, (self._lives << 32) + time)
 
     # --- topics ----------------------------------------------------------------------------------------------
 
@@ -65,7 +80,7 @@ class Admin:
         internal: bool,
     ) -> None:
         """Make a topic; with `assignment` the two numbers do not count."""
-        self._check_name(name)
+        self.check_name(name)
         check_settings(config)
         if assignment is None:
             if partitions <= 0:
@@ -82,10 +97,11 @@ class Admin:
         self._draft.set_topic(topic)
         self._tell_fresh(name, states, 0)
 
-    def _check_name(self, name: str) -> None:
-        if name in (".", "..") or not _LEGAL.fullmatch(name):
-            text = f"Topic name {name!r} is illegal: 1 to 249 of the characters a-z A-Z 0-9 . _ - make one"
-            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+    def check_name(self, name: str) -> None:
+        """Raise `Refused`: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS."""
+        illegal = illegal_name(name)
+        if illegal:
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
         if self._draft.topic(name) is not None:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         plain = name.replace(".", "_")
@@ -134,6 +150,14 @@ class Admin:
             self._teller.topic(name, len(topic.partitions), len(topic.partitions))
         if config.get(MIN_ISR) != topic.config.get(MIN_ISR):
             self._partitions.count_eligible_anew(name)
+
+    def configure_broker(self, name: str, settings: Mapping[str, str]) -> None:
+        """Put settings of a running broker ("": of all) in the place of those it was given before."""
+        before = self._draft.config(name)
+        self._draft.set_config(name, settings)
+        if not name and settings.get(MIN_ISR) != before.get(MIN_ISR):
+            for topic in self._draft.image.topics:
+                self._partitions.count_eligible_anew(topic)
 
     def _known(self, name: str) -> TopicState:
         topic = self._draft.topic(name)
@@ -222,6 +246,20 @@ class Admin:
             raise Refused(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, text)
         self.reassign(partition, (node, *(other for other in state.replicas if other != node)))
         self._partitions.change(partition, Wanted(election=Election.PREFERRED), "moved")
+
+
+def illegal_name(name: str) -> str | None:
+    """What is wrong with the name of a topic, in Kafka's words; None when nothing is."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in (".", ".."):
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > _LONGEST:
+        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
+    if not _LEGAL.fullmatch(name):
+        characters = "ASCII alphanumerics, '.', '_' and '-'"
+        return f"Topic name is invalid: '{name}' contains one or more characters other than {characters}"
+    return None
 
 
 def check_settings(config: Mapping[str, str]) -> None:

@@ -44,6 +44,8 @@ class ControllerConfig:
     auto_leader_rebalance_enable: bool = False
     leader_imbalance_check_interval_seconds: int = field(default=300, validator=validators.gt(0))
     leader_imbalance_per_broker_percentage: int | None = None
+    num_partitions: int = field(default=1, validator=validators.ge(1))
+    default_replication_factor: int = field(default=1, validator=validators.ge(1))
     stale_metadata_us: Mapping[int, int] = field(factory=dict)
 
     @property

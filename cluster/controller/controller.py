@@ -10,7 +10,7 @@ The parts, each without input or output except for the trace:
 * `image.Draft` holds the image in force and collects what one doing changes; `commit` makes the next version of it;
 * `brokers.Brokers`: registrations, heartbeats, fencing, controlled shutdown, over `sessions.Sessions`;
 * `partitions.Partitions`: which partitions are concerned, over `elections.decide`, which knows the rules;
-* `admin.Admin`: topics, placement, reassignment;
+* `admin.Admin`: topics, placement, reassignment; `administration.Administration`: the requests for them;
 * `delivery.Delivery`: the brokers' open questions.
 
 This module is the shell: it takes requests, keeps the three timers, commits, and publishes. One doing (a request, a
@@ -32,6 +32,7 @@ from typing import Any
 
 from groupsim.cluster.causes import caused_by
 from groupsim.cluster.controller.admin import Admin
+from groupsim.cluster.controller.administration import Administration, Decided
 from groupsim.cluster.controller.brokers import Brokers
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.delivery import Call, Delivery
@@ -47,7 +48,6 @@ from groupsim.protocol.cluster_messages import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     ClusterImage,
-    ClusterResponse,
     MetadataLogRequest,
 )
 from groupsim.protocol.errors import ErrorCode
@@ -70,13 +70,15 @@ class Controller:
         self._partitions = Partitions(self._draft, config, teller)
         self._brokers = Brokers(self._draft, config, self._partitions, teller)
         self._admin = Admin(self._draft, config, self._partitions, teller, loop.stream)
+        self.administration = Administration(self._draft, self._admin, config, loop.trace)
         self.delivery = Delivery(self.host, lambda: loop.now_us, config.stale_metadata_us)
         self._session_check: tuple[int, Handle] | None = None
         self._balance_due = self._unclean_due = False
-        self._handlers: dict[type, Callable[[Any], ClusterResponse]] = {
+        self._handlers: dict[type, Callable[[Any], Any]] = {
             BrokerHeartbeatRequest: lambda request: self._brokers.heartbeat(request, loop.now_us),
             BrokerRegistrationRequest: lambda request: self._brokers.register(request, loop.now_us),
             AlterPartitionRequest: self._alter,
+            **self.administration.handlers,
         }
 
     @property
@@ -102,8 +104,18 @@ class Controller:
             raise TypeError(f"{CONTROLLER_HOST} got {request!r}, which no broker sends to a controller")
         with self._doing():
             response = handler(request)
+        if type(request) in self.administration.handlers:
+            response = Decided(response, self.image.version)
+            self._watch_altered()
         call.answer(response)
         self._watch_sessions()
+
+    def _watch_altered(self) -> None:
+        """Topics whose settings an administrator changed may have become able to elect uncleanly."""
+        altered, self.administration.may_elect = self.administration.may_elect, []
+        topics = self.image.topics
+        if any(self._partitions.allows_unclean(topics[name]) for name in altered if name in topics):
+            self._watch_unclean()
 
     def _alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         error = self._brokers.epoch_error(request.node, request.epoch)

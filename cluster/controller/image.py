@@ -7,7 +7,7 @@ found by asking which parts are the same object, and nobody keeps a history of c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -25,6 +25,7 @@ class Draft:
         self._brokers: dict[int, BrokerState]
         self._topics: dict[str, TopicState | None]
         self._partitions: dict[str, dict[int, PartitionState]]
+        self._configs: dict[str, Mapping[str, str]]
         self.discard()
 
     @property
@@ -81,6 +82,15 @@ class Draft:
         """Make a topic, or change its settings or the number of its partitions."""
         self._topics[topic.name] = topic
 
+    def config(self, broker: str) -> Mapping[str, str]:
+        """The settings of a broker ("": of all) that were changed while it ran, as changed so far."""
+        changed = self._configs.get(broker)
+        return self.image.configs.get(broker, {}) if changed is None else changed
+
+    def set_config(self, broker: str, settings: Mapping[str, str]) -> None:
+        """Change the settings of a running broker; of all with ""."""
+        self._configs[broker] = settings
+
     def drop_topic(self, name: str) -> None:
         """Delete a topic."""
         self._topics[name] = None
@@ -88,18 +98,19 @@ class Draft:
 
     def commit(self) -> bool:
         """Put what was changed in force, as one new version; False when nothing was."""
-        if not (self._brokers or self._topics or self._partitions):
+        if not (self._brokers or self._topics or self._partitions or self._configs):
             return False
         image = self.image
         brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
         topics = self._topics_now() if self._topics or self._partitions else image.topics
-        self.image = ClusterImage(image.version + 1, brokers, topics)
+        configs = {**image.configs, **self._configs} if self._configs else image.configs
+        self.image = ClusterImage(image.version + 1, brokers, topics, configs)
         self.discard()
         return True
 
     def discard(self) -> None:
         """Forget what was changed since the last commit."""
-        self._brokers, self._topics, self._partitions = {}, {}, {}
+        self._brokers, self._topics, self._partitions, self._configs = {}, {}, {}, {}
 
     def _topics_now(self) -> dict[str, TopicState]:
         merged: dict[str, TopicState | None] = {**self.image.topics, **self._topics}

@@ -48,11 +48,12 @@ class Partitions:
 
     def allows_unclean(self, topic: TopicState) -> bool:
         """Whether a replica out of sync may be elected."""
-        text = topic.config.get(UNCLEAN)
+        text = topic.config.get(UNCLEAN, self._draft.config("").get(UNCLEAN))
         return self._config.unclean_leader_election_enable if text is None else text.strip().lower() == "true"
 
     def _rules(self, topic: TopicState, state: PartitionState, may_lead: Callable[[int], bool] | None) -> Rules:
-        min_isr = int(topic.config.get(MIN_ISR, self._config.min_insync_replicas))
+        default = self._draft.config("").get(MIN_ISR, self._config.min_insync_replicas)
+        min_isr = int(topic.config.get(MIN_ISR, default))
         return Rules(
             may_lead or self._draft.is_active,
             min(min_isr, len(topic.partitions[0].replicas) if topic.partitions else len(state.replicas)),

@@ -212,7 +212,6 @@ WITHOUT_EFFECT: Final = frozenset(
         "errors.deadletterqueue.group.enable",
         "file.delete.delay.ms",
         "follower.replication.throttled.replicas",
-        "index.interval.bytes",
         "leader.replication.throttled.replicas",
         "local.retention.bytes",
         "local.retention.ms",
@@ -224,12 +223,10 @@ WITHOUT_EFFECT: Final = frozenset(
         "remote.log.copy.disable",
         "remote.log.delete.on.disable",
         "remote.storage.enable",
-        "segment.index.bytes",
         "segment.jitter.ms",
     }
 )
-"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas, no jitter;
-indexes have Kafka's defaults, an entry every 4 KiB and 10 MiB at most."""
+"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas, no jitter."""
 
 
 def topic_config(settings: Mapping[str, Any], defaults: LogConfig | None = None) -> LogConfig:
@@ -237,13 +234,15 @@ def topic_config(settings: Mapping[str, Any], defaults: LogConfig | None = None)
     return _filled(settings, defaults or LogConfig(), TOPIC_SETTINGS, "topic setting")
 
 
-def broker_defaults(settings: Mapping[str, Any]) -> LogConfig:
+def broker_defaults(settings: Mapping[str, Any], before: LogConfig | None = None) -> LogConfig:
     """The defaults that a broker's settings give its topics; names that are no log's are left to others.
+
+    `before` is what holds where these settings say nothing: Kafka's defaults, or what the broker began with.
 
     Raises ValueError for a value that its setting does not take.
     """
     own = {name: value for name, value in settings.items() if name in BROKER_SETTINGS}
-    return _filled(own, LogConfig(), BROKER_SETTINGS, "broker setting")
+    return _filled(own, before or LogConfig(), BROKER_SETTINGS, "broker setting")
 
 
 def _filled(settings: Mapping[str, Any], config: LogConfig, table: Mapping[str, Setting], what: str) -> LogConfig:

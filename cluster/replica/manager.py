@@ -34,8 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from attrs import evolve
+
 from groupsim.cluster.log import epochs, producer_state
-from groupsim.cluster.log.config import topic_config
+from groupsim.cluster.log.config import LogConfig, topic_config
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import (
     CLEANER_CHECKPOINT,
@@ -200,6 +202,18 @@ class ReplicaManager:
             for listener in listeners:
                 listener(name, epoch)
 
+    def set_defaults(self, log: LogConfig) -> None:
+        """What holds for topics that say nothing themselves has changed while the broker ran."""
+        self.config = evolve(self.config, log=log)
+        topics = self._station.image.topics
+        for name, hosted in self._station.partitions.items():
+            if name.topic in topics:
+                self._configure(hosted, topics[name.topic])
+
+    def _configure(self, hosted: Hosted, topic: TopicState) -> None:
+        hosted.log.config = topic_config(topic.config, self.config.log)
+        self._station.upkeep.look(hosted)
+
     def _reconfigure(self, old: ClusterImage, image: ClusterImage) -> None:
         """Settings of topics may have changed."""
         changed = {
@@ -211,8 +225,7 @@ class ReplicaManager:
             return
         for name, hosted in self._station.partitions.items():
             if name.topic in changed:
-                hosted.log.config = topic_config(image.topics[name.topic].config, self.config.log)
-                self._station.upkeep.look(hosted)
+                self._configure(hosted, image.topics[name.topic])
 
     def _hosted(self, topic: TopicState, name: TopicPartition) -> Hosted:
         """The replica, its log opened if need be; a log of an earlier topic of this name is dropped."""

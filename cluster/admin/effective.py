@@ -1,0 +1,153 @@
+"""The settings of topics and brokers as an administrator is told of them: value, type, and where the value comes from.
+
+A topic's own setting beats what was changed on this running broker, that beats what was changed on all of them, that
+beats the properties the broker began with, that beats Kafka's default. All that were passed over are told as synonyms,
+strongest first.
+
+A trait of Kafka's kept here: synonyms before the one whose name is asked for are left out, so that with
+`log.retention.hours` alone in the properties `retention.ms` has the value of it, no synonyms, and the source "default".
+
+Sources: `ConfigHelper`, `DynamicBrokerConfig.brokerConfigSynonyms`, `KafkaConfigSchema.resolveEffectiveTopicConfigs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import dropwhile
+from typing import Any, Final
+
+from attrs import evolve
+
+from groupsim.cluster.admin.setting_names import (
+    BROKER_TYPES,
+    DEFAULT,
+    DYNAMIC,
+    DYNAMIC_BROKER,
+    DYNAMIC_DEFAULT,
+    STATIC_BROKER,
+    TOPIC,
+    TOPIC_SETTING,
+    TYPES,
+)
+from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
+from groupsim.cluster.replicated_config import ReplicatedConfig, values_in_effect
+from groupsim.protocol.admin_messages import ConfigEntry
+from groupsim.protocol.cluster_messages import ClusterImage
+
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "log.roll.ms": ("log.roll.ms", "log.roll.hours"),
+    "log.roll.hours": ("log.roll.ms", "log.roll.hours"),
+    "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    **dict.fromkeys(
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    ),
+}
+_UNSAID: Final[Mapping[str, str | None]] = {
+    "log.roll.ms": None,
+    "log.roll.hours": "168",
+    "log.retention.ms": None,
+    "log.retention.minutes": None,
+    "log.retention.hours": "168",
+    "log.flush.interval.ms": None,
+}
+"""What these are when nobody says anything: their effect is another's."""
+
+Layer = tuple[Mapping[str, str | None], int]
+
+
+class Settings:
+    """The settings of one broker (or, with node None, of the controller); `image` tells what was changed since."""
+
+    def __init__(self, config: ReplicatedConfig, node: int | None = None, rack: str | None = None) -> None:
+        self._config = config
+        self._node = "" if node is None else str(node)
+        self._own: dict[str, str | None] = {"node.id": self._node, "broker.id": self._node, "broker.rack": rack}
+
+    # --- what holds ------------------------------------------------------------------------------------------
+
+    def log_defaults(self, image: ClusterImage) -> LogConfig:
+        """What holds for topics that say nothing themselves."""
+        changed = {**image.configs.get("", {}), **image.configs.get(self._node, {})}
+        return broker_defaults(changed, self._config.replica.log)
+
+    def _layers(self, image: ClusterImage) -> list[Layer]:
+        """Broker settings by where they come from, the strongest first."""
+        given = self._config.properties
+        static = {name: text for name, text in self._static().items() if name in given or name in self._own}
+        plain = {name: text for name, text in self._static().items() if name not in static}
+        return [
+            (image.configs.get(self._node, {}) if self._node else {}, DYNAMIC_BROKER),
+            (image.configs.get("", {}), DYNAMIC_DEFAULT),
+            (static, STATIC_BROKER),
+            (plain, DEFAULT),
+        ]
+
+    def _static(self) -> dict[str, str | None]:
+        """Every broker setting as it was when the broker began."""
+        values = values_in_effect(self._config)
+        log = self._config.replica.log
+        for name, row in BROKER_SETTINGS.items():
+            unsaid = self._config.properties.get(name, _UNSAID[name]) if name in _UNSAID else _text(log, row.field)
+            values.setdefault(name, unsaid)
+        return {**{name: text for name, text in values.items() if name in BROKER_TYPES}, **self._own}
+
+    # --- what is told ----------------------------------------------------------------------------------------
+
+    def of_topic(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
+        """Every setting of a topic with these settings of its own (or those of `names`), in the order of names."""
+        effective, layers = self.log_defaults(image), self._layers(image)
+        return [self._topic_entry(name, own, effective, layers) for name in TOPIC if not names or name in names]
+
+    def _topic_entry(self, name: str, own: Mapping[str, str], effective: LogConfig, layers: list[Layer]) -> ConfigEntry:
+        row = TOPIC[name]
+        synonyms = _passed_over(row.synonyms[0], layers) if row.synonyms else ()
+        if name in own:
+            value: str | None = own[name].strip()
+            synonyms = ((name, value, TOPIC_SETTING), *synonyms)
+        elif name in TOPIC_SETTINGS:
+            value = _text(effective, TOPIC_SETTINGS[name].field)
+        else:
+            value = synonyms[0][1] if synonyms else row.default
+        return _entry(name, value, row.type, synonyms)
+
+    def created(self, own: Mapping[str, str], image: ClusterImage) -> tuple[ConfigEntry, ...]:
+        """The settings of a new topic, as the answer to CreateTopics tells them: without synonyms."""
+        return tuple(evolve(entry, synonyms=(), type=0) for entry in self.of_topic(own, image))
+
+    def of_broker(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
+        """Every setting of this broker that somebody here goes by, and those that were changed while it ran."""
+        layers = self._layers(image)
+        there = sorted({name for layer, _ in layers for name in layer if not names or name in names})
+        return [self._broker_entry(name, layers) for name in there]
+
+    def of_all_brokers(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
+        """What was changed for all brokers while they ran."""
+        changed = image.configs.get("", {})
+        layers: list[Layer] = [(changed, DYNAMIC_DEFAULT)]
+        return [self._broker_entry(name, layers) for name in sorted(changed) if not names or name in names]
+
+    def _broker_entry(self, name: str, layers: list[Layer]) -> ConfigEntry:
+        value = next(layer[name] for layer, _ in layers if name in layer)
+        synonyms = _passed_over(name, layers)
+        entry = _entry(name, value, BROKER_TYPES.get(name, ""), synonyms)
+        return evolve(entry, read_only=name not in DYNAMIC)
+
+
+def _passed_over(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None, int], ...]:
+    """A broker setting and its synonyms wherever they are said, the strongest first, as far as Kafka tells of them."""
+    names = _SYNONYMS.get(name, (name,))
+    said = [(one, layer[one], source) for layer, source in layers for one in names if layer.get(one) is not None]
+    return tuple(dropwhile(lambda found: found[0] != name, said))
+
+
+def _entry(name: str, value: str | None, kind: str, synonyms: tuple[tuple[str, str | None, int], ...]) -> ConfigEntry:
+    source = synonyms[0][2] if synonyms else DEFAULT
+    return ConfigEntry(name, value, source=source, type=TYPES.get(kind, 0), synonyms=synonyms)
+
+
+def _text(config: LogConfig, attribute: str) -> str:
+    value: Any = getattr(config, attribute)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
