@@ -1,0 +1,298 @@
+"""The routes of the control port: what each one reads, does and answers.
+
+A handler runs between two events of the loop, so it sees the cluster whole and needs no lock; those that wait (`await`,
+`/trace?follow=true`) wait on the loop. What cannot be done is a `Problem`; nothing a request says can end the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from attrs import define
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.realtime import RealTimeLoop
+from groupsim.eventloop.units import parse_duration
+from groupsim.scenarios.problems import suggest
+from groupsim.serving import guard, views
+from groupsim.serving.book import Book, LiveFault
+from groupsim.serving.openapi import document
+from groupsim.serving.problems import CONTENT_TYPE, Problem, conflict
+from groupsim.serving.stage import LiveStage
+from groupsim.serving.steps import parse, read_action
+from groupsim.serving.tail import Tail, Wanted
+
+MAX_BODY = 1_000_000
+_MINUTE_US = 60_000_000
+LONGEST_WAIT_US = 10 * _MINUTE_US
+DEFAULT_WAIT = "30s"
+
+Handler = Callable[["Port", Request], Awaitable[Response]]
+
+
+@define(eq=False)
+class Port:
+    """What the handlers work on."""
+
+    loop: RealTimeLoop
+    stage: LiveStage
+    book: Book
+    tail: Tail
+    addresses: Mapping[int, tuple[str, int]]
+    about: Mapping[str, Any]
+    token: str | None
+    stop: Callable[[], None]
+
+
+def application(port: Port) -> Starlette:
+    """The whole as an ASGI application."""
+    routes = [Route(path, _guarded(port, handler), methods=[method]) for method, path, handler in ROUTES]
+    return Starlette(routes=routes, exception_handlers={404: _no_such_path, 405: _no_such_path})
+
+
+def _guarded(port: Port, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A route behind the guard, with its errors as documents."""
+
+    async def route(request: Request) -> Response:
+        try:
+            guard.check(request.headers, port.token)
+            return await handler(port, request)
+        except Problem as problem:
+            return _answer(problem)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (ValueError, LookupError, RuntimeError) as error:
+            return _answer(conflict(error))
+
+    return route
+
+
+def _answer(problem: Problem) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
+    return JSONResponse(problem.document(), problem.status, headers=headers, media_type=CONTENT_TYPE)
+
+
+async def _no_such_path(request: Request, _: Exception) -> Response:
+    there = [f"{method} {path}" for method, path, _handler in ROUTES]
+    known = [f"{method} {path}" for method, path, _handler in ROUTES if "{" not in path]
+    asked = f"{request.method} {request.url.path}"
+    remedy = suggest(asked, known) if asked not in there else ""
+    return _answer(
+        Problem(404, f"there is no {asked}", remedy=f"{remedy} GET /openapi.json describes them all".strip())
+    )
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The body as an object. Raises Problem when it is too large or no object."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_BODY:
+            raise Problem(413, "the body is too large", f"the limit is {MAX_BODY:,} bytes")
+        parts.append(part)
+    return parse(b"".join(parts))
+
+
+# --- the cluster ----------------------------------------------------------------------------------------------------
+
+
+async def _openapi(port: Port, request: Request) -> Response:
+    return JSONResponse(document())
+
+
+async def _cluster(port: Port, request: Request) -> Response:
+    return JSONResponse(views.cluster(port.stage, port.addresses, port.about))
+
+
+async def _stop(port: Port, request: Request) -> Response:
+    port.stop()
+    return JSONResponse({"stopping": True}, 202)
+
+
+async def _act(port: Port, request: Request) -> Response:
+    data = await _body(request)
+    deed = read_action(data, port.stage)
+    port.loop.from_outside(port.stage.carry_out, deed)
+    return JSONResponse({"done": data, "seq": port.tail.last_seq, "now_us": port.loop.now_us})
+
+
+# --- groups ---------------------------------------------------------------------------------------------------------
+
+
+async def _groups(port: Port, request: Request) -> Response:
+    lines = [views.group_line(port.stage.cluster.snapshot(name), name, _home(port, name)) for name in _all_groups(port)]
+    return JSONResponse({"groups": lines, "now_us": port.loop.now_us})
+
+
+def _all_groups(port: Port) -> list[str]:
+    return port.stage.group_ids()
+
+
+def _home(port: Port, group: str) -> int | None:
+    try:
+        return port.stage.replicated.coordinator_of(group)[0]
+    except LookupError:
+        return None
+
+
+async def _group(port: Port, request: Request) -> Response:
+    return JSONResponse(_seen(port, request.path_params["group"]))
+
+
+def _seen(port: Port, name: str) -> dict[str, Any]:
+    snapshot, home = port.stage.cluster.snapshot(name), _home(port, name)
+    if snapshot is None or home is None:
+        known = _all_groups(port)
+        detail = "nobody coordinates it just now" if home is None else "nobody has joined it, or it was deleted"
+        raise Problem(404, f"no coordinator knows group {name!r}", detail, remedy=suggest(name, known, "groups"))
+    return views.group(snapshot, home, port.loop.now_us)
+
+
+async def _await_group(port: Port, request: Request) -> Response:
+    name, asked = request.path_params["group"], request.query_params
+    _only(request, "state", "members", "generation", "timeout")
+    state, members, generation = asked.get("state"), _number(request, "members"), _number(request, "generation")
+    if state is not None and state not in _STATES:
+        raise Problem(422, f"{state!r} is no state of a group", remedy=suggest(state, _STATES, "states"))
+
+    def holds() -> bool:
+        seen = port.stage.cluster.snapshot(name)
+        if seen is None:
+            return members == 0 and state in (None, "Dead")
+        return (
+            state in (None, seen.state)
+            and members in (None, len(seen.members))
+            and (generation is None or seen.generation >= generation)
+        )
+
+    if not await port.loop.until(lambda: port.tail.ended or holds(), _timeout(request)) or port.tail.ended:
+        said = ", ".join(f"{key} {value}" for key, value in asked.items() if key != "timeout") or "known"
+        seen = port.stage.cluster.snapshot(name)
+        now = "nobody has joined it" if seen is None else f"{seen.state} with {len(seen.members)} members"
+        raise Problem(504, f"group {name!r} is not {said} in time", f"it is {now}", group=_or_none(port, name))
+    return JSONResponse(_or_none(port, name) or {"group_id": name, "state": "Dead", "members": []})
+
+
+_STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+
+
+def _or_none(port: Port, name: str) -> dict[str, Any] | None:
+    try:
+        return _seen(port, name)
+    except Problem:
+        return None
+
+
+# --- faults ---------------------------------------------------------------------------------------------------------
+
+
+def _shown(port: Port, fault: LiveFault) -> dict[str, Any]:
+    return fault.document(port.loop.now_us)
+
+
+async def _faults(port: Port, request: Request) -> Response:
+    return JSONResponse({"faults": [_shown(port, fault) for fault in port.book.all()]})
+
+
+async def _begin_fault(port: Port, request: Request) -> Response:
+    fault = port.loop.from_outside(port.book.begin, await _body(request))
+    return JSONResponse(_shown(port, fault), 201, headers={"Location": f"/faults/{fault.id}"})
+
+
+async def _fault(port: Port, request: Request) -> Response:
+    return JSONResponse(_shown(port, port.book.get(request.path_params["fault"])))
+
+
+async def _end_fault(port: Port, request: Request) -> Response:
+    return JSONResponse(_shown(port, port.loop.from_outside(port.book.end, request.path_params["fault"])))
+
+
+async def _await_fault(port: Port, request: Request) -> Response:
+    _only(request, "hits", "timeout")
+    fault, wanted = port.book.get(request.path_params["fault"]), _number(request, "hits") or 1
+    if fault.hits is None:
+        raise Problem(409, f"nobody counts the hits of fault {fault.id}", remedy="await the group's state instead")
+
+    def struck() -> bool:
+        return (fault.hits or 0) >= wanted or fault.over(port.loop.now_us) or port.tail.ended
+
+    await port.loop.until(struck, _timeout(request))
+    if (fault.hits or 0) < wanted:
+        why = "it is over" if fault.over(port.loop.now_us) else "the time is up"
+        detail = f"{why}; it has seen {fault.seen} and struck {fault.hits}"
+        raise Problem(504, f"fault {fault.id} has not struck {wanted} times", detail, fault=_shown(port, fault))
+    return JSONResponse(_shown(port, fault))
+
+
+# --- the trace ------------------------------------------------------------------------------------------------------
+
+
+async def _trace(port: Port, request: Request) -> Response:
+    _only(request, "follow", "from", "kind", "group", "last")
+    asked = request.query_params
+    kinds = [_kind(name) for text in asked.getlist("kind") for name in text.split(",")]
+    follow = asked.get("follow", "false")
+    if follow not in ("true", "false"):
+        raise Problem(422, f"`follow` is true or false, not {follow!r}")
+    wanted = Wanted(_number(request, "from") or 1, frozenset(kinds), asked.get("group"), _number(request, "last"))
+    lines = port.tail.lines(wanted, follow=follow == "true")
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Cache-Control": "no-store"})
+
+
+def _kind(name: str) -> Kind:
+    names = [kind.value for kind in Kind]
+    if name not in names:
+        raise Problem(422, f"{name!r} is no kind of event", remedy=suggest(name, names, "kinds"))
+    return Kind(name)
+
+
+# --- queries --------------------------------------------------------------------------------------------------------
+
+
+def _only(request: Request, *known: str) -> None:
+    """Raise Problem for a parameter that nobody reads."""
+    for name in request.query_params:
+        if name not in known:
+            raise Problem(422, f"unknown parameter {name!r}", remedy=suggest(name, known, "parameters here"))
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 18:
+        raise Problem(422, f"`{name}` is a whole number, not {text!r}")
+    return int(text)
+
+
+def _timeout(request: Request) -> int:
+    text = request.query_params.get("timeout", DEFAULT_WAIT)
+    try:
+        timeout_us = parse_duration(text)
+    except ValueError as error:
+        raise Problem(422, "`timeout` is a duration", str(error)) from None
+    if timeout_us > LONGEST_WAIT_US:
+        raise Problem(422, f"`timeout` is {text}, ten minutes is the limit", remedy="ask again when it is over")
+    return timeout_us
+
+
+ROUTES: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/openapi.json", _openapi),
+    ("GET", "/cluster", _cluster),
+    ("POST", "/actions", _act),
+    ("GET", "/groups", _groups),
+    ("GET", "/groups/{group:path}/await", _await_group),
+    ("GET", "/groups/{group:path}", _group),
+    ("GET", "/faults", _faults),
+    ("POST", "/faults", _begin_fault),
+    ("GET", "/faults/{fault}", _fault),
+    ("DELETE", "/faults/{fault}", _end_fault),
+    ("GET", "/faults/{fault}/await", _await_fault),
+    ("GET", "/trace", _trace),
+    ("POST", "/stop", _stop),
+)

@@ -1,0 +1,114 @@
+"""The faults that were begun on the control port: each with an id, what it saw and struck, and whether it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define
+
+from groupsim.cluster.injection import FaultHandle
+from groupsim.serving.problems import Problem
+from groupsim.serving.stage import LiveStage
+from groupsim.serving.steps import begin, read_fault
+
+_KEPT = 1_000
+
+
+@define(eq=False)
+class LiveFault:
+    """One fault. `handles` are its parts in the network; without any it cannot be watched, and ends by itself."""
+
+    id: str
+    body: Mapping[str, Any]
+    handles: list[FaultHandle]
+    began_us: int
+    until_us: int | None
+
+    @property
+    def seen(self) -> int | None:
+        """How many requests or connections matched; None when nobody counts."""
+        return sum(handle.seen for handle in self.handles) if self.handles else None
+
+    @property
+    def hits(self) -> int | None:
+        """How many it struck; None when nobody counts."""
+        return sum(handle.hits for handle in self.handles) if self.handles else None
+
+    def over(self, now_us: int) -> bool:
+        """Whether it has ended."""
+        if self.handles:
+            return all(handle.over for handle in self.handles)
+        return self.until_us is not None and now_us >= self.until_us
+
+    def document(self, now_us: int) -> dict[str, Any]:
+        """As the control port shows it."""
+        return {
+            "id": self.id,
+            "fault": dict(self.body),
+            "began_us": self.began_us,
+            "seen": self.seen,
+            "hits": self.hits,
+            "over": self.over(now_us),
+            "means": [str(handle.fault) for handle in self.handles],
+        }
+
+
+class Book:
+    """All of them; the oldest that are over are forgotten when there are many."""
+
+    def __init__(self, stage: LiveStage) -> None:
+        self._stage = stage
+        self._faults: dict[str, LiveFault] = {}
+        self._number = 0
+
+    def begin(self, data: Mapping[str, Any]) -> LiveFault:
+        """Begin the fault a body asks for. Raises Problem, ValueError or LookupError, and then nothing has begun."""
+        stage = self._stage
+        asked = read_fault(data, stage)
+        stage.begun = []
+        trace, before = stage.loop.trace, stage.loop.trace.cause
+        trace.cause = 0
+        try:
+            begin(asked, stage)
+        finally:
+            trace.cause = before
+        self._number += 1
+        now = stage.loop.now_us
+        for_us = getattr(asked.deed, "for_", None)
+        until = now + for_us if for_us is not None else None
+        fault = LiveFault(f"f{self._number}", dict(data), stage.begun, now, until)
+        self._faults[fault.id] = fault
+        self._tidy(now)
+        return fault
+
+    def get(self, fault_id: str) -> LiveFault:
+        """The fault of that id. Raises Problem (404)."""
+        fault = self._faults.get(fault_id)
+        if fault is None:
+            raise Problem(404, f"there is no fault {fault_id!r}", remedy="GET /faults lists them")
+        return fault
+
+    def all(self) -> list[LiveFault]:
+        """Every fault, the oldest first."""
+        return list(self._faults.values())
+
+    def end(self, fault_id: str) -> LiveFault:
+        """End a fault: what it held back goes on. Raises Problem for one that ends by itself."""
+        fault = self.get(fault_id)
+        if not fault.handles and not fault.over(self._stage.loop.now_us):
+            raise Problem(409, f"fault {fault_id} cannot be ended", "it ends by itself, when its time is over")
+        for handle in fault.handles:
+            handle.end("ended on the control port")
+        return fault
+
+    def end_all(self) -> None:
+        """End every fault that can be, so that what is held back goes out."""
+        for fault in self._faults.values():
+            for handle in fault.handles:
+                handle.end("the cluster stops")
+
+    def _tidy(self, now_us: int) -> None:
+        over = [fault for fault in self._faults.values() if fault.over(now_us)]
+        for fault in over[: max(0, len(self._faults) - _KEPT)]:
+            del self._faults[fault.id]

@@ -1,0 +1,129 @@
+"""What a live cluster can be told besides the steps of scenario files.
+
+Classes as in `scenarios.actions` and `scenarios.faults`, under names of their own: they need somebody who says when it
+is over, or have no counterpart in Kafka's protocol.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from groupsim.cluster import faults as net
+from groupsim.scenarios.faults import _OnMessages
+from groupsim.scenarios.keys import key
+from groupsim.scenarios.steps import Deed, deeds
+from groupsim.scenarios.targets import Broker, TheGroup
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.stage import Stage
+    from groupsim.serving.stage import LiveStage
+
+_GROUP = "Which group; may be left out when there is one."
+_BROKER = "Which broker: a number, or `coordinator of g`."
+
+
+@frozen(kw_only=True)
+class HoldResponse(_OnMessages):
+    """Hold the response to a request back, and what follows to that client, until the fault ends (or `for` is over).
+
+    The broker has carried the request out; the client waits.
+    """
+
+    NAME, FAULT = "hold-response", True
+
+    def of(self, match: net.Match) -> net.Fault:
+        """An answer that waits."""
+        return net.HoldResponse(match, self.for_)
+
+
+@frozen(kw_only=True)
+class PauseBroker(Deed):
+    """Stop a whole broker, as SIGSTOP does, until `resume-broker`."""
+
+    NAME = "pause-broker"
+    broker: Broker = key(_BROKER)
+
+    def perform(self, stage: Stage) -> None:
+        """Stop it."""
+        node, cluster = stage.broker_node(self.broker), _live(stage).replicated
+        host = cluster.brokers[node].host
+        if not host.alive or host.paused:
+            raise ValueError(f"broker {node} is {'paused already' if host.alive else 'down'}")
+        cluster.pause_broker(node)
+
+
+@frozen(kw_only=True)
+class ResumeBroker(Deed):
+    """Let a paused broker go on."""
+
+    NAME = "resume-broker"
+    broker: Broker = key(_BROKER)
+
+    def perform(self, stage: Stage) -> None:
+        """Let it go on."""
+        node, cluster = stage.broker_node(self.broker), _live(stage).replicated
+        if not cluster.brokers[node].host.paused:
+            raise ValueError(f"broker {node} is not paused")
+        cluster.resume_broker(node)
+
+
+@frozen(kw_only=True)
+class ForceRebalance(Deed):
+    """Open a rebalance in the coordinator, as a JoinGroup with changed metadata does: heartbeats say so to everybody.
+
+    Kafka has no such request; an operator gets the effect by `enforceRebalance()` in one of the applications.
+    """
+
+    NAME = "force-rebalance"
+    group: TheGroup | None = key(_GROUP, None)
+    reason: str = key("The words in the trace.", "a rebalance was asked for on the control port")
+
+    def perform(self, stage: Stage) -> None:
+        """Open it. Raises ValueError when the group is empty, or in a rebalance already."""
+        group = stage.group_id(self.group)
+        _, coordinator = _live(stage).replicated.coordinator_of(group)
+        if not coordinator.force_rebalance(group, self.reason):
+            seen = coordinator.snapshot(group)
+            state = seen.state if seen is not None else "not known to its coordinator"
+            raise ValueError(f"group {group!r} is {state}: only one that is Stable can be made to rebalance")
+
+
+@frozen(kw_only=True)
+class ForgetGroup(Deed):
+    """Let the coordinator lose a group: members, generation and committed offsets, as if its records had been lost.
+
+    Tombstones are written to `__consumer_offsets`. Parked requests are answered NOT_COORDINATOR, old member ids hear
+    UNKNOWN_MEMBER_ID, the next generation is 1, and consumers begin where `auto.offset.reset` says.
+    """
+
+    NAME = "forget-group"
+    group: TheGroup | None = key(_GROUP, None)
+
+    def perform(self, stage: Stage) -> None:
+        """Lose it. Raises ValueError when there is no such group."""
+        group = stage.group_id(self.group)
+        _, coordinator = _live(stage).replicated.coordinator_of(group)
+        if not coordinator.forget(group, "lost by a step on the control port"):
+            raise ValueError(f"the coordinator knows no group {group!r}")
+
+
+def _live(stage: Stage) -> LiveStage:
+    from groupsim.serving.stage import LiveStage
+
+    assert isinstance(stage, LiveStage)
+    return stage
+
+
+def live_actions() -> dict[str, type[Deed]]:
+    """Every action that can be asked for: those of scenario files, and the live ones."""
+    own: tuple[type[Deed], ...] = (PauseBroker, ResumeBroker, ForceRebalance, ForgetGroup)
+    theirs = {name: cls for name, cls in deeds().items() if not cls.FAULT}
+    return {**theirs, **{cls.NAME: cls for cls in own}}
+
+
+def live_faults() -> dict[str, type[Deed]]:
+    """Every fault that can be begun: those of scenario files, and the live ones."""
+    theirs = {name: cls for name, cls in deeds().items() if cls.FAULT}
+    return {**theirs, HoldResponse.NAME: HoldResponse}

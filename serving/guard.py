@@ -1,0 +1,54 @@
+"""Who may talk to the control port.
+
+On loopback anybody on this machine may, but no web page: a page that had a name of its own resolved to 127.0.0.1 (DNS
+rebinding) is told by the Host header, one that posts across sites by the Origin header, which browsers send and the
+tools meant here do not. No CORS header is ever sent. Anywhere else, or when a token was set, every request needs it,
+whatever its Host.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from groupsim.serving.problems import Problem
+
+Scope = MutableMapping[str, Any]
+App = Callable[..., Awaitable[None]]
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address to listen on can be reached from this machine alone."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check(headers: Mapping[str, str], token: str | None) -> None:
+    """Let a request pass, or raise Problem: 401 without the token, 403 for a browser's."""
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or "origin" in headers:
+        raise Problem(403, "not for web pages", "the request comes from a page of another site")
+    if token is not None:
+        _check_token(headers.get("authorization", ""), token)
+    elif not is_loopback(_host_of(headers.get("host", ""))):
+        detail = f"the Host header says {headers.get('host', 'nothing')!r}, and this port is for this machine alone"
+        raise Problem(403, "unknown host", detail, remedy="use http://127.0.0.1 or http://localhost")
+
+
+def _check_token(said: str, token: str) -> None:
+    scheme, _, given = said.partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+        remedy = "send `Authorization: Bearer TOKEN`; the token was printed at the start and stands in the ready file"
+        raise Problem(401, "a token is needed" if not said else "this token is wrong", remedy=remedy)
+
+
+def _host_of(header: str) -> str:
+    """The name in a Host header, without the port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0]

@@ -1,0 +1,92 @@
+"""What is served: a scenario made fit for real time, or a bare cluster with Kafka's default settings.
+
+A scenario of counted logs is served on replicated ones, since real clients read what is written. The simulated network
+has no latency unless the scenario gives it one: the brokers sit in one process, and every microsecond of theirs is
+waited for by somebody real. The scenario's clock begins at 0, the served one at the true time, so every moment in it
+is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import evolve, frozen
+
+from groupsim.eventloop.distributions import parse_distribution
+from groupsim.scenarios.clusters import REPLICATED, check_settings
+from groupsim.scenarios.model import BrokerSettings, ClusterSpec, MemberSpec, ProducerSpec, Scenario, TopicSpec
+from groupsim.scenarios.values import END, LONGEST_US, Duration, Moment, Properties, Size
+
+_AT_ONCE = parse_distribution("20us")
+
+
+@frozen
+class TopicWish:
+    """A topic to make at the start: `--topic name:partitions[:replication]`."""
+
+    name: str
+    partitions: int = 1
+    replication: int | None = None
+
+
+def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
+    """A cluster without topics, members or a timeline. Raises ValueError for settings Kafka does not have."""
+    cluster = ClusterSpec(brokers=Size(brokers), logs=REPLICATED)
+    settings = BrokerSettings(properties=Properties(dict(broker or {})))
+    scenario = Scenario(name="served", run_for=Duration(0), cluster=cluster, broker=settings)
+    check_settings(scenario)
+    return scenario
+
+
+def as_served(scenario: Scenario, origin_us: int, *, brokers: int | None = None) -> Scenario:
+    """The scenario as it is served: replicated, without latencies of its own, from `origin_us` on, without an end."""
+    cluster = scenario.cluster
+    at_once = {
+        "latency": cluster.latency or _AT_ONCE,
+        "processing": cluster.processing or _AT_ONCE,
+        "append_latency": None,
+        "election": None,
+        "brokers": brokers or cluster.brokers,
+    }
+    served = evolve(scenario, cluster=evolve(cluster, logs=REPLICATED, **at_once), plugin_errors="as-kafka")
+    return _from(evolve(served, expect=()), origin_us)
+
+
+def with_topics(scenario: Scenario, wishes: Sequence[TopicWish]) -> Scenario:
+    """The scenario with more topics. Raises ValueError for a topic it has already."""
+    twice = [wish.name for wish in wishes if wish.name in scenario.topics]
+    if twice:
+        raise ValueError(f"topic {twice[0]!r} is in the scenario already; leave --topic {twice[0]} out")
+    more = {wish.name: TopicSpec(wish.partitions, replication=wish.replication) for wish in wishes}  # type: ignore[arg-type]
+    return evolve(scenario, topics={**scenario.topics, **more})
+
+
+def _from(scenario: Scenario, origin: int) -> Scenario:
+    """The same with every moment moved by `origin`."""
+
+    def moved(at: Moment | str) -> Moment | str:
+        return at if isinstance(at, str) or at == END else Moment(at + origin)
+
+    topics = {
+        name: evolve(topic, steps=tuple(evolve(step, at=moved(step.at)) for step in topic.steps))
+        for name, topic in scenario.topics.items()
+    }
+
+    def process(spec: ProducerSpec) -> ProducerSpec:
+        steps = tuple(evolve(step, at=moved(step.at)) for step in spec.steps)
+        return evolve(spec, start=moved(spec.start), steps=steps)
+
+    def member(spec: MemberSpec) -> MemberSpec:
+        return evolve(spec, start=moved(spec.start))
+
+    return evolve(
+        scenario,
+        run_for=origin + LONGEST_US,
+        topics=topics,
+        producers={name: process(spec) for name, spec in scenario.producers.items()},
+        groups={
+            name: evolve(group, members={key: member(spec) for key, spec in group.members.items()})
+            for name, group in scenario.groups.items()
+        },
+        timeline=tuple(evolve(step, at=moved(step.at)) for step in scenario.timeline),
+    )

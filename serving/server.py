@@ -1,0 +1,204 @@
+"""The served cluster as a whole: what begins in which order, and what ends in which.
+
+    bind the control port ─▶ cluster, listeners ─▶ processes, timeline ─▶ control port answers ─▶ ready file
+    told to stop ─▶ ready file goes ─▶ faults end ─▶ parked requests are answered ─▶ files are closed
+
+What can fail fails before the ready file appears, and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.cluster.tcp import TcpListeners
+from groupsim.eventloop.realtime import RealTimeLoop
+from groupsim.eventloop.sinks import Sink
+from groupsim.eventloop.units import SECOND_US
+from groupsim.scenarios.model import Scenario
+from groupsim.serving import http
+from groupsim.serving.api import Port, application
+from groupsim.serving.book import Book
+from groupsim.serving.log import TOLD, ServeLog
+from groupsim.serving.ready import ReadyFile
+from groupsim.serving.stage import LiveStage
+from groupsim.serving.tail import Tail
+
+GRACE_US = 5 * SECOND_US
+
+
+class CannotServe(Exception):
+    """The cluster cannot be served: what is in the way, and what to do about it."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+@frozen
+class Serving:
+    """What is to be served, and where. Ports of 0 are any free ones; `token` guards the control port."""
+
+    scenario: Scenario
+    port: int = 9092
+    control_port: int = 9080
+    listen: str = "127.0.0.1"
+    advertised_host: str | None = None
+    api_profile: str = "4.x"
+    data_dir: Path | None = None
+    ready_file: Path | None = None
+    token: str | None = None
+
+
+class Server:
+    """One served cluster: `run` returns when it was told to `stop`."""
+
+    def __init__(self, loop: RealTimeLoop, wanted: Serving, log: ServeLog, sinks: Sequence[Sink] = ()) -> None:
+        self._loop = loop
+        self._wanted = wanted
+        self._log = log
+        self._sinks = sinks
+        self._ready = None if wanted.ready_file is None else ReadyFile(wanted.ready_file)
+        self._stopping = loop.event()
+        self._over = loop.event()
+        self.tail = Tail(loop)
+        self.about: dict[str, Any] = {}
+
+    def stop(self) -> None:
+        """End in good order; nothing happens the second time."""
+        self._stopping.set()
+
+    def give_up(self) -> None:
+        """The process ends at once: take away what would tell others that we are there."""
+        if self._ready is not None:
+            self._ready.remove()
+
+    async def run(self, on_ready: Callable[[Mapping[str, Any]], None]) -> None:
+        """Serve until told to stop. Raises CannotServe, and then nothing was begun that is not ended."""
+        control = self._check()
+        try:
+            stage, listeners = self._made()
+            try:
+                await self._open(listeners)
+                await self._serve(stage, listeners, control, on_ready)
+            finally:
+                stage.close()
+        finally:
+            control.close()
+            if self._ready is not None:
+                self._ready.remove()
+
+    def _check(self) -> socket.socket:
+        """Everything that can be in the way, looked at before anything is made; the control port's socket."""
+        wanted = self._wanted
+        try:
+            if self._ready is not None:
+                self._ready.check()
+        except (ValueError, OSError) as error:
+            raise CannotServe(f"--ready-file: {error}") from None
+        brokers = wanted.scenario.cluster.brokers
+        for node in range(brokers if wanted.port else 0):
+            _bound(wanted.listen, wanted.port + node, f"broker {node}", "--port").close()
+        return _bound(wanted.listen, wanted.control_port, "the control port", "--control-port")
+
+    def _made(self) -> tuple[LiveStage, TcpListeners]:
+        wanted, trace = self._wanted, self._loop.trace
+        trace.subscribe(self.tail)
+        trace.subscribe(self._log.tell, TOLD)
+        for sink in self._sinks:
+            trace.subscribe(sink)
+        try:
+            stage = LiveStage(self._loop, wanted.scenario, wanted.data_dir)
+            listeners = TcpListeners(
+                stage.replicated,
+                host=wanted.listen,
+                advertised_host=wanted.advertised_host,
+                ports=wanted.port,
+                profile=wanted.api_profile,
+                log=self._log,
+            )
+        except ValueError as error:
+            raise CannotServe(str(error)) from None
+        return stage, listeners
+
+    async def _open(self, listeners: TcpListeners) -> None:
+        try:
+            await listeners.open()
+        except OSError as error:
+            raise CannotServe(f"a broker cannot listen: {error.strerror or error}", "choose another --port") from None
+
+    async def _serve(
+        self, stage: LiveStage, listeners: TcpListeners, control: socket.socket, on_ready: Callable[..., None]
+    ) -> None:
+        loop, book = self._loop, Book(stage)
+        self.about = self._describe(listeners, control)
+        port = Port(loop, stage, book, self.tail, listeners.addresses, self.about, self._wanted.token, self.stop)
+        stage.begin()
+        loop.start_soon(self._answer, application(port), control, name="control port")
+        try:
+            if self._ready is not None:
+                token = {"token": self._wanted.token} if self._wanted.token else {}
+                self._ready.write({**self.about, **token, "pid": os.getpid()})
+            on_ready(self.about)
+            await self._stopping.wait()
+        finally:
+            if self._ready is not None:
+                self._ready.remove()
+        book.end_all()
+        self._quiet(stage)
+        await listeners.close(GRACE_US)
+        self.tail.ended = True
+        await self._over.wait()
+
+    def _quiet(self, stage: LiveStage) -> None:
+        """Simulated processes end first: nobody waits for them."""
+        for actor in (*stage.actors_by_name.values(), *stage.producers_by_name.values()):
+            if actor.running:
+                actor.crash()
+
+    async def _answer(self, app: Any, control: socket.socket) -> None:
+        try:
+            await http.answer(app, control, self._stopping.wait)
+        finally:
+            self._over.set()
+
+    def _describe(self, listeners: TcpListeners, control: socket.socket) -> dict[str, Any]:
+        """What the ready file and `GET /cluster` say of the cluster as such."""
+        host, number = control.getsockname()[:2]
+        host = self._wanted.advertised_host or _reachable(host)
+        return {
+            "bootstrap": listeners.bootstrap,
+            "control": f"http://{f'[{host}]' if ':' in host else host}:{number}",
+            "cluster_id": listeners.directory(0).cluster_id,
+            "api_profile": self._wanted.api_profile,
+            "listeners": {str(node): f"{at}:{port}" for node, (at, port) in listeners.addresses.items()},
+        }
+
+
+def _reachable(host: str) -> str:
+    """An address to connect to: one that listens everywhere is reached on this machine by its own name."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def _bound(host: str, port: int, whose: str, option: str) -> socket.socket:
+    """A listening socket. Raises CannotServe that says which address is in the way and what to do."""
+    try:
+        return http.bound(host, port)
+    except OSError as error:
+        where = f"{host}:{port}"
+        if error.errno == errno.EADDRINUSE:
+            message = f"{where}, for {whose}, is in use by another program"
+            raise CannotServe(message, f"choose another {option}, or `{option} 0` for any free port") from None
+        if error.errno == errno.EACCES:
+            raise CannotServe(f"{where}, for {whose}: not allowed", f"choose a {option} above 1023") from None
+        message = f"{where}, for {whose}: {error.strerror or error}"
+        raise CannotServe(message, "--listen takes an address of this machine, such as 127.0.0.1 or 0.0.0.0") from None
+    except OverflowError:
+        raise CannotServe(f"{port}, for {whose}, is no port", f"{option} lies between 0 and 65535") from None

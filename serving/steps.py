@@ -1,0 +1,225 @@
+"""What the control port is asked to do, read by the loader's own code.
+
+A body is a step of the scenario format as JSON, without `at` (it is done now): `{"do": "move-coordinator", "group":
+"g"}`, or `{"fault": "answer-error", "to": "next SyncGroup of app", "is": "REBALANCE_IN_PROGRESS"}`. A fault may say
+more closely whom it means (`Aim`), since real clients have names the scenario does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from attrs import evolve, frozen
+
+from groupsim.cluster import faults as net
+from groupsim.cluster.links import CLIENTS
+from groupsim.protocol.messages import Api
+from groupsim.scenarios import shapes  # noqa: F401  (fills the registries)
+from groupsim.scenarios.crossref import wrong_in
+from groupsim.scenarios.document import Decimalish, Document
+from groupsim.scenarios.faults import _OnLinks, _OnMessages
+from groupsim.scenarios.keys import fields_of, key
+from groupsim.scenarios.mistakes import Collector, Several, Wrong, paths_of, problems_of
+from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.structure import structure
+from groupsim.scenarios.targets import Broker, Processes
+from groupsim.scenarios.values import ApiName, Positive, quote
+from groupsim.serving.deeds import live_actions, live_faults
+from groupsim.serving.problems import Problem, invalid
+from groupsim.serving.stage import LiveStage
+
+_APIS = {api.title: api for api in Api}
+Times = Positive | Literal["every"]
+
+
+@frozen(kw_only=True)
+class Aim:
+    """Whom a fault means, more closely; what is left out matches everything."""
+
+    client_id: str | None = key("client.id of the client, or a pattern of it.", None)
+    member_id: str | None = key("Member id that the request carries, or a pattern of it.", None)
+    group: str | None = key("Group that the request is about.", None)
+    api: ApiName | None = key("API of the request, as `SyncGroup`; in place of `to`.", None)
+    nth: Positive | None = key("Which of the requests that match, counted from now on; 1 is the next.", None)
+    times: Times | None = key("How often to strike: a number, or `every`; once unless `to` says every.", None)
+    broker: Broker | None = key("Only on connections to this broker.", None)
+    connection: str | None = key("Only on connections for this: coordinator, data, admin …", None)
+
+
+@frozen
+class Asked:
+    """A fault that was asked for: its deed, and whom it means."""
+
+    deed: Deed
+    aim: Aim
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The object a body holds. Raises Problem (400)."""
+    try:
+        data = json.loads(body or b"", parse_float=Decimalish)
+    except ValueError as error:
+        raise Problem(400, "the body is not JSON", str(error), remedy='send {"do": …} or {"fault": …}') from None
+    if not isinstance(data, dict):
+        raise Problem(400, "the body is not a JSON object", f"found {quote(data)}", remedy='send {"do": …}')
+    return data
+
+
+def read_action(data: Mapping[str, Any], stage: LiveStage) -> Deed:
+    """The action a body asks for. Raises Problem (422) that names each wrong key and what is nearest to it."""
+    cls = _named(data, "do", live_actions(), live_faults(), "/faults")
+    deed: Deed = _checked(data, lambda: structure(_own(data, "do"), cls))
+    _names(data, deed, stage, named=())
+    return deed
+
+
+def read_fault(data: Mapping[str, Any], stage: LiveStage) -> Asked:
+    """The fault a body asks for. Raises Problem (422) as `read_action`."""
+    cls = _named(data, "fault", live_faults(), live_actions(), "/actions")
+    own, aimed = _parted(_own(data, "fault"), cls)
+
+    def both() -> Asked:
+        collector = Collector()
+        deed = collector.attempt((), structure, own, cls)
+        aim = collector.attempt((), structure, aimed, Aim)
+        collector.done()
+        return Asked(deed, aim)
+
+    asked: Asked = _checked(data, both)
+    deed = asked.deed
+    named = (deed.to.member,) if isinstance(deed, _OnMessages) else tuple(getattr(deed, "member", None) or ())
+    _names(data, deed, stage, named=named)
+    return asked
+
+
+def _own(data: Mapping[str, Any], head: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != head}
+
+
+def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fault's own keys, and those that say whom it means; `to` and `member` may be left to the latter."""
+    if not issubclass(cls, _OnMessages | _OnLinks):
+        return data, {}
+    theirs = fields_of(cls)
+    aimed = {name: value for name, value in data.items() if name in fields_of(Aim) and name not in theirs}
+    own = {name: value for name, value in data.items() if name not in aimed}
+    if issubclass(cls, _OnMessages) and "to" not in own and aimed:
+        own["to"] = f"next {aimed.get('api', 'Heartbeat')} of all"
+    if issubclass(cls, _OnLinks) and "member" not in own and "client-id" in aimed:
+        own["member"] = aimed["client-id"]
+    return own, aimed
+
+
+def _named(
+    data: Mapping[str, Any], head: str, known: Mapping[str, type[Deed]], others: Mapping[str, Any], there: str
+) -> type[Deed]:
+    """The class a body names."""
+    name = data.get(head)
+    for timing in ("at", "every"):
+        if timing in data:
+            raise _at(data, Wrong(f"`{timing}` has no meaning here", "what is sent is done now", below=(timing,)))
+    if head not in data:
+        other = "fault" if head == "do" else "do"
+        hint = f"send it to {there}" if other in data else f"write {{{json.dumps(head)}: …}}"
+        raise _at(data, Wrong(f"the key `{head}` is missing", hint))
+    if isinstance(name, str) and name in known:
+        return known[name]
+    if isinstance(name, str) and name in others:
+        other = "fault" if head == "do" else "do"
+        raise _at(
+            data, Wrong(f"{quote(name)} is no `{head}`", f'send {{"{other}": "{name}"}} to {there}', below=(head,))
+        )
+    raise _at(data, Wrong(f"{quote(name)} is not known", suggest(str(name), known), below=(head,)))
+
+
+def _names(data: Mapping[str, Any], deed: Deed, stage: LiveStage, named: tuple[str, ...]) -> None:
+    """Look at the names a step uses, and raise Problem for those that nothing has; a group need not be there yet."""
+    known = stage.known(named=named)
+    group = getattr(deed, "group", None)
+    if isinstance(group, str):
+        known = evolve(known, groups=(*known.groups, group))
+    wrong = [(path, mistake) for path, mistake in wrong_in(deed, known) if not _is_role_of(mistake)]
+    if wrong:
+        raise _problem(data, Several(wrong))  # type: ignore[arg-type]
+
+
+def _is_role_of(mistake: Wrong) -> bool:
+    """A role whose group is not named, or not there yet: found out, with better words, when the step is done."""
+    return mistake.message.startswith(("which group", "there is no group")) or "of which group" in mistake.message
+
+
+def _checked(data: Mapping[str, Any], read: Any) -> Any:
+    try:
+        return read()
+    except ValueError as error:
+        raise _problem(data, error) from None
+
+
+def _at(data: Mapping[str, Any], mistake: Wrong) -> Problem:
+    return _problem(data, mistake)
+
+
+def _problem(data: Mapping[str, Any], error: ValueError) -> Problem:
+    found = problems_of(error, Document("the body", data, {}, {}))
+    pointers = ["".join(f"/{part}" for part in path) for path in paths_of(error)]
+    return invalid([(pointer, one.message, one.remedy) for pointer, one in zip(pointers, found, strict=True)])
+
+
+# --- whom a fault means ---------------------------------------------------------------------------------------------
+
+
+def begin(asked: Asked, stage: LiveStage) -> None:
+    """Begin a fault; the stage remembers what the network was told.
+
+    Raises ValueError or LookupError when whom it means cannot be found out now.
+    """
+    deed, aim = asked.deed, asked.aim
+    if isinstance(deed, _OnMessages):
+        stage.inject(deed.of(_messages(deed, aim, stage)))
+    elif isinstance(deed, _OnLinks):
+        for match in _links(deed, aim, stage):
+            stage.inject(deed.of(match))
+    else:
+        stage.carry_out(deed)
+
+
+def _messages(deed: _OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
+    target = deed.to
+    given = isinstance(aim.api, str) or target.text != "next Heartbeat of all"
+    whom = stage.member_with_role(target.member)
+    host = None if whom is not None or target.member in ("all", "*") else target.member
+    every = target.nth == 0 and aim.times is None
+    times = None if every or aim.times == "every" else int(aim.times or 1)
+    return net.Match(
+        host=host,
+        peer=None if aim.broker is None else stage.broker_host(aim.broker),
+        group=aim.group or (whom[0].group_id if whom is not None else None),
+        purpose=aim.connection or CLIENTS,
+        client_id=aim.client_id,
+        member_id=aim.member_id or (whom[1].member_id if whom is not None else None),
+        api=_APIS[aim.api or target.api] if given else None,
+        nth=aim.nth or max(target.nth, 1),
+        times=times,
+    )
+
+
+def _links(deed: _OnLinks, aim: Aim, stage: LiveStage) -> list[net.Match]:
+    peer = None if deed.broker is None else stage.broker_host(deed.broker)
+    purpose = deed.connection or CLIENTS
+    targets = Processes((aim.client_id,)) if aim.client_id is not None else deed.member
+    hosts: dict[str, None] = {}
+    for target in targets:
+        hosts.update(dict.fromkeys(_hosts(target, stage, by_client_id=aim.client_id is not None)))
+    return [net.Match(host=host, peer=peer, purpose=purpose) for host in hosts]
+
+
+def _hosts(target: str, stage: LiveStage, *, by_client_id: bool) -> list[str]:
+    if by_client_id:
+        return stage.hosts_of_client(target)
+    whom = stage.member_with_role(target)
+    if whom is not None:
+        return stage.hosts_of_member(whom[1])
+    return ["*"] if target == "all" else [target]

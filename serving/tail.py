@@ -1,0 +1,105 @@
+"""The last events of the trace, for whoever reads them, however slowly.
+
+A ring of bounded length stands between the run and its readers: each reader has a place in it, and one that falls
+behind its far end is told how many events it has lost. Nobody waits for a reader.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterator
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.sinks import row, to_json
+from groupsim.eventloop.units import MS_US
+
+KEPT_EVENTS = 100_000
+_CHUNK = 500
+_LOOK_AGAIN_US = 20 * MS_US
+
+
+@frozen
+class Wanted:
+    """Which events a reader wants: from a `seq` on, of some kinds, of a group; `last`: only so many of those kept."""
+
+    from_: int = 1
+    kinds: Collection[Kind] = ()
+    group: str | None = None
+    last: int | None = None
+
+    def __contains__(self, event: TraceEvent) -> bool:
+        if event.seq < self.from_ or (self.kinds and event.kind not in self.kinds):
+            return False
+        return self.group is None or event.group == self.group
+
+
+class Tail:
+    """The ring. Subscribe it to the trace: `trace.subscribe(tail)`."""
+
+    def __init__(self, loop: EventLoop, kept: int = KEPT_EVENTS) -> None:
+        self._loop = loop
+        self._ring: deque[TraceEvent] = deque(maxlen=kept)
+        self.last_seq = 0
+        self.ended = False
+
+    def __call__(self, event: TraceEvent) -> None:
+        self._ring.append(event)
+        self.last_seq = event.seq
+
+    @property
+    def first_seq(self) -> int:
+        """The oldest event that is still there."""
+        return self._ring[0].seq if self._ring else self.last_seq + 1
+
+    def kept(self, wanted: Wanted) -> Iterator[TraceEvent]:
+        """The events that are there now."""
+        found = [event for event in self._ring if event in wanted]
+        return iter(found if wanted.last is None else found[-wanted.last :] if wanted.last else [])
+
+    async def lines(self, wanted: Wanted, *, follow: bool) -> AsyncIterator[bytes]:
+        """JSON Lines; with `follow` those that are to come, too, until the cluster stops.
+
+        A gap is a line of its own: `{"lost": 12, "from": 1, "to": 12}`.
+        """
+        upto = self.last_seq
+        if wanted.last is not None or not follow:
+            for chunk in _chunks(list(self.kept(wanted))):
+                yield chunk
+            place = upto + 1
+        else:
+            place = wanted.from_
+        while follow and not self.ended:
+            lost = self._lost(place)
+            if lost and place > 1:
+                yield _line({"lost": lost, "from": place, "to": place + lost - 1})
+            place += lost
+            events, place = self._next(place)
+            chosen = [event for event in events if event in wanted]
+            if chosen:
+                yield b"".join(_line(row(event)) for event in chosen)
+            elif not events:
+                await self._loop.sleep(_LOOK_AGAIN_US)
+
+    def _lost(self, place: int) -> int:
+        return max(0, self.first_seq - place)
+
+    def _next(self, place: int) -> tuple[list[TraceEvent], int]:
+        """The next events from a place on, and the place after them."""
+        behind = min(len(self._ring), self.last_seq - place + 1)
+        if behind <= 0:
+            return [], place
+        start = len(self._ring) - behind
+        events = [self._ring[index] for index in range(start, min(start + _CHUNK, len(self._ring)))]
+        return events, events[-1].seq + 1
+
+
+def _chunks(events: list[TraceEvent]) -> Iterator[bytes]:
+    for start in range(0, len(events), _CHUNK):
+        yield b"".join(_line(row(event)) for event in events[start : start + _CHUNK])
+
+
+def _line(data: object) -> bytes:
+    return to_json(data).encode() + b"\n"
