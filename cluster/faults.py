@@ -68,6 +68,8 @@ class Match:
         who = (self.role and f"the {self.role}") or self.host or "every host"
         if self.member is not None:
             who = f"member {self.member}"
+        elif self.member_id is not None or self.client_id is not None:
+            who = f"member {self.member_id}" if self.member_id is not None else f"client {self.client_id}"
         return who + (f" and {self.peer}" if self.peer else "") + (f" of {self.group}" if self.group else "")
 
     def message(self) -> str:

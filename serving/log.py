@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_MS)
 
 TOLD = (
     Kind.GROUP_STATE,
+    Kind.GROUP_DELETED,
     Kind.MEMBER_REMOVED,
     Kind.FAULT_BEGUN,
     Kind.FAULT_ENDED,
@@ -36,6 +37,7 @@ class ServeLog:
         self._file = file
         self._now_us = now_us
         self._as_json = as_json
+        self._begun: dict[int, str] = {}
 
     def info(self, event: str, **values: Any) -> None:
         """Something worth a line."""
@@ -52,6 +54,12 @@ class ServeLog:
     def tell(self, event: TraceEvent) -> None:
         """A line for an event of the trace."""
         warned = event.kind is Kind.WARNING
+        if event.kind is Kind.FAULT_BEGUN and event.span:
+            self._begun[event.span] = event.reason or ""
+        elif event.kind is Kind.FAULT_ENDED:
+            words = f"fault over: {self._begun.pop(event.span or 0, '')}"
+            self._write("info", words + (f" ({event.reason})" if event.reason else ""), {"seq": event.seq})
+            return
         self._write("warning" if warned else "info", _words(event), {"seq": event.seq})
 
     def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
@@ -84,8 +92,8 @@ def _words(event: TraceEvent) -> str:
         return f"group {event.group} is {event.to}, generation {event.generation}{size}: {event.reason}"
     if event.kind is Kind.FAULT_BEGUN:
         return f"fault: {event.reason}"
-    if event.kind is Kind.FAULT_ENDED:
-        return "fault over" + (f": {event.reason}" if event.reason else "")
+    if event.kind is Kind.GROUP_DELETED:
+        return f"group {event.group} is gone: {event.reason}"
     if event.kind is Kind.ACTION:
         return f"action: {event.reason}"
     if event.kind is Kind.MEMBER_REMOVED:
