@@ -60,6 +60,7 @@ class TcpStream:
     __slots__ = (
         "_closing",
         "_flushing",
+        "_gone",
         "_loop",
         "_reading",
         "_receiver",
@@ -79,6 +80,7 @@ class TcpStream:
         self._unsent: deque[memoryview] = deque()
         self._flushing = False
         self._closing = False
+        self._gone = False
         self._reading = True
         self._resumed: trio.Event | None = None
         self.on_error = on_error
@@ -87,14 +89,16 @@ class TcpStream:
         self.active_us = loop.now_us
 
     def start(self, receiver: Receiver) -> None:
-        """Begin to read."""
+        """Begin to read; nothing happens when it was closed meanwhile."""
+        if self._gone:
+            return
         self._receiver = receiver
         self._loop.start_soon(self._read, name=f"read {self.peer[0]}:{self.peer[1]}")
 
     @property
     def open(self) -> bool:
         """Whether bytes can still be written."""
-        return self._receiver is not None and not self._closing
+        return not self._gone and not self._closing
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -213,7 +217,7 @@ class TcpStream:
 
     def abort(self) -> None:
         """Close at once; the far end sees a reset."""
-        if self._receiver is None:
+        if self._gone:
             return
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -232,6 +236,7 @@ class TcpStream:
 
     def _shut(self) -> None:
         """Close the socket and let its stories end."""
+        self._gone = True
         self._receiver = None
         self._unsent.clear()
         self.unsent = 0
@@ -352,7 +357,7 @@ class Listener:
             self._on_error(error, f"port {self.port}")
             receiver = None
         if receiver is None:
-            sock.close()
+            connection.close()
         else:
             connection.start(receiver)
 

@@ -31,7 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
             structlog.processors.JSONRenderer(),
         ],
     )
-    loop = RealTimeLoop(given.seed, origin_us=origin_of(EPOCH_MS))
+    origin_us = origin_of(EPOCH_MS)
+    loop = RealTimeLoop(origin_us if given.seed is None else given.seed, origin_us=origin_us)
     complaints = Complaints(loop, log)
     loop.on_error = lambda error, where: complaints.error("an error in the cluster", error, where=where)
 
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", default="4.x", help="whose versions are told: 2.8, 3.9, 4.x ...")
     parser.add_argument("--property", action="append", default=[], metavar="KEY=VALUE", help="a broker setting")
     parser.add_argument("--ready-file", type=Path, help="written when all ports listen: addresses as JSON")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="of the ids it makes; another one every time, unless given")
     return parser
 
 
