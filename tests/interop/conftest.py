@@ -1,0 +1,29 @@
+"""One peer for all cases of a run (of an xdist worker): the clients' cases have topics and groups of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import kafka_jars
+import pytest
+
+from tests.interop.outcomes import unavailable
+from tests.interop.peers import Peer, chosen, started
+
+
+@pytest.fixture(scope="session")
+def peer() -> Iterator[Peer]:
+    """`groupsim serve`, or what GROUPSIM_INTEROP_PEER names."""
+    name = chosen()
+    try:
+        running = started(name)
+        with running as one:
+            yield one
+    except kafka_jars.Unavailable as why:
+        unavailable(why, name)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks that only these tests have."""
+    config.addinivalue_line("markers", "interop: a real client in front of a coordinator; `make interop`")
+    config.addinivalue_line("markers", "interop_short: of these, the ones that CI runs at every commit")

@@ -1,0 +1,55 @@
+"""Compiles the Java member program, once per change of its source, into the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import kafka_jars
+
+SOURCE = Path(__file__).with_name("Member.java")
+_LIBRARIES = [
+    "com.fasterxml.jackson.core:jackson-annotations:2.21",
+    "com.fasterxml.jackson.core:jackson-core:2.21.7",
+    "com.fasterxml.jackson.core:jackson-databind:2.21.7",
+    "com.github.luben:zstd-jni:1.5.7-17",
+    "at.yawk.lz4:lz4-java:1.11.2",
+    "org.xerial.snappy:snappy-java:1.1.10.7",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.slf4j:slf4j-simple:1.7.36",
+]
+CLIENT = (f"org.apache.kafka:kafka-clients:{kafka_jars.VERSION}", *_LIBRARIES)
+# Small and quick to start; libraries that bring native code are made to put it into a folder of the process.
+_JVM = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto")
+_LOGGED = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
+
+
+def command() -> Sequence[str]:
+    """How a member program is started. Raises `kafka_jars.Unavailable` without Java or jars."""
+    java, libraries = kafka_jars.java(), kafka_jars.class_path(CLIENT)
+    classes = _compiled(libraries)
+    start = [java, *_JVM, *_LOGGED, "-cp"]
+    if classes is None:
+        return [*start, libraries, str(SOURCE)]
+    return [*start, os.pathsep.join([str(classes), libraries]), "Member"]
+
+
+def _compiled(libraries: str) -> Path | None:
+    """The folder of the classes; None where there is no compiler, and Java runs the source as it is."""
+    javac = shutil.which("javac")
+    if javac is None:
+        return None
+    digest = hashlib.sha256(SOURCE.read_bytes() + libraries.encode()).hexdigest()[:16]
+    folder = kafka_jars.cache().parent / "classes" / f"member-{digest}"
+    if not folder.exists():
+        beside = folder.with_name(f"{folder.name}.{os.getpid()}")
+        subprocess.run([javac, "-nowarn", "-cp", libraries, "-d", str(beside), str(SOURCE)], check=True)
+        try:
+            beside.rename(folder)
+        except OSError:  # another process was first
+            shutil.rmtree(beside)
+    return folder

@@ -1,0 +1,70 @@
+"""How one case with one client ended, kept as JSON for the table (`tools/interop_table.py`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import kafka_jars
+import pytest
+
+from tests.interop.bench import Bench
+from tests.interop.cases import Case
+from tests.interop.clients import Client
+from tests.interop.members import Unsupported
+from tests.interop.peers import CannotHere, Peer
+
+OUTCOMES = Path(__file__).parents[2] / ".build" / "interop"
+
+OK, NOT_OFFERED, SKIPPED, FAILED = "ok", "not offered", "skipped", "FAILED"
+
+
+def play(case: Case, client: Client, peer: Peer, folder: Path) -> None:
+    """Play a case and keep how it ended. Skips what the client does not have and what cannot be had here."""
+    began = time.monotonic()
+
+    def ended(outcome: str, reason: str = "") -> None:
+        keep(peer.name, client.name, client.version, case.name, outcome, reason, time.monotonic() - began)
+
+    try:
+        with Bench(client, peer, case.name, folder) as bench:
+            case.play(bench)
+    except Unsupported as what:
+        ended(NOT_OFFERED, str(what))
+        pytest.skip(f"{client.name} does not offer {what}")
+    except kafka_jars.Unavailable as why:
+        ended(SKIPPED, str(why))
+        unavailable(why, client.needs)
+    except CannotHere as why:
+        ended(SKIPPED, str(why))
+        pytest.skip(str(why))
+    except BaseException as error:
+        ended(FAILED, str(error).splitlines()[0] if str(error) else type(error).__name__)
+        raise
+    ended(OK)
+
+
+def keep(peer: str, client: str, version: str, case: str, outcome: str, reason: str, seconds: float) -> None:
+    """Write one outcome, beside those of other clients and cases."""
+    path = OUTCOMES / peer / f"{client}.{case}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    row = {
+        "client": client,
+        "version": version,
+        "case": case,
+        "outcome": outcome,
+        "reason": reason,
+        "seconds": round(seconds, 1),
+    }
+    path.write_text(json.dumps(row, indent=1) + "\n", "utf-8")
+
+
+def unavailable(why: Exception, *names: str) -> NoReturn:
+    """Skip, or fail where GROUPSIM_MUST_RUN has one of the names."""
+    named = {*names} & {*os.environ.get("GROUPSIM_MUST_RUN", "").split()}
+    if named:
+        pytest.fail(f"{why}, and GROUPSIM_MUST_RUN names {min(named)}")
+    pytest.skip(str(why))
