@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 NO_PRODUCER: Final = -1
 NO_SEQUENCE: Final = -1
@@ -91,6 +91,10 @@ class Batch:
     def is_transactional(self) -> bool:
         """Whether it belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL)
+
+    def stamped(self, max_timestamp_ms: int, attributes: int) -> Batch:
+        """The batch with another maximum timestamp and other attributes: LogAppendTime."""
+        return evolve(self, max_timestamp_ms=max_timestamp_ms, attributes=attributes)
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
         """The batch as the leader's log keeps it."""

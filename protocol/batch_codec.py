@@ -38,6 +38,9 @@ CHECKED_FROM: Final = 21
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _PLACE = Struct(">qii")  # base offset, length, leader epoch: what the checksum leaves out
 _CRC = Struct(">I")
+_ATTRIBUTES = Struct(">h")
+_MAX_TIMESTAMP = Struct(">q")
+_MAX_TIMESTAMP_AT = 35
 _CHECKED = Struct(">hiqqqhii")
 _WHAT = "record batch"
 _RECORD = "record"
@@ -94,6 +97,14 @@ class EncodedBatch(Batch):
         found = crc32c_function()(self._data[CHECKED_FROM:])
         if found != kept:
             raise ProtocolError(_WHAT, origin + CRC_AT, f"the checksum {found:#010x} of its bytes", f"{kept:#010x}")
+
+    def stamped(self, max_timestamp_ms: int, attributes: int) -> Batch:
+        """The batch with these in its header, and the checksum that belongs to it. Raises struct.error out of int64."""
+        changed = bytearray(self._data)
+        _ATTRIBUTES.pack_into(changed, CHECKED_FROM, attributes)
+        _MAX_TIMESTAMP.pack_into(changed, _MAX_TIMESTAMP_AT, max_timestamp_ms)
+        _CRC.pack_into(changed, CRC_AT, crc32c_function()(memoryview(changed)[CHECKED_FROM:]))
+        return read_batch(bytes(changed), verify=False).placed(self.base_offset, self.leader_epoch)
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
         """The batch as the leader's log keeps it: the same bytes behind another front."""

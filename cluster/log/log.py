@@ -30,8 +30,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attrs import evolve
-
 from groupsim.cluster.log import compaction, reading, retention
 from groupsim.cluster.log import epochs as epoch_cache
 from groupsim.cluster.log import producer_state as producers
@@ -490,7 +488,7 @@ class PartitionLog:
 
 
 def _stamped(batch: Batch, now_ms: int) -> Batch:
-    return evolve(batch, max_timestamp_ms=now_ms, attributes=batch.attributes | LOG_APPEND_TIME)
+    return batch.stamped(now_ms, batch.attributes | LOG_APPEND_TIME)
 
 
 def _tick(due_ms: int | None, interval_ms: int, now_ms: int) -> int | None:

@@ -61,6 +61,22 @@ def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int)
     return None
 
 
+def find_max_time(segments: Sequence[Segment]) -> tuple[Found, int] | None:
+    """The record with the largest timestamp, the first of several, with the epoch of its batch; None without times.
+
+    Of a compressed batch, which nobody opens here, it is the last record.
+    """
+    newest = max(segments, key=lambda segment: segment.max_timestamp_ms)
+    largest = newest.max_timestamp_ms
+    if largest < 0:
+        return None
+    for batch in newest.batches():
+        found = first_not_older(batch, largest) if batch.max_timestamp_ms == largest else None
+        if found is not None:
+            return found, batch.leader_epoch
+    return None
+
+
 def holding(segments: Sequence[Segment], offset: int) -> int:
     """The index of the segment to which the offset belongs."""
     last = len(segments) - 1

@@ -9,12 +9,17 @@ Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `last
 
 from __future__ import annotations
 
+from groupsim.cluster.log.reading import find_max_time
 from groupsim.cluster.replica.hosted import Hosted
 from groupsim.cluster.replica.station import Station
 from groupsim.protocol.data_messages import (
     CONSUMER,
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
     READ_COMMITTED,
     EpochAsked,
     EpochEndOffset,
@@ -27,6 +32,7 @@ from groupsim.protocol.data_messages import (
 )
 from groupsim.protocol.errors import ErrorCode
 
+_TIERED = (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP)  # nothing is kept elsewhere: no offset
 NOT_AVAILABLE_SINCE = 5
 """The version of ListOffsets that knows OFFSET_NOT_AVAILABLE; older ones are told LEADER_NOT_AVAILABLE."""
 
@@ -45,14 +51,20 @@ def _listed(station: Station, request: ListOffsetsRequest, asked: OffsetAsked) -
         if _is_behind(hosted, request):
             return _not_available(request, asked)
         return OffsetListed(asked.partition, ErrorCode.NONE, _end(hosted, request), -1, hosted.epoch)
-    if asked.timestamp == EARLIEST_TIMESTAMP:
+    if asked.timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
         start = hosted.log.start_offset
         return OffsetListed(asked.partition, ErrorCode.NONE, start, -1, hosted.log.epoch_at(start))
+    if asked.timestamp in _TIERED:
+        return OffsetListed(asked.partition)
     return _by_time(hosted, request, asked)
 
 
 def _by_time(hosted: Hosted, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
-    found = hosted.log.find_time(asked.timestamp)
+    if asked.timestamp == MAX_TIMESTAMP:
+        latest = find_max_time(hosted.log.store.segments)
+        found = None if latest is None else (*latest[0], latest[1])
+    else:
+        found = hosted.log.find_time(asked.timestamp)
     if found is None or found[0] >= _end(hosted, request):
         if _is_behind(hosted, request):
             return _not_available(request, asked)

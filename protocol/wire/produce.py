@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import define
 
 from groupsim.protocol.basics import Api, TopicPartition
-from groupsim.protocol.batch_codec import EncodedBatch
+from groupsim.protocol.batch import Batch
 from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
@@ -35,7 +35,7 @@ class _Asked:
 
     topic: Topic
     partition: int
-    batch: EncodedBatch | None = None
+    batch: Batch | None = None
     refused: ErrorCode = ErrorCode.NONE
 
     @property

@@ -18,7 +18,6 @@ from struct import Struct
 from groupsim.protocol.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from groupsim.protocol.batch_codec import (
     CHECKED_FROM,
-    CRC_AT,
     HEADER,
     LENGTH_END,
     MAGIC,
@@ -32,14 +31,11 @@ from groupsim.protocol.errors import ErrorCode, ProtocolError
 _ZSTD, _CODECS = 4, 5
 _ZSTD_SINCE = 7
 """The version of Produce from which a batch may be compressed with zstd (KIP-110)."""
-_MAGIC_AT, _ATTRIBUTES_AT, _MAX_TIMESTAMP_AT = 16, 21, 35
+_MAGIC_AT, _ATTRIBUTES_AT = 16, 21
 _SMALLEST = 14
 """The smallest length field that any format allows (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
 _LENGTH = Struct(">i")
-_SHORT = Struct(">h")
-_CRC = Struct(">I")
-_TIME = Struct(">q")
-_TIMES = range(-(2**63), 2**63)
+_LAST_TIME = 2**63 - 1
 
 
 class RecordsRefused(Exception):
@@ -51,7 +47,7 @@ class RecordsRefused(Exception):
         self.why = why
 
 
-def batch_of_producer(data: bytes | None, version: int) -> EncodedBatch:
+def batch_of_producer(data: bytes | None, version: int) -> Batch:
     """The one batch that a Produce of this version brings for a partition. Raises RecordsRefused.
 
     A tail that is too short for a batch is left off, as Kafka does.
@@ -66,7 +62,11 @@ def batch_of_producer(data: bytes | None, version: int) -> EncodedBatch:
     if records is None:
         return batch
     latest = max(NO_TIMESTAMP, batch.timestamp_ms + max([record.timestamp_delta for record in records]))
-    return batch if latest == batch.max_timestamp_ms else _with_max_timestamp(whole, latest)
+    if latest == batch.max_timestamp_ms:
+        return batch
+    if latest > _LAST_TIME:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a timestamp of {latest} ms")
+    return batch.stamped(latest, batch.attributes)
 
 
 def _the_one(data: bytes, version: int) -> bytes:
@@ -119,16 +119,6 @@ def _check_header(data: bytes) -> None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, f"sequence {sequence} of producer {producer}")
     if attributes & LOG_APPEND_TIME:
         raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime")
-
-
-def _with_max_timestamp(data: bytes, latest_ms: int) -> EncodedBatch:
-    """The batch with another maximum timestamp, and the checksum that belongs to it."""
-    if latest_ms not in _TIMES:
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a timestamp of {latest_ms} ms")
-    changed = bytearray(data)
-    _TIME.pack_into(changed, _MAX_TIMESTAMP_AT, latest_ms)
-    _CRC.pack_into(changed, CRC_AT, crc32c_function()(memoryview(changed)[CHECKED_FROM:]))
-    return read_batch(bytes(changed), verify=False)
 
 
 class Joined:
