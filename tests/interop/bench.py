@@ -145,7 +145,8 @@ class Bench:
 
     def told(self) -> str:
         """What the coordinator says, and what every member said last."""
-        return f"\nthe group: {self.state()}" + "".join(f"\n{member.name}:{member.last()}" for member in self.members)
+        told = [f"\n{member.name}:{member.last()}" for member in self.members]
+        return f"\nthe group: {self.state()}{''.join(told)}\n{self.peer.told()}"
 
 
 def until(holds: Callable[[], bool], what: str, story: Callable[[], str] = str, seconds: float = SETTLES) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import kafka_jars
 import pytest
 
-from tests.interop.outcomes import unavailable
-from tests.interop.peers import Peer, chosen, started
+pytest.register_assert_rewrite("tests.interop.cases", "tests.interop.cli_cases")  # they say what differs
+
+from tests.interop.outcomes import unavailable  # noqa: E402
+from tests.interop.peers import Peer, chosen, started  # noqa: E402
 
 
 @pytest.fixture(scope="session")
