@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `sim`, a simulated cluster in virtual time.
+"""The pytest plugin: the fixture `sim`, a simulated cluster in virtual time; `kafka_lab`, a served one in real time.
 
     async def test_a_stale_commit_is_refused(sim):
         sim.topic("orders", 2)
@@ -14,6 +14,10 @@ failing test shows the story so far and the last events.
 `@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
 `--sim-seed` sets the seed of all tests that do not say.
 
+The fixture `kafka_lab` is a cluster in real time, for real clients (docs/serving.md): `groupsim serve` in a process of
+its own, with `.bootstrap` for the clients and `.control` for faults. `@pytest.mark.kafka_lab(topics={"orders": 4})`
+says how it is made; `kafka_labs(…)` makes as many as a test wants.
+
 Nothing of the simulator is imported before a test asks for it.
 """
 
@@ -26,9 +30,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from groupsim.control import Served
+    from groupsim.live_fixture import Labs
     from groupsim.simulation import Simulation
 
 FIXTURE = "sim"
+LAB, LABS = "kafka_lab", "kafka_labs"
 LAST_EVENTS = 25
 
 
@@ -43,6 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "sim(seed=0, brokers=1, broker={}, **cluster): how the `sim` fixture makes its cluster"
     )
+    config.addinivalue_line(
+        "markers", "kafka_lab(scenario=None, brokers=3, topics={}, broker={}, options=()): how `kafka_lab` is made"
+    )
 
 
 @pytest.fixture
@@ -54,6 +64,25 @@ def sim(request: pytest.FixtureRequest) -> Simulation:
     options: dict[str, Any] = {"seed": request.config.getoption("--sim-seed"), **(marker.kwargs if marker else {})}
     known = {name: options.pop(name) for name in ("seed", "brokers", "broker", "level") if name in options}
     return Simulation(**known, config=options)
+
+
+@pytest.fixture
+def kafka_labs() -> Generator[Labs]:
+    """Makes served clusters (`groupsim.live_fixture.Labs`); they end with the test."""
+    from groupsim.live_fixture import Labs
+
+    labs = Labs()
+    try:
+        yield labs
+    finally:
+        labs.stop()
+
+
+@pytest.fixture
+def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
+    """A served cluster for real clients: `.bootstrap`, `.control`."""
+    marker = request.node.get_closest_marker(LAB)
+    return kafka_labs(*marker.args, **marker.kwargs) if marker else kafka_labs()
 
 
 def _is_ours(item: pytest.Item) -> bool:
@@ -91,6 +120,9 @@ def pytest_runtest_makereport(
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
         report.sections.append(("groupsim: the story so far", _story(simulation)))
+    labs = getattr(item, "funcargs", {}).get(LABS)
+    if report.when == "call" and report.failed and labs is not None and labs.started:
+        report.sections.append(("groupsim: what the coordinator saw", labs.story()))
     return report
 
 

@@ -18,7 +18,6 @@ from groupsim.eventloop.trace import Trace
 from groupsim.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.model import Scenario
-from groupsim.settings_changed import load
 from groupsim.sources import check_target
 
 MOST_BROKERS = 100
@@ -142,6 +141,8 @@ def _scenario(options: Options, origin: int) -> Scenario:
         except ValueError as error:
             raise Trouble(f"--broker: {error}") from None
     else:
+        from groupsim.settings_changed import load  # takes its time to import, and a bare cluster needs none of it
+
         said = [f"broker.properties.{name}={value}" for name, value in _pairs(options.broker).items()]
         scenario = load(options.source, [*options.settings, *said])
         if not options.members:
