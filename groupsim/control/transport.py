@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
@@ -70,7 +71,8 @@ class Transport:
             raise Unreachable(f"nobody answers at {self.url}: {error or type(error).__name__}") from error
 
     def _exchange(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> HTTPResponse:
-        if self._connection is None:
+        if self._connection is None or _ended(self._connection):
+            self.close()
             self._connection = HTTPConnection(*self._at, timeout=_PATIENCE_S)
         self._connection.request(method, path, body=data, headers=dict(headers))
         return self._connection.getresponse()
@@ -80,6 +82,11 @@ class Transport:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _ended(connection: HTTPConnection) -> bool:
+    """Whether the port has closed a connection that was idle: there is an end to read where nothing was asked."""
+    return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
 
 def _with(path: str, query: Mapping[str, Any] | None) -> str:
