@@ -71,9 +71,12 @@ def describe_one(partition: Partition, group_id: str, request: DescribeGroupsReq
 
 
 def list_groups(partition: Partition, request: ListGroupsRequest) -> list[ListedGroup]:
-    """The partition's groups that pass the filters; a state or type nobody knows matches nothing."""
+    """The partition's groups that pass the filters; a state or type nobody knows matches nothing.
+
+    Blanks around a state do not matter, around a type they do (`Group.GroupType.parse`).
+    """
     states = {state.strip().lower() for state in request.states}
-    types = {kind.strip().lower() for kind in request.types}
+    types = {kind.lower() for kind in request.types}
     lines = [group.listed() for group in partition.groups.committed()]
     return [
         line

@@ -54,6 +54,9 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 _PROTOCOL_REQUIRED_VERSION = 5
+# Without an authorizer everybody may do what can be done with a group (`AclEntry.supportedOperations`), one bit each
+# (`AclOperation`): READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11.
+_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
 class GroupCoordinator:
@@ -292,6 +295,9 @@ class GroupCoordinator:
         request = call.request
         assert isinstance(request, OffsetCommitRequest)
         refused = self._refused([entry.partition for entry in request.offsets])
+        if not request.offsets:
+            call.answer(failure(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
+            return
         if not refused:
             self._route(call, request.group_id)
             return
@@ -303,6 +309,9 @@ class GroupCoordinator:
         request = call.request
         assert isinstance(request, TxnOffsetCommitRequest)
         refused = self._refused([entry.partition for entry in request.offsets])
+        if not request.offsets:
+            call.answer(failure(request, ErrorCode.NONE))
+            return
         if not refused:
             self._of_group(call)
             return
@@ -338,7 +347,9 @@ class GroupCoordinator:
             self._of_group(call)
             return
         known = tuple(tp for tp in request.partitions if tp not in refused)
-        self._route_rest(WithUnknownTopics(call, evolve(request, partitions=known), request.partitions, refused))
+        # Unlike a commit it is asked though nothing is left: that there is no such group comes first.
+        rest = WithUnknownTopics(call, evolve(request, partitions=known), request.partitions, refused)
+        self._route(rest, request.group_id)
 
     def _refused(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
         """Those of a topic, or a partition, the broker does not know."""
@@ -375,7 +386,10 @@ class GroupCoordinator:
         error = self._unavailable(led)
         if error is not None or led is None:
             return DescribedGroup(group_id, error or ErrorCode.NOT_COORDINATOR)
-        return led.shard.describe(group_id, request)
+        described = led.shard.describe(group_id, request)
+        if request.include_authorized_operations and not described.error:
+            return evolve(described, authorized_operations=_ALL_OPERATIONS)
+        return described
 
     def _list(self, call: Call) -> None:
         """The groups of every partition led here; one that is still loading spoils the whole answer."""

@@ -149,7 +149,8 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
 def _place(answer: FindCoordinatorResponse, directory: Directory) -> Fields:
     node = -1 if answer.error else answer.node
     host, port = ("", -1) if answer.error else directory.address(answer.node)
-    return {"error_code": answer.error, "error_message": "", "node_id": node, "host": host, "port": port}
+    message = answer.error.name if answer.error else ""
+    return {"error_code": answer.error, "error_message": message, "node_id": node, "host": host, "port": port}
 
 
 def _refuse_find(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
