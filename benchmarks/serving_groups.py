@@ -1,0 +1,122 @@
+"""Groups of real consumers (confluent-kafka), timed: until all hold their share, and the others do when one left."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+from confluent_kafka import Consumer, TopicPartition
+
+from benchmarks.serving_peers import PARTITIONS
+
+SECONDS = 90
+SESSION_MS = 6_000
+"""The mock waits so long, less a second, for members that left before it completes a rebalance."""
+POLL_SECONDS = 0.05
+
+
+@frozen
+class Times:
+    """Seconds from the first consumer's construction until the group holds a stable assignment, and from the `close`
+    of one until the others hold theirs (None for a group of one).
+    """
+
+    join: float
+    recover: float | None
+
+
+class _Member:
+    """One consumer, polled by a thread of its own; what it holds, and since when."""
+
+    def __init__(self, group: _Group, settings: dict[str, Any], topics: Sequence[str]) -> None:
+        self._group = group
+        self._over = threading.Event()
+        self.held: frozenset[tuple[str, int]] = frozenset()
+        self._consumer = Consumer(settings)
+        self._consumer.subscribe(list(topics), on_assign=self._assigned, on_revoke=self._revoked)
+        self._thread = threading.Thread(target=self._poll)
+        self._thread.start()
+
+    def _poll(self) -> None:
+        while not self._over.is_set():
+            self._consumer.poll(POLL_SECONDS)
+
+    def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._hold(frozenset((one.topic, one.partition) for one in partitions))
+
+    def _revoked(self, _: Consumer, __: list[TopicPartition]) -> None:
+        self._hold(frozenset())
+
+    def _hold(self, held: frozenset[tuple[str, int]]) -> None:
+        with self._group.changed:
+            self.held = held
+            self._group.changed.notify_all()
+
+    def stop(self) -> None:
+        """End its thread, so that `close` is the caller's."""
+        self._over.set()
+        self._thread.join()
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._consumer.close()
+
+
+class _Group:
+    def __init__(self, topics: Sequence[str]) -> None:
+        self.changed = threading.Condition()
+        self.members: list[_Member] = []
+        self._partitions = len(topics) * PARTITIONS
+
+    def await_share(self) -> float:
+        """When every partition was held by one member, and evenly. Raises TimeoutError with what each holds."""
+        with self.changed:
+            if not self.changed.wait_for(self._is_shared, SECONDS):
+                held = [len(member.held) for member in self.members]
+                raise TimeoutError(f"after {SECONDS} s the members hold {held} of {self._partitions} partitions")
+            return time.perf_counter()
+
+    def _is_shared(self) -> bool:
+        counts = [len(member.held) for member in self.members]
+        together = frozenset().union(*(member.held for member in self.members))
+        return len(together) == sum(counts) == self._partitions and max(counts) - min(counts) <= 1
+
+
+def timed(bootstrap: str, group: str, members: int, topics: Sequence[str], heartbeat_ms: int) -> Times:
+    """Form a group, close its first member, close the others. Raises TimeoutError."""
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "heartbeat.interval.ms": heartbeat_ms,
+        "session.timeout.ms": SESSION_MS,
+        "partition.assignment.strategy": "roundrobin",  # evenly over topics of four partitions
+        "enable.auto.commit": False,
+        "log_level": 0,
+    }
+    whole = _Group(topics)
+    try:
+        began = time.perf_counter()
+        for _ in range(members):
+            whole.members.append(_Member(whole, settings, topics))
+        join = whole.await_share() - began
+        return Times(join, _recovery(whole) if members > 1 else None)
+    finally:
+        for member in whole.members:
+            member.stop()
+        for member in whole.members:
+            member.close()
+
+
+def _recovery(whole: _Group) -> float:
+    leaver = whole.members.pop(0)
+    leaver.stop()
+    began = time.perf_counter()
+    closing = threading.Thread(target=leaver.close)  # beside the others' work: it may last longer
+    closing.start()
+    try:
+        return whole.await_share() - began
+    finally:
+        closing.join()
