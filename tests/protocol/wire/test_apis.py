@@ -1,0 +1,160 @@
+"""The table of APIs and versions, and the answer to ApiVersions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from wire_samples import frame, told, understood
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.releases import BETWEEN_BROKERS, broker_versions
+from groupsim.protocol.wire import Unreadable, api_table, served
+from groupsim.protocol.wire.apis import PROFILES, markdown, taken
+
+VALID = {"client_software_name": "tests", "client_software_version": "1.0-rc.1"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_told_is_what_a_broker_of_the_release_takes(profile: str) -> None:
+    """No version outside the release's own, none that cannot be read here, and nothing that passes between brokers."""
+    release = broker_versions(PROFILES[profile])
+    assert set(taken(profile)) == {api for api in served() if api in release}
+    for api, versions in taken(profile).items():
+        assert api not in BETWEEN_BROKERS
+        for version in (versions.oldest, versions.newest):
+            assert version in release[api]
+            assert version in served()[api]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_produce_is_told_from_0_and_nothing_else_differs_from_what_is_taken(profile: str) -> None:
+    """Without Produce 0 librdkafka believes that a broker cannot compress (KAFKA-18659)."""
+    table, takes = api_table(profile), taken(profile)
+    assert {api for api in table if table[api] != takes[api]} <= {Api.PRODUCE}
+    if Api.PRODUCE in table:
+        assert (table[Api.PRODUCE].oldest, takes[Api.PRODUCE].oldest) == (0, 3)
+
+
+def test_4_0_0_alone_refuses_old_joins() -> None:
+    """KIP-896 took JoinGroup 0 and 1 away and KAFKA-19444 gave them back."""
+    oldest = {profile: api_table(profile)[Api.JOIN_GROUP].oldest for profile in PROFILES}
+    assert oldest == {"2.8": 0, "3.9": 0, "4.0.0": 2, "4.4": 0, "4.x": 0}
+    assert api_table("4.0.1")[Api.JOIN_GROUP].oldest == 0
+
+
+@pytest.mark.parametrize("profile", ["5.x", "0.9.0", "", "4", "-1.2", "four"])
+def test_a_profile_there_is_not_names_those_there_are(profile: str) -> None:
+    """The error of a misspelt profile lists them."""
+    if profile == "4":
+        assert api_table(profile) == api_table("4.x")
+        return
+    with pytest.raises(ValueError, match=r"2\.8, 3\.9, 4\.0\.0, 4\.4, 4\.x"):
+        api_table(profile)
+
+
+def test_the_table_is_printed_with_a_row_for_each_api() -> None:
+    """The documentation shows this table."""
+    lines = markdown().splitlines()
+    assert lines[0] == "| API | key | 2.8 | 3.9 | 4.0.0 | 4.4 |"
+    assert "| JoinGroup | 11 | 0–7 | 0–9 | 2–9 | 0–9 |" in lines
+    assert len(lines) == 2 + len(served())
+
+
+def table_of(response: Any) -> dict[int, tuple[int, int]]:
+    """What an ApiVersions response lists."""
+    return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+
+
+@pytest.mark.parametrize(
+    ("profile", "version"), [("2.8", 0), ("2.8", 3), ("4.x", 0), ("4.x", 1), ("4.x", 3), ("4.x", 4)]
+)
+def test_api_versions_tells_the_table_of_the_profile(profile: str, version: int) -> None:
+    """In every version, with the oldest response header, and without a question to the broker."""
+    exchange = understood(frame("ApiVersions", version, **VALID), profile).exchange
+    assert exchange.requests == ()
+    assert exchange.answered
+    response = told("ApiVersions", version, exchange.response([]))
+    assert response.header.correlation_id == 7
+    assert response.error_code == 0
+    assert table_of(response) == {int(api): tuple(versions) for api, versions in api_table(profile).items()}
+    assert list(table_of(response)) == sorted(table_of(response))
+
+
+def test_no_feature_is_finalized() -> None:
+    """A finalized transaction.version 2 would have clients end transactions in the way of KIP-890."""
+    response = told("ApiVersions", 4, understood(frame("ApiVersions", 4, **VALID)).exchange.response([]))
+    assert not response.finalized_features
+    assert response.finalized_features_epoch in (None, -1)
+
+
+@pytest.mark.parametrize("version", [5, 6, 32_767])
+def test_a_version_that_is_too_new_is_answered_in_version_0(version: int) -> None:
+    """With UNSUPPORTED_VERSION and the versions of ApiVersions, whatever stands in the body (KIP-511)."""
+    data = bytearray(frame("ApiVersions", 4, **VALID) + b"who knows")
+    data[2:4] = version.to_bytes(2, "big")
+    response = told("ApiVersions", 0, understood(bytes(data)).exchange.response([]))
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert table_of(response) == {18: (0, 4)}
+
+
+def test_version_4_is_too_new_for_a_2_8_broker() -> None:
+    """Which version is too new depends on the profile."""
+    exchange = understood(frame("ApiVersions", 4, **VALID), "2.8").exchange
+    assert table_of(told("ApiVersions", 0, exchange.response([]))) == {18: (0, 3)}
+
+
+@pytest.mark.parametrize("name", ["", "-x", "x-", "a b", "ü", "x\n"])
+def test_software_names_have_to_be_plain_words(name: str) -> None:
+    """Letters, digits, hyphens and dots, none of the latter two at an end; before version 3 there is no name."""
+    for fields in (VALID | {"client_software_name": name}, VALID | {"client_software_version": name}):
+        response = by_kio(3, understood(frame("ApiVersions", 3, **fields)).exchange.response([]))
+        assert (response.error_code, table_of(response)) == (ErrorCode.INVALID_REQUEST, {})
+        response = told("ApiVersions", 2, understood(frame("ApiVersions", 2, **fields)).exchange.response([]))
+        assert response.error_code == 0
+
+
+def test_a_refusal_says_its_error_without_a_table() -> None:
+    """Faults may refuse ApiVersions, too."""
+    exchange = understood(frame("ApiVersions", 3, **VALID)).exchange
+    response = by_kio(3, exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR))
+    assert (response.error_code, table_of(response)) == (-1, {})
+
+
+@pytest.mark.parametrize(
+    ("data", "profile", "says"),
+    [
+        (b"", "4.x", "0 bytes: too short"),
+        (b"\x00\x0c\x00", "4.x", "3 bytes: too short"),
+        (b"\x03\xe8\x00\x00" + bytes(6), "4.x", "API key 1000"),
+        (b"\xff\xff\x00\x00" + bytes(6), "4.x", "API key -1"),
+        (b"\x00\x04\x00\x00" + bytes(6), "4.x", "API key 4"),
+        (b"\x00\x0c\x00\x05" + bytes(8), "4.x", "Heartbeat 5: versions 0-4 are taken"),
+        (b"\x00\x0c\xff\xff" + bytes(8), "4.x", "Heartbeat -1"),
+        (b"\x00\x12\xff\xff" + bytes(8), "4.x", "ApiVersions -1"),
+        (b"\x00\x0b\x00\x01" + bytes(8), "4.0.0", "JoinGroup 1: versions 2-9 are taken"),
+        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x09ab", "4.x", "header of a Heartbeat request"),
+        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x02\xff\xff\x00", "4.x", "header of a Heartbeat request"),
+        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x00\x01\x00\x30", "4.x", "tagged fields end after it"),
+    ],
+)
+def test_what_no_broker_answers_is_unreadable_and_says_why(data: bytes, profile: str, says: str) -> None:
+    """Headers that cannot be read, APIs and versions that are not in the table."""
+    with pytest.raises(Unreadable, match=says):
+        understood(data, profile)
+
+
+def test_tagged_fields_of_a_header_are_skipped() -> None:
+    """No header knows any yet, a newer client's may (KIP-482)."""
+    data = frame("Heartbeat", 4, group_id="g", generation_id=3, member_id="m")
+    at = 10 + len("tests")
+    assert data[at] == 0
+    tagged = data[:at] + b"\x02\x00\x02xy\x07\x00" + data[at + 1 :]
+    assert understood(tagged).exchange.requests == understood(data).exchange.requests
+
+
+def test_bytes_after_a_request_are_left_alone() -> None:
+    """As Kafka does; librdkafka's Metadata 13 has one too many."""
+    data = frame("Heartbeat", 4, group_id="g", generation_id=3, member_id="m")
+    assert understood(data + b"\x00\x01").exchange.requests == understood(data).exchange.requests
