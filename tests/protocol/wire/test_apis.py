@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_reader
 from wire_samples import frame, told, understood
 
 from groupsim.protocol.basics import Api
@@ -65,6 +67,11 @@ def test_the_table_is_printed_with_a_row_for_each_api() -> None:
 def table_of(response: Any) -> dict[int, tuple[int, int]]:
     """What an ApiVersions response lists."""
     return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+
+
+def by_kio(version: int, response: bytes) -> Any:
+    """An ApiVersions response as kio reads it: kafka-python takes every one with an error for version 0."""
+    return entity_reader(load_response_schema(Api.API_VERSIONS, version))(response, 4)[0]
 
 
 @pytest.mark.parametrize(
