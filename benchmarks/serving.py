@@ -6,8 +6,8 @@ Groups of confluent-kafka consumers, roundrobin over 20 partitions: seconds from
 all hold their share, and from the `close` of one until the others hold theirs; medians. The initial delay
 (`group.initial.rebalance.delay.ms`) is the same for Kafka and ours; the mock's is 3 s and cannot be changed from
 outside C, so the time beyond the delay stands beside it (`--delay-ms 3000` makes all alike). The heartbeat interval,
-which decides when the others learn that one left, is the same for all. Repeats are interleaved, so that a slow moment of
-the machine strikes all alike. The aim: at most 100 ms above Kafka, and less than the mock, which after a leave waits
+which decides when the others learn that one left, is the same for all. Repeats are interleaved, so that a slow moment
+of the machine strikes all alike. The aim: at most 100 ms above Kafka, and less than the mock, which after a leave waits
 out a session timeout (6 s here) less a second.
 
 Requests per second: a loop of heartbeats of a member that joined, and one of Produce and Fetch by turns, over one

@@ -127,7 +127,11 @@ func (p producer) sendOffsets(ctx context.Context, group string, positions []lin
 	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = p.transactionalID, id, epoch, group
 	commit.Generation = -1
 	for _, position := range positions {
-		commit.Topics = append(commit.Topics, offset(position))
+		topic, err := p.offset(ctx, position)
+		if err != nil {
+			return err
+		}
+		commit.Topics = append(commit.Topics, topic)
 	}
 	committed, err := commit.RequestWith(ctx, p.Client)
 	for err == nil && len(committed.Topics) > 0 {
@@ -137,10 +141,19 @@ func (p producer) sendOffsets(ctx context.Context, group string, positions []lin
 	return err
 }
 
-func offset(position line.Position) kmsg.TxnOffsetCommitRequestTopic {
+// From version 6 on the request has topics by id.
+func (p producer) offset(ctx context.Context, position line.Position) (kmsg.TxnOffsetCommitRequestTopic, error) {
 	partition := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 	partition.Partition, partition.Offset = position.Number, position.Offset
 	topic := kmsg.NewTxnOffsetCommitRequestTopic()
 	topic.Topic, topic.Partitions = position.Topic, []kmsg.TxnOffsetCommitRequestTopicPartition{partition}
-	return topic
+	asked := kmsg.NewMetadataRequestTopic()
+	asked.Topic = &position.Topic
+	metadata := kmsg.NewPtrMetadataRequest()
+	metadata.Topics = []kmsg.MetadataRequestTopic{asked}
+	found, err := metadata.RequestWith(ctx, p.Client)
+	if err == nil {
+		topic.TopicID = found.Topics[0].TopicID
+	}
+	return topic, err
 }
