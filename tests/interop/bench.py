@@ -159,17 +159,15 @@ def until(holds: Callable[[], bool], what: str, story: Callable[[], str] = str, 
 
 
 def records(number: int, tag: str = "r") -> list[Record]:
-    """Records with every shape that matters: no key, no value, empty ones, bytes that are no text, headers."""
+    """Records with every shape that matters: no key or no value, empty ones, bytes that are no text, headers.
+
+    None without both: aiokafka and kafka-python refuse to send them.
+    """
     made = []
     for n in range(number):
         key = None if n % 7 == 3 else b"" if n % 7 == 5 else f"key-{n % 40}".encode()
-        value = (
-            None
-            if n % 11 == 4
-            else b""
-            if n % 11 == 6
-            else f"{tag}-{n} ".encode() * (1 + n % 5) + bytes([n % 256, 255])
-        )
+        filled = f"{tag}-{n} ".encode() * (1 + n % 5) + bytes([n % 256, 255])
+        value = None if n % 11 == 4 and key is not None else b"" if n % 11 == 6 else filled
         headers = (("trace", f"{tag}{n}".encode()), ("none", b""), ("trace", b"\xff\x00")) if n % 3 == 0 else ()
         made.append(Record(key, value, headers))
     return made

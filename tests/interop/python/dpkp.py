@@ -38,6 +38,7 @@ class Reader(ConsumerRebalanceListener):
         if config.get("assignor", "range") not in ASSIGNORS:
             raise line.Unsupported(config["assignor"])
         self.owned = line.Owned()
+        self.closing = False
         self.consumer = KafkaConsumer(
             bootstrap_servers=config["bootstrap"].split(","),
             client_id=config["client_id"],
@@ -55,10 +56,11 @@ class Reader(ConsumerRebalanceListener):
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         lost = [tuple(one) for one in revoked]
-        try:
-            self.commit(self.owned.to_commit(lost))
-        except KafkaError as failed:
-            line.error(failed)
+        if not self.closing:  # a consumer that closes refuses a commit in its callback: it was done before
+            try:
+                self.commit(self.owned.to_commit(lost))
+            except KafkaError as failed:
+                line.error(failed)
         self.owned.revoked(lost)
 
     def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
@@ -92,6 +94,7 @@ class Reader(ConsumerRebalanceListener):
                 continue
             self.obey(command)
             if command["do"] == "close":
+                self.closing = True
                 self.consumer.close()
                 line.say("closed")
                 return
