@@ -405,6 +405,11 @@ class TcpConnection:
         return self._stream.active_us
 
     @property
+    def unsent(self) -> int:
+        """Bytes of responses that the kernel has not taken yet."""
+        return self._stream.unsent
+
+    @property
     def quiet(self) -> bool:
         """Whether nothing is in hand and nothing waits to be written."""
         return self._exchange is None and not self._waiting and not self._stream.unsent

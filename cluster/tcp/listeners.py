@@ -183,6 +183,11 @@ class TcpListeners:
         """How many connections are up."""
         return sum(len(door.connections) for door in self._doors.values())
 
+    @property
+    def unsent(self) -> int:
+        """Bytes of responses that wait for clients to read."""
+        return sum(connection.unsent for door in self._doors.values() for connection in door.connections)
+
     def directory(self, node: int) -> Directory:
         """What a broker can say of names. Raises KeyError for a broker there is not."""
         return self._directories[node]

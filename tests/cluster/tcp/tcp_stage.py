@@ -132,6 +132,7 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         self.client_id = client_id
         self.correlation = 0
+        self.group = ""
         self.member = ""
         self.generation = -1
 
