@@ -198,3 +198,20 @@ def test_the_end_of_a_connection_frees_it() -> None:
         while stage.do(lambda cluster, listeners: listeners.connections):
             assert time.monotonic() < deadline
         assert stage.do(lambda cluster, _: [c for c in cluster.network.connections if c.host_name == "raw"]) == []
+
+
+def test_a_flood_of_nonsense_leaves_few_lines() -> None:
+    """Of a hundred connections closed for nonsense ten a second get a line; a later one counts the rest."""
+    with serving() as stage:
+        for _ in range(100):
+            with stage.client() as client:
+                client.socket.sendall(bytes(4))
+                assert client.is_closed()
+        first = len(stage.notes.saying("closed a connection"))
+        time.sleep(1.1)
+        with stage.client() as client:
+            client.socket.sendall(bytes(4))
+            assert client.is_closed()
+        lines = stage.notes.saying("closed a connection")
+    assert first < 100
+    assert first + sum(line.get("left_out", 0) for line in lines) == 100
