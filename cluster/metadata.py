@@ -31,6 +31,7 @@ from groupsim.protocol.messages import (
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
+_MOST_ANSWERS: Final = 1_000
 _NOT_AVAILABLE = FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -91,6 +92,8 @@ class BrokerMetadata:
         """The answer to a Metadata request, of all topics when `names` is None."""
         answer = self._answers.get(names)
         if answer is None:
+            if len(self._answers) >= _MOST_ANSWERS:  # somebody asks for ever other names
+                self._answers.clear()
             image = self.image
             wanted = sorted(image.topics) if names is None else sorted(set(names))
             brokers = tuple((node, image.brokers[node].host) for node in sorted(image.brokers) if image.is_up(node))

@@ -34,9 +34,10 @@ class Parked(Protocol):
 class _Lane:
     """Those that wait equally long, in the order of their deadlines."""
 
-    __slots__ = ("armed", "queue")
+    __slots__ = ("armed", "queue", "wait_us")
 
-    def __init__(self) -> None:
+    def __init__(self, wait_us: int) -> None:
+        self.wait_us = wait_us
         self.queue: deque[tuple[int, Parked]] = deque()
         self.armed = False
 
@@ -53,7 +54,7 @@ class Lanes:
         """Let something expire after this long, unless it is done by then."""
         lane = self._lanes.get(wait_us)
         if lane is None:
-            lane = self._lanes[wait_us] = _Lane()
+            lane = self._lanes[wait_us] = _Lane(wait_us)
         queue = lane.queue
         while queue and queue[0][1].done:
             queue.popleft()
@@ -70,7 +71,9 @@ class Lanes:
             parked = queue.popleft()[1]
             if not parked.done:
                 parked.expire()
-        if queue and not lane.armed:
+        if not queue:  # or there would be one for every waiting time that anybody ever asked for
+            self._lanes.pop(lane.wait_us, None)
+        elif not lane.armed:
             lane.armed = True
             self._host.call_at(queue[0][0], self._fire, lane)
 

@@ -11,7 +11,6 @@ import resource
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupsim.cluster.controller.admin import topic_id
 from groupsim.cluster.tcp.complaints import Complaints, Log, Silence
 from groupsim.cluster.tcp.connection import TcpConnection
 from groupsim.cluster.tcp.directory import NodeDirectory
@@ -151,9 +150,8 @@ class TcpListeners:
         self._max_idle_us = max_idle_us
         self._complaints = Complaints(self._loop, Silence() if log is None else log)
         self._addresses: dict[int, tuple[str, int]] = {}
-        self._cluster_id = topic_id(self._loop.stream("cluster-id"))
         self._directories = {
-            number: NodeDirectory(node, self._cluster_id, self._addresses) for number, node in cluster.brokers.items()
+            number: NodeDirectory(node, cluster.cluster_id, self._addresses) for number, node in cluster.brokers.items()
         }
         names = Names()
         self._doors = {
