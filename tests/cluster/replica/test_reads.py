@@ -9,10 +9,15 @@ import pytest
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.cluster.replica.config import RACK_AWARE, ReplicaConfig
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL
+from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
+from groupsim.protocol.batch_sizes import batch_of, counted_batch
 from groupsim.protocol.data_messages import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
     READ_COMMITTED,
     EpochAsked,
     FetchPartition,
@@ -332,6 +337,36 @@ def test_a_new_leader_does_not_say_where_the_end_is_before_it_knows(simulate: An
         await rig.run(3 * SECOND)
         assert (ask(LATEST_TIMESTAMP).offset, ask(LATEST_TIMESTAMP).leader_epoch) == (4, 1)
         assert (ask(EPOCH_MS).offset, ask(EPOCH_MS + 1).offset) == (0, -1)
+
+    simulate(story)
+
+
+def test_the_largest_timestamp_is_found_wherever_it_stands(simulate: Any, a_batch: Any) -> None:
+    """The first record that has it, as far as consumers may read; tiers that there are not have no offsets."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0,))
+
+        def ask(timestamp: int, **more: Any) -> tuple[int, int, int]:
+            (found,) = (
+                rig.managers[0].list_offsets(ListOffsetsRequest((OffsetAsked(P0, timestamp),), **more)).partitions
+            )
+            assert found.error is ErrorCode.NONE
+            return found.offset, found.timestamp, found.leader_epoch
+
+        assert ask(MAX_TIMESTAMP) == (-1, -1, -1)
+        records = [LogRecord(n, b"k", b"v", delta) for n, delta in enumerate((0, 40, 7, 40, 3))]
+        rig.produce(0, P0, a_batch(2))
+        rig.produce(0, P0, batch_of(records, EPOCH_MS))
+        rig.produce(0, P0, a_batch(3))
+        assert ask(MAX_TIMESTAMP) == (3, EPOCH_MS + 40, 0)
+        rig.produce(0, P0, a_batch(1, producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL))
+        late = counted_batch(2, 10, EPOCH_MS, max_timestamp_ms=EPOCH_MS + 50)
+        rig.produce(0, P0, late)
+        assert ask(MAX_TIMESTAMP) == (12, EPOCH_MS + 50, 0)
+        assert ask(MAX_TIMESTAMP, isolation_level=READ_COMMITTED) == (-1, -1, -1)
+        assert ask(EARLIEST_LOCAL_TIMESTAMP) == ask(EARLIEST_TIMESTAMP) == (0, -1, 0)
+        assert ask(LATEST_TIERED_TIMESTAMP) == ask(EARLIEST_PENDING_UPLOAD_TIMESTAMP) == (-1, -1, -1)
 
     simulate(story)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kafka.protocol import admin, consumer, metadata
+from kafka.protocol import admin, consumer, metadata, producer
 
 from groupsim.protocol.wire import Codec, Understood
 
@@ -45,7 +45,7 @@ def codec(profile: str = "4.x") -> Codec:
 
 def message(name: str) -> Any:
     """kafka-python's class of a request or response, e.g. `JoinGroupRequest`."""
-    return next(getattr(module, name) for module in (consumer, metadata, admin) if hasattr(module, name))
+    return next(getattr(module, name) for module in (consumer, producer, metadata, admin) if hasattr(module, name))
 
 
 def frame(name: str, version: int, /, *, correlation: int = 7, client_id: str = "tests", **fields: Any) -> bytes:
