@@ -31,7 +31,8 @@ from groupsim.protocol.wire.translation import Translation
 _EMPTY_IS_NONE = 1  # from this version of Metadata on
 _BY_ID = 12
 _SEVERAL_KEYS = 4
-_COORDINATES = (0, 1)  # groups and transactions; 2 are share groups
+_COORDINATES = (0, 1)  # groups and transactions
+_SHARE = 2
 
 # --- Metadata ----------------------------------------------------------------------------------------------------
 
@@ -69,9 +70,10 @@ class _Metadata:
         return [name for name in found.values() if name is not None]
 
     def response(self, answers: Sequence[Response]) -> bytes:
-        """Brokers and topics; a request that no version can express is answered INVALID_REQUEST."""
+        """Brokers and topics; an id below version 12 is invalid, and a topic without name and id trips the broker."""
         if not self._valid:
-            return self.refusal(ErrorCode.INVALID_REQUEST)
+            by_id = self._header.version >= _BY_ID
+            return self.refusal(ErrorCode.UNKNOWN_SERVER_ERROR if by_id else ErrorCode.INVALID_REQUEST)
         answer = answers[0]
         assert isinstance(answer, MetadataResponse)
         unknown = [{"error_code": ErrorCode.UNKNOWN_TOPIC_ID, "name": None, "topic_id": i} for i in self._unknown]
@@ -91,7 +93,7 @@ class _Metadata:
             {"error_code": error, "name": t["name"] or "", "topic_id": t.get("topic_id"), "partitions": ()}
             for t in self._topics or ()
         ]
-        body: Fields = {"throttle_time": 0, "brokers": (), "topics": topics, "error_code": ErrorCode.NONE}
+        body: Fields = {"throttle_time": 0, "brokers": (), "topics": topics, "error_code": error}
         return encode_response(self._header, body)
 
     def _broker(self, node: int) -> Fields:
@@ -130,18 +132,26 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
     known = key_type in _COORDINATES
     requests = tuple(FindCoordinatorRequest(key, header.version, key_type) for key in keys) if known else ()
 
-    def refused(error: ErrorCode) -> Fields:
-        return told([FindCoordinatorResponse(error)] * len(keys))
-
-    def told(answers: Sequence[FindCoordinatorResponse]) -> Fields:
+    def said(answers: Sequence[FindCoordinatorResponse], *, in_words: bool) -> Fields:
         if several:
-            places = [{"key": key, **_place(found, directory)} for key, found in zip(keys, answers, strict=True)]
-            return {"throttle_time": 0, "coordinators": places}
-        # the message of a success is filled, too: with the name of its error code
-        return {"throttle_time": 0, **_place(answers[0], directory), "error_message": answers[0].error.name}
+            return {
+                "throttle_time": 0,
+                "coordinators": [place(*pair, in_words) for pair in zip(keys, answers, strict=True)],
+            }
+        # one key has its message in words always: that of a success is the name of its error code
+        return {"throttle_time": 0, **place(keys[0], answers[0], True)}
+
+    def place(key: str, answer: FindCoordinatorResponse, in_words: bool) -> Fields:
+        return {"key": key, "error_message": answer.error.name if in_words else "", **_place(answer, directory)}
+
+    def refused(error: ErrorCode) -> Fields:
+        return said([FindCoordinatorResponse(error)] * len(keys), in_words=True)
 
     def tell(answers: Sequence[FindCoordinatorResponse]) -> Fields:
-        return told(answers) if known else refused(ErrorCode.INVALID_REQUEST)
+        if known:
+            return said(answers, in_words=False)
+        invalid = [FindCoordinatorResponse(ErrorCode.INVALID_REQUEST)] * len(keys)
+        return said(invalid, in_words=key_type != _SHARE)
 
     return Translation(header, requests, tell, _refuse_find, refused=refused)
 
@@ -149,8 +159,7 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
 def _place(answer: FindCoordinatorResponse, directory: Directory) -> Fields:
     node = -1 if answer.error else answer.node
     host, port = ("", -1) if answer.error else directory.address(answer.node)
-    message = answer.error.name if answer.error else ""
-    return {"error_code": answer.error, "error_message": message, "node_id": node, "host": host, "port": port}
+    return {"error_code": answer.error, "node_id": node, "host": host, "port": port}
 
 
 def _refuse_find(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
