@@ -57,6 +57,9 @@ class Formation:
                 self._register(node)
         self.open = True
         self._controller.on_image.append(self._tell)
+        if self._controller.image.topics:  # the cluster goes on: its partitions are to be led from the beginning
+            with self.unseen():
+                self._tell(self._controller.image)
         self._loop.call_at(self._loop.now_us, self._begin, order=Order.CANCEL)
 
     @contextmanager

@@ -131,7 +131,7 @@ class Node(Endpoint):
     def _administrators(self) -> None:
         """What a life of the broker has for administrators; its own way to the controller, opened when it is needed."""
         name = self.host.name
-        connect = partial(self._network.connect, name, name, CONTROLLER_NODE, "forwarding")
+        connect = partial(self._network.connect, name, name, CONTROLLER_NODE, "controller")
         self._forwarding = Forwarding(self._loop, self.host, connect, lambda: self.metadata.image.version)
         self.auto_creation = AutoCreation(self._config, self._forwarding)
         self._settings = Settings(self._config, self.node, self.rack)

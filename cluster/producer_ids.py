@@ -8,21 +8,25 @@ Source: `RPCProducerIdManager`, `ProducerIdControlManager`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 BLOCK: Final = 1_000
 
 
 class ProducerIdBlocks:
-    """The controller's side: blocks, none twice."""
+    """The controller's side: blocks, none twice. `on_take` is called before a block is given out."""
 
-    def __init__(self) -> None:
-        self._next = 0
+    def __init__(self, first: int = 0) -> None:
+        self.next_id = first
+        self.on_take: Callable[[], None] | None = None
 
     def take(self) -> int:
         """The first id of a fresh block."""
-        first = self._next
-        self._next += BLOCK
+        first = self.next_id
+        self.next_id += BLOCK
+        if self.on_take is not None:
+            self.on_take()
         return first
 
 

@@ -8,6 +8,8 @@ It stands when it is made (`formation`), `__consumer_offsets` included. Kafka ma
 for a coordinator; here it has been there all along, as in any cluster that was ever used. `__transaction_state` is made
 as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
 (`make_transaction_topic`); a cluster without transactions is without it.
+
+With `ReplicatedConfig.kept` it goes on where an earlier process with the same folder stopped (`controller.kept`).
 """
 
 from __future__ import annotations
@@ -15,25 +17,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from decimal import Decimal
-from pathlib import Path
 
 from attrs import evolve
 
 from groupsim.cluster.admin.effective import Settings
-from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
 from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.endpoint import Endpoint
 from groupsim.cluster.formation import Formation
-from groupsim.cluster.log.interfaces import SegmentStore
+from groupsim.cluster.keeping import Keeping
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.network import Network, Timing
 from groupsim.cluster.node import Node
-from groupsim.cluster.producer_ids import ProducerIdBlocks
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.roles import ClusterRoles
+from groupsim.cluster.stores import Stores
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
@@ -46,7 +45,7 @@ from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER
+from groupsim.protocol.cluster_messages import NO_LEADER, TopicState
 from groupsim.protocol.javahash import java_abs_mod
 
 Rate = int | float | str | Decimal
@@ -76,6 +75,8 @@ class ReplicatedCluster:
     def __init__(self, loop: EventLoop, config: ReplicatedConfig | None = None) -> None:
         self.loop = loop
         self.config = config = ReplicatedConfig() if config is None else config
+        self._keeping = Keeping(loop, config)
+        self.cluster_id = self._keeping.cluster_id
         self.network = Network(
             loop, Timing(config.latency, config.processing), config.coordinator_config.broker_version
         )
@@ -83,11 +84,17 @@ class ReplicatedCluster:
         self.controller = Controller(loop, self._controller_config())
         self.controller.administration.describe = Settings(config).created
         self.controller.administration.on_deleted.append(self._end_feed)
-        self._opened: list[SegmentStore] = []
-        blocks = ProducerIdBlocks()
+        self._keeping.begin(self.controller)
+        self._stores = Stores(config.storage, config.replica.log, self._known_to, kept=config.kept)
         self.brokers = {
             node: Node(
-                self.network, node, self._rack(node), config, self._stores(node), blocks, self.make_transaction_topic
+                self.network,
+                node,
+                self._rack(node),
+                config,
+                self._stores.of(node),
+                self._keeping.blocks,
+                self.make_transaction_topic,
             )
             for node in range(config.brokers)
         }
@@ -113,12 +120,13 @@ class ReplicatedCluster:
         racks = self.config.racks
         return racks[node % len(racks)] if racks else None
 
-    def _stores(self, node: int) -> Callable[[TopicPartition], SegmentStore]:
-        folder = self.config.storage
-        return (lambda _: MemoryStore()) if folder is None else _files(folder / broker_name(node), self._opened)
+    def _known_to(self, node: int, topic: str) -> TopicState | None:
+        return self.brokers[node].metadata.image.topics.get(topic)
 
     def _make_offsets_topic(self) -> None:
         config = self.config
+        if OFFSETS_TOPIC in self.controller.image.topics:
+            return
         with self._formation.unseen():
             self.controller.create_topic(
                 OFFSETS_TOPIC,
@@ -336,12 +344,11 @@ class ReplicatedCluster:
     def close_files(self) -> None:
         """The run is over: brokers that are up write what they keep beside their logs, and every file is closed."""
         with self.loop.trace.muted():
-            for broker in self.brokers.values() if self._opened else ():
+            for broker in self.brokers.values() if self._stores.opened else ():
                 if broker.host.alive:
                     broker.replicas.shut_down()
-            for store in self._opened:
-                store.close()
-        self._opened.clear()
+            self._stores.close()
+        self._keeping.close()
 
     # --- trouble ---------------------------------------------------------------------------------------------
 
@@ -361,14 +368,3 @@ class ReplicatedCluster:
         """A fault of messages may leave a silent connection behind: from the first one on nothing is taken on trust."""
         self._tapped = True
         self._look_for_trouble()
-
-
-def _files(folder: Path, opened: list[SegmentStore]) -> Callable[[TopicPartition], SegmentStore]:
-    """Stores in files; what is flushed need not survive the machine that simulates, so nobody waits for its disk."""
-    from groupsim.cluster.log.files import FileStore  # only for who keeps logs in files
-
-    def make(partition: TopicPartition) -> SegmentStore:
-        opened.append(FileStore(folder / str(partition), sync=False))
-        return opened[-1]
-
-    return make

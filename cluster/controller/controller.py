@@ -57,13 +57,17 @@ CONTROLLER_HOST = "controller"
 
 
 class Controller:
-    """The controller. `on_image` are called with every new image, after the brokers' questions were answered."""
+    """The controller. `on_image` are called with every new image, after the brokers' questions were answered.
+
+    `before_image` are called with it before anybody else hears of it.
+    """
 
     def __init__(self, loop: EventLoop, config: ControllerConfig | None = None) -> None:
         self.node = CONTROLLER_NODE
         self.host: Host = loop.host(CONTROLLER_HOST)
         self.config = config = ControllerConfig() if config is None else config
         self.on_image: list[Callable[[ClusterImage], None]] = []
+        self.before_image: list[Callable[[ClusterImage], None]] = []
         self._loop = loop
         self._draft = Draft()
         self._teller = teller = Teller(loop.trace, CONTROLLER_HOST)
@@ -90,6 +94,12 @@ class Controller:
     def reassignments(self) -> Mapping[TopicPartition, Reassignment]:
         """The reassignments that wait for replicas to catch up."""
         return self._partitions.reassignments
+
+    def go_on(self, image: ClusterImage, reassignments: Mapping[TopicPartition, Reassignment], life: int) -> None:
+        """Begin where an earlier process stopped; before any broker registers."""
+        self._draft.image = image
+        self._partitions.reassignments.update(reassignments)
+        self._admin.begin_life(life)
 
     # --- requests --------------------------------------------------------------------------------------------
 
@@ -133,6 +143,8 @@ class Controller:
                 raise
             if self._draft.commit():
                 image = self._draft.image
+                for listener in self.before_image:
+                    listener(image)
                 self.delivery.publish(image)
                 for listener in self.on_image:
                     listener(image)

@@ -261,7 +261,7 @@ def test_a_broker_that_cannot_reach_the_controller_says_so_in_time() -> None:
     """Cut off from the controller a broker answers REQUEST_TIMED_OUT when the request's time is over."""
 
     async def story(stage: Stage) -> None:
-        stage.cluster.network.inject(Isolate(Match(host="broker-1", purpose="forwarding")))
+        stage.cluster.network.inject(Isolate(Match(host="broker-1", purpose="controller")))
         began = stage.loop.now_us
         answer = await stage.ask(1, _create(NewTopic("orders"), timeout_ms=4_000))
         assert answer.topics[0].error is E.REQUEST_TIMED_OUT

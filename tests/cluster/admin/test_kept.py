@@ -1,0 +1,264 @@
+"""A cluster that is kept in a folder, and goes on in another process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+sys.path.append(str(Path(__file__).parent))
+
+import kept_writer
+from kept_writer import SECOND, Client
+
+from groupsim.cluster.controller.kept import FILE, read
+from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.protocol.admin_messages import (
+    SET,
+    TOPIC_RESOURCE,
+    ConfigsToAlter,
+    IncrementalAlterConfigsRequest,
+)
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.messages import OffsetFetchRequest
+from groupsim.protocol.txn_messages import InitProducerIdRequest
+
+Story = Callable[[VirtualLoop, ReplicatedCluster], Awaitable[Any]]
+T0 = TopicPartition("t", 0)
+
+
+def _live(config: ReplicatedConfig, story: Story, *, seed: int = 0) -> Any:
+    """One life of a cluster; what the story returns."""
+    found: list[Any] = []
+
+    async def main(loop: VirtualLoop) -> None:
+        cluster = ReplicatedCluster(loop, config)
+        try:
+            found.append(await story(loop, cluster))
+        finally:
+            cluster.close_files()
+
+    run_virtual(main, seed=seed)
+    return found[0]
+
+
+async def _identity(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+    if "t" not in cluster.controller.image.topics:
+        cluster.create_topic("t", 3, replication=3, config={"retention.ms": "-1"})
+    await loop.sleep(SECOND)
+    image = cluster.controller.image
+    topic = image.topics["t"]
+    epochs = [broker.epoch for broker in image.brokers.values()]
+    return cluster.cluster_id, topic.topic_id, dict(topic.config), topic.partitions[0].leader_epoch, epochs
+
+
+def test_a_cluster_goes_on_with_its_identity_and_its_epochs_go_up(tmp_path: Path) -> None:
+    """Cluster id, topics, ids and settings are those of before, every epoch is higher; another seed changes nothing."""
+    config = kept_writer.config(tmp_path / "c")
+    lives = [_live(config, _identity, seed=seed) for seed in (1, 1, 2)]
+    assert len({life[:2] for life in lives}) == 1
+    assert [life[2] for life in lives] == [{"retention.ms": "-1"}] * 3
+    assert [life[3] for life in lives] == [0, 1, 2]
+    for before, after in pairwise(lives):
+        assert min(after[4]) > max(before[4])
+
+
+def test_a_fresh_cluster_has_ids_of_its_own(tmp_path: Path) -> None:
+    """Another seed, another cluster id and other topic ids; ids have Kafka's 22 characters."""
+    first = _live(kept_writer.config(tmp_path / "a"), _identity, seed=1)
+    second = _live(kept_writer.config(tmp_path / "b"), _identity, seed=2)
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+    assert len(first[0]) == len(first[1]) == 22
+
+
+def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
+    """With the same seed a later life draws other topic ids, and its brokers have incarnations they never had."""
+
+    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+        name = f"t{len(cluster.controller.image.topics)}"
+        cluster.create_topic("again", 1)
+        made = cluster.controller.image.topics["again"].topic_id
+        cluster.delete_topic("again")
+        cluster.create_topic(name, 1)
+        await loop.sleep(SECOND)
+        cluster.crash_broker(1)
+        cluster.restart_broker(1)
+        await loop.sleep(SECOND * 20)
+        return made, cluster.brokers[1].host.incarnation
+
+    config = kept_writer.config(tmp_path / "c")
+    (first, one), (second, two) = (_live(config, story, seed=5) for _ in range(2))
+    assert first != second
+    assert (one, two) == (1, 3)
+
+
+def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> None:
+    """What IncrementalAlterConfigs set is there again, in the logs too."""
+
+    async def change(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+        cluster.create_topic("t", 1)
+        changes = (ConfigsToAlter(TOPIC_RESOURCE, "t", (("min.insync.replicas", SET, "2"),)),)
+        await Client(loop, cluster).ask(0, IncrementalAlterConfigsRequest(changes))
+
+    async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
+        await loop.sleep(SECOND)
+        return cluster.log("t", 0).config.min_insync_replicas
+
+    config = kept_writer.config(tmp_path / "c")
+    _live(config, change)
+    assert _live(config, look) == 2
+
+
+# --- kill -9 -------------------------------------------------------------------------------------------------------
+
+
+def _killed_after(folder: Path, lines: int) -> list[list[Any]]:
+    """What a writer had said was acknowledged when it was killed."""
+    writer = subprocess.Popen([sys.executable, kept_writer.__file__, str(folder)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    said = [writer.stdout.readline() for _ in range(lines)]
+    writer.kill()
+    rest, _ = writer.communicate(timeout=60)
+    whole = [line for line in (*said, *rest.splitlines(keepends=True)) if line.endswith("\n")]
+    return [json.loads(line) for line in whole]
+
+
+async def _everything(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+    """All records by partition and offset, all commits of the group, the next epoch of the transactional id."""
+    await loop.sleep(2 * SECOND)
+    client = Client(loop, cluster)
+    records = {}
+    for number in range(3):
+        for batch in cluster.log("t", number).read(0, 1 << 30):
+            for record in batch.records or ():
+                assert record.value is not None
+                records[number, batch.base_offset + record.offset_delta] = record.value.decode()
+    fetched = await client.until_fine(await client.coordinator("g"), OffsetFetchRequest("g"))
+    commits = {one.partition.partition: one.offset for one in fetched.offsets}
+    got = await client.until_fine(await client.coordinator("tx", 1), InitProducerIdRequest("tx"))
+    fresh = await client.ask(0, InitProducerIdRequest(None))
+    return records, commits, (got.producer_id, got.producer_epoch), fresh.producer_id
+
+
+def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
+    """Records (acks 1 and all), commits, producer ids and epochs: after each of three kills all of them are there."""
+    folder = tmp_path / "c"
+    told: list[list[Any]] = []
+    for lines in (60, 25, 90):
+        told += _killed_after(folder, lines)
+        records, commits, (producer, epoch), fresh = _live(kept_writer.config(folder), _everything)
+        for _, number, offset, value in (line for line in told if line[0] == "produced"):
+            assert records[number, offset] == value
+        ids = [line[1:] for line in told if line[0] == "id"]
+        last = {number: offset for _, number, offset in (line for line in told if line[0] == "committed")}
+        assert all(commits[number] >= offset for number, offset in last.items())
+        assert producer == ids[-1][0]
+        assert epoch > ids[-1][1]
+        assert fresh > max(one for one, _ in ids)
+
+
+# --- what cannot be gone on from -----------------------------------------------------------------------------------
+
+
+def _refused(config: ReplicatedConfig) -> str:
+    with pytest.raises(DataDirRefused) as refused:
+        _live(config, _identity)
+    return str(refused.value)
+
+
+def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path: Path) -> None:
+    """A flipped byte, a torn file, an empty one, a missing one: named, with a remedy, and nothing is begun anew."""
+    config = kept_writer.config(tmp_path / "c")
+    _live(config, _identity)
+    path = tmp_path / "c" / FILE
+    whole = path.read_bytes()
+    for damaged in (whole[:-40] + b"7" + whole[-39:], whole[: len(whole) // 2], b"", b"{}"):
+        path.write_bytes(damaged)
+        words = _refused(config)
+        assert str(path) in words
+        assert "empty the folder" in words
+        assert path.read_bytes() == damaged
+    path.unlink()
+    assert "is missing, and broker-0, broker-1, broker-2 hold logs" in _refused(config)
+    path.write_bytes(whole)
+    assert _live(config, _identity)[3] == 1
+
+
+def test_another_format_another_size_and_another_number_of_partitions_are_refused(tmp_path: Path) -> None:
+    """The folder of another cluster is told from this one's before anything is touched."""
+    config = kept_writer.config(tmp_path / "c")
+    _live(config, _identity)
+    assert "has 3 brokers, and 5 are asked for; start it with 3" in _refused(evolve(config, brokers=5))
+    more = evolve(config.coordinator, offsets_topic_num_partitions=50)
+    assert "set it to 4" in _refused(evolve(config, coordinator=more))
+    path = tmp_path / "c" / FILE
+    path.write_bytes(path.read_bytes().replace(b" 1 ", b" 2 ", 1))
+    assert "format 2, and this release reads 1" in _refused(config)
+
+
+def test_two_clusters_do_not_share_a_folder(tmp_path: Path) -> None:
+    """A folder in use is refused, and free again when the first cluster has closed it."""
+    config = kept_writer.config(tmp_path / "c")
+
+    async def story(_: VirtualLoop, __: ReplicatedCluster) -> str:
+        return ""
+
+    async def main(loop: VirtualLoop) -> None:
+        first = ReplicatedCluster(loop, config)
+        with pytest.raises(DataDirRefused, match="another process uses this folder"):
+            ReplicatedCluster(loop, config)
+        first.close_files()
+
+    run_virtual(main)
+    assert _live(config, story) == ""
+
+
+def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
+    """A log that a kill left behind is not taken for the new topic of the same name."""
+    config = kept_writer.config(tmp_path / "c")
+
+    async def fill(loop: VirtualLoop, cluster: ReplicatedCluster) -> str:
+        cluster.create_topic("t", 1, rate=10)
+        await loop.sleep(SECOND)
+        return cluster.controller.image.topics["t"].topic_id
+
+    old = _live(config, fill)
+    path = tmp_path / "c" / FILE
+    text = path.read_bytes()
+    kept = read(path)
+    topics = {name: topic for name, topic in kept.image.topics.items() if name != "t"}
+    from groupsim.cluster.controller.kept import Folder
+
+    folder = Folder(tmp_path / "c", 3)
+    folder.write(evolve(kept, image=evolve(kept.image, topics=topics)))
+    folder.close()
+    assert path.read_bytes() != text
+
+    async def anew(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
+        cluster.create_topic("t", 1, assignment=[[node for node in range(3) if _has(tmp_path, node)][:1]])
+        await loop.sleep(SECOND)
+        return cluster.log("t", 0).end_offset
+
+    assert _live(config, anew) == 0
+    assert list((tmp_path / "c").glob(f"broker-*/t-0.{old}-stray/*.log"))
+
+
+def _has(tmp_path: Path, node: int) -> bool:
+    return (tmp_path / "c" / f"broker-{node}" / "t-0").exists()
+
+
+def test_a_cluster_is_kept_in_a_folder() -> None:
+    """Without a folder there is nothing to keep it in."""
+    with pytest.raises(ValueError, match="give the folder to keep the cluster in"):
+        ReplicatedConfig(kept=True)
