@@ -25,14 +25,13 @@ from groupsim.protocol.wire import Codec, Exchange, Unreadable
 from tests.conformance.peers import Closed
 from tests.conformance.player import SETTINGS, Played, play
 from tests.conformance.script import Case
+from tests.conformance.servers import WITHOUT
 from tests.conformance.transcript import Transcript
 
 NODE = 0
 PROFILE = "4.x"
 CLIENT = "127.0.0.1"
 _FOR_EVER_US = 10**15
-# What the simulated broker has no setting for, and why it needs none.
-_WITHOUT = {"auto.create.topics.enable"}
 
 
 class RecordedIds:
@@ -157,16 +156,22 @@ class CoreLine:
         return None
 
 
+    async def close(self) -> None:
+        self._connection.close()
+        self._closed = True
+
+
 class CorePeer:
     """One simulated broker in virtual time."""
 
     def __init__(self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object]) -> None:
         self.loop = loop
-        known = {name: value for name, value in settings.items() if name not in _WITHOUT}
+        known = {name: value for name, value in settings.items() if name not in WITHOUT}
         ones = {"offsets.topic.replication.factor": 1, "default.replication.factor": 1}
         ones |= {"transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1}
         config = ReplicatedConfig.from_properties({**known, **ones}, brokers=1)
         self.cluster = ReplicatedCluster(loop, config)
+        self.cluster.make_transaction_topic()
         self.ids = RecordedIds(recorded)
         self.cluster.brokers[NODE].groups._ids = FedIds(loop, self.ids)
         self.codec = Codec(PROFILE, Names(self.cluster))

@@ -30,6 +30,8 @@ class Line(Protocol):
         """The next response and when it arrived; None when there is none yet. Raises Closed."""
         ...
 
+    async def close(self) -> None: ...
+
 
 class Peer(Protocol):
     """A broker, wherever it runs."""

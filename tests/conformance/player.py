@@ -12,14 +12,14 @@ import trio
 from attrs import frozen
 
 from tests.conformance.peers import Peer, tcp_peer
-from tests.conformance.script import Case, Script, ScriptFailed, TimingFailed
+from tests.conformance.script import DELAY_MS, Case, Script, ScriptFailed, TimingFailed
 from tests.conformance.transcript import Transcript, transcript_of
 
-AT_ONCE = 16
-TRIES = 3
+AT_ONCE = 24
+TRIES = 4
 
 SETTINGS: dict[str, object] = {
-    "group.initial.rebalance.delay.ms": 300,
+    "group.initial.rebalance.delay.ms": DELAY_MS,
     "group.min.session.timeout.ms": 100,
     "group.max.session.timeout.ms": 60_000,
     "group.max.size": 4,

@@ -25,11 +25,13 @@ from attrs import define, field, frozen
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.peers import LATE_US, Closed, Line, Peer
 
-PATIENCE_US = 20_000_000
+PATIENCE_US = 10_000_000
 POLL_US = 10_000
 SETTLE_US = 80_000
 EARLY_US = 2_000  # Kafka's timers count whole milliseconds
 LONG_MS = 60_000
+DELAY_MS = 500
+"""`group.initial.rebalance.delay.ms` of every peer."""
 
 
 class ScriptFailed(Exception):
@@ -119,7 +121,7 @@ def script(
 
 
 def errors_in(value: object) -> list[str]:
-    """Every error code of a response but NONE, each once, as they come."""
+    """Every error code of a response but NONE, each once."""
     found: list[str] = []
     if isinstance(value, Mapping):
         for name, item in value.items():
@@ -173,13 +175,13 @@ class Actor:
             step.response = "closed"
             raise ScriptFailed(f"{self._where(step)}: the connection was closed {closed}") from None
         if got is None:
-            raise ScriptFailed(f"{self._where(step)}: no answer in {PATIENCE_US // 1_000_000} s")
+            raise TimingFailed(f"{self._where(step)}: no answer in {PATIENCE_US // 1_000_000} s")
         told, body = decode(step.api, step.version, got[0])
         step.response = body
         self.mark = Mark(self.mark.lo_us, got[1])
         if told != correlation:
             raise ScriptFailed(f"{self._where(step)}: correlation id {told}, expected {correlation}")
-        if " ".join(errors_in(body)) != error.replace("NONE", ""):
+        if sorted(errors_in(body)) != sorted(error.replace("NONE", "").split()):
             raise ScriptFailed(f"{self._where(step)}: expected {error}, got {body}")
         self._learn(step.api, body)
         if due is not None:
@@ -200,6 +202,10 @@ class Actor:
         if got is not None:
             step = self._waiting[0][1]
             raise ScriptFailed(f"{self._where(step)}: answered {decode(step.api, step.version, got[0])[1]}, too early")
+
+    async def hang_up(self) -> None:
+        """Close the connection; what the broker still answers reaches nobody."""
+        await self._line.close()
 
     async def closed(self) -> None:
         """The broker closes the connection instead of an answer. Raises ScriptFailed when it does not."""
@@ -523,9 +529,15 @@ class Script:
                 if due is not None:
                     in_time(f"{self.id}: {state}", now, *due)
                 return Mark(asked_us, now)
-            if now > began_us + PATIENCE_US:
-                raise ScriptFailed(f"{self.id}: waited for {state} with {members} members, there is {told}")
+            if now > began_us + PATIENCE_US // 2:  # it may have been so too shortly to be seen
+                raise TimingFailed(f"{self.id}: waited for {state} with {members} members, there is {told}")
             await self.peer.sleep(POLL_US)
+
+    async def still(self, state: str, members: int | None = None) -> None:
+        """What came before fell into that state: the broker is in it now. Raises TimingFailed when it has gone on."""
+        told = await self._look(self.group)
+        if told[0] != state or members not in (None, told[1]):
+            raise TimingFailed(f"{self.id}: too slow for {state} with {members} members, there is {told}")
 
     async def _look(self, group: str) -> tuple[str, int]:
         if self._observer is None:
@@ -542,10 +554,17 @@ class Script:
     # --- what scripts often do -----------------------------------------------------------------------------------
 
     async def gather(self, *actors: Actor, before: int = 0, **others: Any) -> None:
-        """Newcomers join one after the other and wait; `before` are the members the group has already."""
+        """Newcomers join one after the other and wait; `before` are the members the group has already.
+
+        With none before, all of them have to come in the initial delay, which each prolongs. Raises TimingFailed.
+        """
+        last = None
         for count, actor in enumerate(actors, before + 1):
             await actor.enter(**others)
-            await self.until("PreparingRebalance", count)
+            seen = await self.until("PreparingRebalance", count)
+            if last is not None and not before and seen.hi_us > last.lo_us + DELAY_MS * 1_000:
+                raise TimingFailed(f"{self.id}: too slow for the initial delay of {DELAY_MS} ms")
+            last = seen
 
     async def joined(self, *actors: Actor) -> None:
         """The round is over: everybody is told."""

@@ -2,8 +2,8 @@
 
 Normalised are: throttle times (left out), member ids (`$a` for the first id that connection a was given, `$a2` for the
 second, `$?prefix` for one its owner never heard of), producer ids, addresses, topic ids, and the part of groups' and
-topics' names that tells two runs apart. Members, topics, partitions and groups are sets. Texts of errors are compared
-unless they are listed in `TEXTS`.
+topics' names that tells two runs apart. Members, topics, partitions and groups are compared as sets. Texts of errors are
+compared unless they are listed in `TEXTS`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _SETS = {
     "coordinators": ("key",),
 }
 _ORDERED = {"LeaveGroup"}
-TEXTS: dict[str, str] = {}
+TEXTS: dict[str, str] = {
+    "This most likely occurs because of a request being malformed": "INVALID_REQUEST",
+}
 """Error texts of Kafka's that are not repeated here: beginning of the text → what stands in transcripts for it."""
 
 
@@ -105,11 +107,7 @@ def _normal(value: Any, play: Script, names: Mapping[str, str], api: str, pids: 
             if name not in _LEFT_OUT
         }
     if isinstance(value, list):
-        items = [_normal(item, play, names, api, pids) for item in value]
-        keys = () if api in _ORDERED else _SETS.get(at, ())
-        if keys and all(isinstance(item, dict) for item in items):
-            items.sort(key=lambda item: [str(item.get(key)) for key in keys])
-        return items
+        return [_normal(item, play, names, api, pids) for item in value]
     if isinstance(value, str):
         return _text(value, play, names, at)
     return value
@@ -135,17 +133,39 @@ def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
     return text.replace(play.nonce, "") if play.nonce else text
 
 
-def differences(expected: Transcript, got: Transcript) -> list[str]:
-    """Where two transcripts differ, in words; empty when they say the same."""
+def differences(expected: Transcript, got: Transcript, *, members_in_order: bool = False) -> list[str]:
+    """Where two transcripts differ, in words; empty when they say the same.
+
+    The order of members follows from their ids by way of Java's hash maps: `members_in_order` where both had the same.
+    """
     found = []
     for line in dict.fromkeys([*expected.lines, *got.lines]):
-        there, here = expected.lines.get(line, []), got.lines.get(line, [])
+        there = [_as_sets(said, members_in_order) for said in expected.lines.get(line, [])]
+        here = [_as_sets(said, members_in_order) for said in got.lines.get(line, [])]
         for number in range(max(len(there), len(here))):
             one = there[number] if number < len(there) else None
             other = here[number] if number < len(here) else None
             if one != other:
                 found.append(f"{line}, request {number + 1}: {_parts(one, other)}")
     return found
+
+
+def _as_sets(said: list[Any], members_in_order: bool) -> list[Any]:
+    what, response = said
+    if what.split()[0] in _ORDERED:
+        return said
+    return [what, _sorted(response, {name for name in _SETS if name != "members" or not members_in_order})]
+
+
+def _sorted(value: Any, sets: set[str], at: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(item, sets, name) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [_sorted(item, sets) for item in value]
+    if at in sets:
+        items.sort(key=lambda item: [str(item.get(key)) for key in _SETS[at]])
+    return items
 
 
 def _parts(one: Any, other: Any) -> str:

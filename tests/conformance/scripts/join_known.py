@@ -24,6 +24,7 @@ async def strangers_ids(s: Script) -> None:
 
     await s.gather(a)
     await refused()
+    await s.still("PreparingRebalance", 1)
     await a.answer()
     await refused()
     await s.synced(a)

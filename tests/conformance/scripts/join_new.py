@@ -120,6 +120,7 @@ async def newcomer_with_foreign_protocols(s: Script) -> None:
 
     await s.gather(a)
     await refused()
+    await s.still("PreparingRebalance", 1)
     await a.answer()
     await refused()
     await s.synced(a)
@@ -181,6 +182,7 @@ async def everybody_leaves_and_others_come_in_the_delay(s: Script) -> None:
     await a.answer(error="UNKNOWN_MEMBER_ID")
     await s.until("PreparingRebalance", 0)
     await b.join(protocol_type="connect", error="INCONSISTENT_GROUP_PROTOCOL")
+    await s.still("PreparingRebalance", 0)
     await c.enter(protocols={"roundrobin": "c"})
     await c.answer()
     await c.describe()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.script import Script, script
+from tests.conformance.script import DELAY_MS, Script, script
 
 ALL = (0, 1, 2, 3, 4, 5)
 BATCH = (3, 4, 5)
@@ -145,7 +145,7 @@ async def leaving_does_not_end_the_delay(s: Script) -> None:
     await s.gather(b, before=1)
     await watch.leave(v=s.v, members=[(b.member_id, None)])
     await b.answer(error="UNKNOWN_MEMBER_ID")
-    await a.answer(due=(600, mark))
+    await a.answer(due=(2 * DELAY_MS, mark))
 
 
 @script(rows=["1.6-{admin-instance,no-id-no-instance,no-id-instance-unmapped,fenced,instance-unmapped,unknown-id}"],

@@ -1,0 +1,129 @@
+"""The conformance suite: the same scripts on a real Kafka broker and on `groupsim serve`, transcripts compared.
+
+    python -m tests.conformance                    both are started here; what they say must be the same
+    python -m tests.conformance --on core          the core in virtual time, against the recorded transcripts
+    python -m tests.conformance --on HOST:PORT     a broker that runs already (settings: `player.SETTINGS`), likewise
+
+Names of tables, or beginnings of names of scripts, choose among them; `--long` adds those that take more than 30 s,
+`--short` leaves out the repetitions at versions between the first and the last. Exit code 1 when anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+
+import trio
+
+from tests.conformance.core import play_on_core
+from tests.conformance.data import load
+from tests.conformance.player import SETTINGS, Played, play_all
+from tests.conformance.ready import await_ready
+from tests.conformance.script import Case, TimingFailed
+from tests.conformance.scripts import all_cases
+from tests.conformance.servers import KAFKA, serve
+from tests.conformance.transcript import Transcript, differences
+
+
+def chosen(names: Iterable[str] = (), *, long: bool = False, short: bool = False, nodes: int = 1) -> list[Case]:
+    """The cases of these tables, or whose names begin so; all of them when nothing is named."""
+    cases = [case for case in all_cases().values() if case.nodes == nodes and (long or not case.long)]
+    wanted = tuple(names)
+    cases = [case for case in cases if not wanted or case.table in wanted or case.id.startswith(wanted)]
+    return [case for case in cases if _at_the_ends(case, cases)] if short else cases
+
+
+def _at_the_ends(case: Case, cases: list[Case]) -> bool:
+    versions = [other.version for other in cases if other.play is case.play]
+    return case.version in (versions[0], versions[-1])
+
+
+def on_broker(cases: list[Case], address: str, quiet: bool = False) -> dict[str, Played]:
+    """Play on a broker behind a socket, many at once, as soon as it is ready."""
+    host, _, port = address.rpartition(":")
+
+    async def ready_and_play() -> dict[str, Played]:
+        await await_ready(host, int(port))
+        return await play_all(cases, host, int(port), (lambda played: None) if quiet else tell)
+
+    return trio.run(ready_and_play)
+
+
+def on_core(cases: list[Case]) -> dict[str, Played]:
+    """Play in virtual time, with the recorded ids."""
+    results = {}
+    for case in cases:
+        recorded = load(case.table).get(case.id)
+        try:
+            results[case.id] = play_on_core(case, recorded)
+        except TimingFailed as late:
+            results[case.id] = Played(case, Transcript({}, {}), str(late))
+    return results
+
+
+def tell(played: Played) -> None:
+    """A line for a play that failed, or that needed a second try."""
+    if played.failure or played.tries > 1:
+        print(f"{'FAILED' if played.failure else 'again '}  {played.failure or played.case.id}", flush=True)
+
+
+def compare(expected: Mapping[str, Transcript], got: Mapping[str, Played], *, ids_given: bool) -> int:
+    """Print what differs; how many scripts do. Scripts that depend on hash order count only where ids are given."""
+    wrong = 0
+    for name, played in got.items():
+        case = played.case
+        if case.only_real or (case.hash_order and not ids_given):
+            continue
+        there = expected.get(name)
+        found = [played.failure] if played.failure else []
+        found += ["not recorded"] if there is None else differences(there, played.transcript, members_in_order=ids_given)
+        wrong += bool(found)
+        for line in found[:3]:
+            print(f"DIFFERS {name}: {line}", flush=True)
+    return wrong
+
+
+def recorded(cases: Iterable[Case]) -> dict[str, Transcript]:
+    """What the data says of these cases."""
+    tables = {case.table: load(case.table) for case in cases}
+    return {name: transcript for table in tables.values() for name, transcript in table.items()}
+
+
+def main() -> int:
+    """Play and compare; 0 when everything is the same."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="SCRIPT")
+    parser.add_argument("--on", metavar="core|HOST:PORT")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--short", action="store_true")
+    asked = parser.parse_args()
+    cases = chosen(asked.cases, long=asked.long, short=asked.short)
+    if asked.on == "core":
+        wrong = compare(recorded(cases), on_core(cases), ids_given=True)
+    elif asked.on:
+        wrong = compare(recorded(cases), on_broker(cases, asked.on), ids_given=False)
+    else:
+        wrong = _side_by_side(cases)
+    print(f"{len(cases)} scripts, {wrong} differ")
+    return 1 if wrong or not cases else 0
+
+
+def _side_by_side(cases: list[Case]) -> int:
+    with KAFKA(1, SETTINGS) as kafka:
+        real = on_broker(cases, kafka.bootstrap)
+    failed = sum(1 for played in real.values() if played.failure)
+    with serve(SETTINGS) as address:
+        ours = on_broker(cases, address)
+    expected = {name: played.transcript for name, played in real.items()}
+    old = recorded(cases)
+    drifted = [name for name in expected if name in old and differences(old[name], expected[name])]
+    for name in drifted:
+        print(f"NOTE    {name}: the real broker says otherwise than recorded", flush=True)
+    return failed + compare(expected, ours, ids_given=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
