@@ -22,6 +22,7 @@ from groupsim.protocol.batch_codec import (
     LENGTH_END,
     MAGIC,
     EncodedBatch,
+    check_records,
     encode,
     read_batch,
 )
@@ -56,12 +57,12 @@ def batch_of_producer(data: bytes | None, version: int) -> Batch:
     _check_header(whole)
     try:
         batch = read_batch(whole, verify=False)
-        records = batch.records
+        if batch.attributes & COMPRESSION_MASK:
+            return batch
+        delta = check_records(memoryview(whole)[HEADER_BYTES:], batch.record_count, origin=HEADER_BYTES)
     except ProtocolError as wrong:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, str(wrong)) from None
-    if records is None:
-        return batch
-    latest = max(NO_TIMESTAMP, batch.timestamp_ms + max([record.timestamp_delta for record in records]))
+    latest = max(NO_TIMESTAMP, batch.timestamp_ms + delta)
     if latest == batch.max_timestamp_ms:
         return batch
     if latest > _LAST_TIME:

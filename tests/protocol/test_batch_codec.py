@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from groupsim.protocol.batch import CONTROL, HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.batch_codec import EncodedBatch, decode_records, encode, read_batch, read_batches
+from groupsim.protocol.batch_codec import (
+    EncodedBatch,
+    check_records,
+    decode_records,
+    encode,
+    encode_records,
+    read_batch,
+    read_batches,
+)
 from groupsim.protocol.batch_sizes import batch_of, counted_batch, counted_size, record_size, varint_size
 from groupsim.protocol.checksum import crc32c_function, crc32c_in_python
 from groupsim.protocol.errors import ProtocolError
@@ -223,3 +231,20 @@ def test_the_table_gives_the_librarys_checksum(data: bytes) -> None:
     """CRC-32C both; the check value of the standard is known."""
     assert crc32c_in_python(data) == crc32c_function()(data)
     assert crc32c_in_python(b"123456789") == 0xE3069283
+
+
+@given(batches(), st.data())
+def test_checking_records_refuses_just_what_reading_them_refuses(batch: Batch, data: st.DataObject) -> None:
+    """Whole, cut, or with a byte changed: both read them, with the same largest time, or neither does."""
+    assert batch.records is not None
+    section = bytearray(encode_records(batch.records))
+    if data.draw(st.booleans()):
+        section[data.draw(st.integers(0, len(section) - 1))] = data.draw(st.integers(0, 255))
+    made = bytes(section[: data.draw(st.sampled_from((len(section), len(section) // 2)))])
+    try:
+        records = decode_records(made, len(batch.records))
+    except ProtocolError:
+        with pytest.raises(ProtocolError, match="record"):
+            check_records(made, len(batch.records))
+    else:
+        assert check_records(made, len(batch.records)) == max(record.timestamp_delta for record in records)
