@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/IBM/sarama"
 
@@ -17,12 +19,21 @@ var strategies = map[string]func() sarama.BalanceStrategy{
 	"cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky,
 }
 
+const (
+	attempts = 5
+	pause    = 200 * time.Millisecond
+)
+
 func consume(config line.Config, settings *sarama.Config) {
 	membership(config, settings)
-	group, err := sarama.NewConsumerGroup(config.Brokers(), config.Group, settings)
+	client, err := sarama.NewClient(config.Brokers(), settings)
+	orEnd(err)
+	group, err := sarama.NewConsumerGroupFromClient(config.Group, client)
+	orEnd(err)
+	admin, err := sarama.NewClusterAdminFromClient(client)
 	orEnd(err)
 	line.Emit("ready", nil)
-	handler := &handler{}
+	handler := &handler{group: config.Group, admin: admin}
 	running, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -41,7 +52,7 @@ func consume(config line.Config, settings *sarama.Config) {
 	})
 	stop()
 	<-ended
-	if err := group.Close(); err != nil {
+	if err := errors.Join(group.Close(), client.Close()); err != nil {
 		line.Failed("", err)
 	}
 }
@@ -59,6 +70,8 @@ func membership(config line.Config, settings *sarama.Config) {
 	settings.Consumer.Group.Session.Timeout = config.Session()
 	settings.Consumer.Group.Heartbeat.Interval = config.Heartbeat()
 	settings.Consumer.Group.Rebalance.Timeout = config.Rebalance()
+	// A join that is to be tried again waits without a heartbeat: the default of 2 s is for sessions longer than ours.
+	settings.Consumer.Group.Rebalance.Retry.Backoff = config.Heartbeat()
 	if config.Isolation == "read_committed" {
 		settings.Consumer.IsolationLevel = sarama.ReadCommitted
 	}
@@ -68,6 +81,8 @@ func membership(config line.Config, settings *sarama.Config) {
 // Cleanup the revocation, of everything. With a cooperative one the session goes on through rebalances, and single
 // claims begin and end while it does.
 type handler struct {
+	group   string
+	admin   sarama.ClusterAdmin
 	owned   line.Owned
 	mutex   sync.Mutex
 	session sarama.ConsumerGroupSession
@@ -95,7 +110,7 @@ func (h *handler) Setup(session sarama.ConsumerGroupSession) error {
 }
 
 func (h *handler) Cleanup(session sarama.ConsumerGroupSession) error {
-	h.commitOf(session, h.owned.All())
+	h.commitBefore(session, h.owned.All())
 	h.mutex.Lock()
 	h.session = nil
 	h.mutex.Unlock()
@@ -112,7 +127,7 @@ func (h *handler) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama
 		h.report(mine, message)
 	}
 	if session.Context().Err() == nil { // this claim alone is taken away
-		h.commitOf(session, []line.Partition{mine})
+		h.commitBefore(session, []line.Partition{mine})
 		h.owned.Remove([]line.Partition{mine})
 	}
 	return nil
@@ -135,15 +150,45 @@ func (h *handler) commit() ([]line.Position, error) {
 	if session == nil {
 		return nil, errors.New("between two sessions: nothing is owned, nothing can be committed")
 	}
-	return h.commitOf(session, h.owned.All()), nil
+	return h.commitOf(session, h.owned.All())
 }
 
-// Commit has no result: what goes wrong comes out of the group's errors, and is reported there.
-func (h *handler) commitOf(session sarama.ConsumerGroupSession, partitions []line.Partition) []line.Position {
-	positions := h.owned.Positions(partitions)
+func (h *handler) commitBefore(session sarama.ConsumerGroupSession, partitions []line.Partition) {
+	if _, err := h.commitOf(session, partitions); err != nil {
+		line.Failed("", fmt.Errorf("commit at a revocation: %w", err))
+	}
+}
+
+// Commit has no result, and says nothing when the coordinator has moved: sarama means to commit another time. So what
+// is committed is asked for.
+func (h *handler) commitOf(session sarama.ConsumerGroupSession, of []line.Partition) ([]line.Position, error) {
+	positions := h.owned.Positions(of)
 	for _, position := range positions {
 		session.MarkOffset(position.Topic, position.Number, position.Offset, "")
 	}
-	session.Commit()
-	return positions
+	for range attempts {
+		session.Commit()
+		if h.areCommitted(positions) {
+			return positions, nil
+		}
+		time.Sleep(pause)
+	}
+	return nil, fmt.Errorf("not committed after %d attempts", attempts)
+}
+
+func (h *handler) areCommitted(positions []line.Position) bool {
+	if len(positions) == 0 {
+		return true
+	}
+	asked := map[string][]int32{}
+	for _, position := range positions {
+		asked[position.Topic] = append(asked[position.Topic], position.Number)
+	}
+	found, err := h.admin.ListConsumerGroupOffsets(h.group, asked)
+	for _, position := range positions {
+		if err != nil || found.GetBlock(position.Topic, position.Number).Offset != position.Offset {
+			return false
+		}
+	}
+	return true
 }

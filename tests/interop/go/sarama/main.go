@@ -2,6 +2,7 @@
 package main
 
 import (
+	"log"
 	"os"
 
 	"github.com/IBM/sarama"
@@ -10,6 +11,7 @@ import (
 )
 
 func main() {
+	sarama.Logger = log.New(os.Stderr, "", log.Lmicroseconds)
 	config := line.ReadConfig()
 	settings := sarama.NewConfig()
 	settings.ClientID = config.ClientID
