@@ -5,7 +5,7 @@ in version 0, with UNSUPPORTED_VERSION and the versions of ApiVersions itself (K
 tells its software's name and version, which have to be plain words. Sources: `ApiVersionsRequest`,
 `KafkaApis.handleApiVersionsRequest`.
 
-No feature is told or finalized: a client that sees `transaction.version` 2 finalized would send EndTxn the way of
+No feature is told or finalized, where a 4.4.0 broker finalizes six: a client that sees `transaction.version` 2 finalized would send EndTxn the way of
 KIP-890, and the transactions here are those before it; `group.version` 1 would promise the groups of KIP-848.
 """
 

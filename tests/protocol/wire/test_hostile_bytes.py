@@ -7,10 +7,13 @@ import tracemalloc
 from random import Random
 
 import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_reader
 from test_group_requests import CASES, EVERY
-from wire_samples import codec, frame
+from wire_samples import any_frame, codec, frame
 
 from groupsim.protocol.basics import Api
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire import Unreadable, served
 
 
@@ -76,3 +79,66 @@ def test_a_long_array_of_nothing_is_refused() -> None:
     count.append(value)
     with pytest.raises(Unreadable, match="claims 1000001 elements"):
         codec().understand(head[:-3] + bytes(count) + b"\x01" * 1_000_001 + b"\x00\x00")
+
+
+def test_any_values_in_any_field_are_a_request_or_refused() -> None:
+    """Every API and version, with nulls, empty lists, unknown ids, numbers and bytes that mean nothing."""
+    stream = Random(6)
+    for api, versions in served().items():
+        for version in range(versions.oldest, versions.newest + 1):
+            for _ in range(10):
+                readable(any_frame(api, version, stream))
+
+
+def test_whatever_was_asked_can_be_refused() -> None:
+    """The refusal of any request that could be read is a response of its version, for kio to read to its end."""
+    stream = Random(7)
+    known = [(api, v) for api, versions in served().items() for v in range(versions.oldest, versions.newest + 1)]
+    refused = 0
+    for api, version in known * 4:
+        try:
+            found = codec().understand(any_frame(api, version, stream))
+        except Unreadable:
+            continue
+        response = found.exchange.refusal(ErrorCode.REQUEST_TIMED_OUT)
+        entity = load_response_schema(api, version)
+        at = 4 + (entity.__flexible__ and api is not Api.API_VERSIONS)
+        assert at + entity_reader(entity)(response, at)[1] == len(response)
+        refused += 1
+    assert refused > 2 * len(known)
+
+
+def mutant(stream: Random, seeds: list[bytes]) -> bytes:
+    """A request with bytes changed, dropped, put in, or continued by another's."""
+    data = bytearray(stream.choice(seeds))
+    for _ in range(stream.randrange(1, 5)):
+        at = stream.randrange(len(data) + 1)
+        match stream.randrange(5):
+            case 0:
+                data[at : at + 1] = stream.randbytes(1)
+            case 1:
+                data[at:at] = stream.choice((b"\x00", b"\xff\xff", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x0f"))
+            case 2:
+                del data[at : at + stream.randrange(1, 9)]
+            case 3:
+                data[at:] = stream.choice(seeds)[at:]
+            case _:
+                data[at : at + 4] = stream.randrange(-(2**31), 2**31).to_bytes(4, "big", signed=True)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("frames", [5_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_mutants_of_requests_are_read_or_refused(frames: int) -> None:
+    """Requests of every API and version with a few bytes wrong: some are still requests, none does harm."""
+    reads = codec()
+    stream = Random(5)
+    seeds = [CASES[api][0](version) for api, version in EVERY]
+    known = [(api, v) for api, versions in served().items() for v in range(versions.oldest, versions.newest + 1)]
+    seeds += [any_frame(api, version, stream) for api, version in known for _ in range(3)]
+    refused = 0
+    for _ in range(frames):
+        try:
+            reads.understand(mutant(stream, seeds))
+        except Unreadable:
+            refused += 1
+    assert 0.2 * frames < refused < 0.95 * frames

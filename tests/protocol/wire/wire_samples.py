@@ -6,12 +6,17 @@ what goes over the wire.
 
 from __future__ import annotations
 
+import struct
+from random import Random
 from typing import Any
 from uuid import UUID
 
 from kafka.protocol import admin, consumer, metadata, producer
 
+from groupsim.protocol.basics import Api
 from groupsim.protocol.wire import Codec, Understood
+from groupsim.protocol.wire.schema import Field, Shape, request_shape
+from groupsim.protocol.wire.serial import writer
 
 ORDERS_ID = "AAAAAAAAAAAAAAAAAAAAAQ"  # 15 zero bytes and a one
 GONE_ID = "AAAAAAAAAAAAAAAAAAAAGQ"
@@ -73,3 +78,40 @@ def told(name: str, version: int, response: bytes) -> Any:
 def understood(data: bytes, profile: str = "4.x") -> Understood:
     """What the codec makes of a frame."""
     return codec(profile).understand(data)
+
+
+def any_frame(api: Api, version: int, stream: Random) -> bytes:
+    """A request of this API and version with whatever in its fields, a header before it."""
+    shape = request_shape(api, version)
+    out = bytearray(struct.pack(">hhih", api, version, stream.randrange(2**31), -1))
+    if shape.flexible:
+        out.append(0)
+    writer(shape)(out, _any_message(shape, stream))
+    return bytes(out)
+
+
+def _any_message(shape: Shape, stream: Random) -> dict[str, Any]:
+    return {field.name: _any_value(field, stream) for field in shape.fields}
+
+
+def _any_value(field: Field, stream: Random) -> Any:
+    if field.nullable and field.kind not in ("uuid", "datetime_i64") and stream.random() < 0.2:
+        return None
+    return [_any_one(field, stream) for _ in range(stream.randrange(4))] if field.array else _any_one(field, stream)
+
+
+def _any_one(field: Field, stream: Random) -> Any:
+    if field.parts:
+        return _any_message(field.parts, stream)
+    match field.kind:
+        case "string":
+            return stream.choice(("", "orders", "g", "ü"))
+        case "bytes" | "records":
+            return stream.randbytes(stream.choice((0, 3, 61, 80)))
+        case "uuid":
+            return stream.choice((None, ORDERS_ID, GONE_ID))
+        case "bool":
+            return stream.random() < 0.5
+        case "int8":
+            return stream.choice((0, 1, 2, -1, 127))
+    return stream.choice((0, 1, 2, 3, -1, 100))
