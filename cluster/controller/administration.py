@@ -51,7 +51,10 @@ from groupsim.protocol.errors import ErrorCode
 
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 METADATA_TOPIC: Final = "__cluster_metadata"
+MOST_PARTITIONS: Final = 10_000
+"""How many partitions one request may make (`ReplicationControlManager.MAX_PARTITIONS_PER_BATCH`, KAFKA-17870)."""
 _TWICE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_TOO_MANY = Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 _UNKNOWN_TOPIC = "This server does not host this topic-partition."
 _OPERATIONS: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
@@ -102,12 +105,18 @@ class Administration:
     # --- topics ----------------------------------------------------------------------------------------------
 
     def _create_all(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        if sum(self._wanted(topic) for topic in request.topics) > MOST_PARTITIONS:
+            return CreateTopicsResponse(tuple(_not_created(topic.name, _TOO_MANY) for topic in request.topics))
         times = Counter(topic.name for topic in request.topics)
         once = [topic for topic in request.topics if times[topic.name] == 1]
         with self._taken_back() if request.validate_only else nullcontext():
             results = [self._created(topic) for topic in once]
         twice = [_not_created(name, _TWICE) for name, count in times.items() if count > 1]
         return CreateTopicsResponse((*results, *twice))
+
+    def _wanted(self, topic: NewTopic) -> int:
+        """How many partitions a new topic is to have."""
+        return len(topic.assignment) or (self._config.num_partitions if topic.partitions == -1 else topic.partitions)
 
     def _created(self, topic: NewTopic) -> CreatedTopic:
         try:
@@ -178,8 +187,11 @@ class Administration:
         return CreatePartitionsResponse((*twice, *results))
 
     def _grown(self, more: MorePartitions) -> tuple[str, ErrorCode, str | None]:
-        if self._draft.topic(more.name) is None:
+        topic = self._draft.topic(more.name)
+        if topic is None:
             return more.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        if more.count - len(topic.partitions) > MOST_PARTITIONS:
+            return more.name, _TOO_MANY.error, _TOO_MANY.message
         try:
             self._admin.grow(more.name, more.count, more.assignment)
         except Refused as refused:

@@ -1,0 +1,414 @@
+"""A fuzzer in front of a served broker: `python -m benchmarks.hostile [--frames 1000000] [--seed 1]`.
+
+The broker runs in a process of its own and counts the frames that it took. They are made from Kafka's schemas (any API
+and version it tells, fields from edges and from a few names that exist), and some are mutated: bits flipped, cut short,
+bytes put in or repeated, pure noise, lengths that lie. Meanwhile a witness, the member of a group on another
+connection, sends heartbeats, one after the other: each has to be answered without an error.
+
+Printed: frames taken and refused, connections, the witness's heartbeats and the slowest of them, the broker's memory
+at the beginning and at the end, and the errors of its own that the broker logged, with how often. The exit code is 1
+when the witness was not served, or the broker did not live.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import multiprocessing
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter
+from multiprocessing.sharedctypes import Synchronized
+from typing import Any
+
+from attrs import define, field
+
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.tcp import TcpListeners
+from groupsim.eventloop import RealTimeLoop
+from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.signals import on_signals
+from groupsim.protocol.basics import Api
+from groupsim.protocol.wire import Codec, Understood, Unreadable, api_table, served
+from groupsim.protocol.wire.schema import REQUIRED, Field, Shape, request_shape
+from groupsim.protocol.wire.serial import writer
+
+PROFILE = "4.x"
+ROUND = 24  # connections at once
+BURST = 24  # frames on each
+PATIENCE_S = 0.25  # for a connection that is silent: something of it is parked
+WITNESS_S = 20.0
+
+NAMES = [
+    "",
+    "orders",
+    "g",
+    "h",
+    "consumer",
+    "range",
+    "cooperative-sticky",
+    "raw",
+    "x" * 300,
+    "é",
+    "a b",
+    "..",
+    "1",
+    "t",
+]
+NUMBERS = [0, 0, 0, 1, 1, 2, 3, -1, -1, 5, 100, 1_000, 30_000]
+EDGES = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+
+
+# --- the broker's process ----------------------------------------------------------------------------------------
+
+
+class Errors:
+    """The broker's log: lines about connections are counted, errors of its own are kept by what they are."""
+
+    def __init__(self) -> None:
+        self.lines: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+
+    def info(self, event: str, **values: Any) -> None:
+        self.lines[event] += 1
+
+    warning = info
+
+    def error(self, event: str, *, exc_info: BaseException, **values: Any) -> None:
+        trace, place = exc_info.__traceback__, ""
+        while trace is not None:
+            place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+            trace = trace.tb_next
+        self.errors[f"{event}: {type(exc_info).__name__}: {str(exc_info)[:120]} at {place}"] += 1
+
+
+def serve(port: Any, taken: Synchronized[int], refused: Synchronized[int], report: Any) -> None:
+    """Serve one broker until SIGTERM; the counts are shared, the errors are sent at the end."""
+    faulthandler.register(signal.SIGUSR1)  # kill -USR1 tells where it is, when it seems to hang
+    understand = Codec.understand
+
+    def counted(self: Codec, frame: bytes) -> Understood:
+        taken.value += 1
+        try:
+            return understand(self, frame)
+        except Unreadable:
+            refused.value += 1
+            raise
+
+    Codec.understand = counted  # type: ignore[method-assign]
+    log = Errors()
+    loop = RealTimeLoop()
+    loop.on_error = lambda error, where: log.error(where, exc_info=error)
+    quick = {"latency": parse_distribution("20us"), "processing": parse_distribution("0us")}
+
+    async def main(loop: RealTimeLoop) -> None:
+        properties = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1}
+        cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(properties, brokers=1, **quick))
+        cluster.create_topic("orders", 4, replication=1)
+        listeners = TcpListeners(cluster, profile=PROFILE, log=log)
+        await listeners.open()
+        stop = loop.event()
+        on_signals(loop, lambda _: stop.set())
+        port.send(listeners.addresses[0][1])
+        await stop.wait()
+        await listeners.close(1_000_000)
+
+    loop.run(main)
+    report.send((dict(log.lines), dict(log.errors)))
+
+
+# --- frames ------------------------------------------------------------------------------------------------------
+
+
+class Maker:
+    """Makes frames from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.luck = random.Random(seed)
+        table = api_table(PROFILE)
+        self.kinds = [
+            (api, version)
+            for api, known in served().items()
+            if api in table
+            for version in range(max(known.oldest, table[api].oldest), min(known.newest, table[api].newest) + 1)
+        ]
+
+    def frame(self) -> bytes:
+        """One frame with its length: a request, mutated or not."""
+        luck = self.luck
+        if luck.random() < 0.02:
+            return self._noise()
+        data = self.request(*luck.choice(self.kinds))
+        if luck.random() < 0.3:
+            data = self._mutated(data)
+        size = len(data) if luck.random() > 0.005 else luck.choice([0, 1, len(data) + 7, -1, 2**31 - 1, 104_857_601])
+        return struct.pack(">i", size) + data
+
+    def _noise(self) -> bytes:
+        data = self.luck.randbytes(self.luck.randrange(64))
+        return struct.pack(">i", len(data)) + data if self.luck.random() < 0.8 else data
+
+    def _mutated(self, data: bytes) -> bytes:
+        luck, changed = self.luck, bytearray(data)
+        at = luck.randrange(len(changed))
+        way = luck.randrange(5)
+        if way == 0:
+            changed[at] ^= 1 << luck.randrange(8)
+        elif way == 1:
+            del changed[at:]
+        elif way == 2:
+            changed[at:at] = luck.randbytes(luck.randrange(1, 9))
+        elif way == 3:
+            changed[at : at + 4] = struct.pack(">i", luck.choice([-1, 0, 2**31 - 1, -(2**31), 65_536]))
+        else:
+            changed += changed[at:]
+        return bytes(changed)
+
+    def request(self, api: Api, version: int) -> bytes:
+        """A request of this kind whose fields are anything their types allow."""
+        shape = request_shape(api, version)
+        out = bytearray(struct.pack(">hhi", api, version, self.luck.randrange(1 << 31)))
+        out += struct.pack(">h", 4) + b"fuzz"
+        if shape.flexible:
+            out.append(0)
+        writer(shape)(out, self._fields(shape, 0))
+        return bytes(out)
+
+    def _fields(self, shape: Shape, depth: int) -> dict[str, Any]:
+        return {part.name: self._value(part, depth) for part in shape.fields}
+
+    def _value(self, part: Field, depth: int) -> Any:
+        luck = self.luck
+        if part.nullable and luck.random() < 0.15:
+            return None
+        if part.default is not REQUIRED and luck.random() < 0.5:
+            return part.default
+        if part.array:
+            return tuple(self._one(part, depth + 1) for _ in range(luck.randrange(4 if depth < 2 else 2)))
+        return self._one(part, depth)
+
+    def _one(self, part: Field, depth: int) -> Any:
+        luck, kind = self.luck, part.kind
+        if part.parts is not None:
+            return self._fields(part.parts, depth)
+        if kind == "string":
+            return luck.choice(NAMES)
+        if kind == "bool":
+            return luck.random() < 0.5
+        if kind in ("bytes", "records"):
+            return luck.randbytes(luck.randrange(80))
+        if kind == "uuid":
+            return None if luck.random() < 0.3 else "AAAAAAAAAAAAAAAAAAAAAQ"
+        if kind == "float64":
+            return luck.choice([0.0, -1.5, 1e308])
+        bits = next((size for name, size in EDGES.items() if kind.startswith(name)), 15)
+        if kind in ("uint16", "uint32"):
+            return luck.choice([0, 1, 65_535])
+        known = [number for number in NUMBERS if -(1 << bits) <= number < 1 << bits]
+        return luck.choice(known) if luck.random() < 0.9 else luck.choice([(1 << bits) - 1, -(1 << bits)])
+
+
+# --- the witness ---------------------------------------------------------------------------------------------------
+
+
+@define
+class Witness:
+    """The member of a group whose heartbeats tell whether others are served."""
+
+    port: int
+    beats: int = 0
+    slowest_s: float = 0.0
+    trouble: str = ""
+    stop: threading.Event = field(factory=threading.Event)
+
+    def run(self) -> None:
+        """Join, and beat until told to stop."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=WITNESS_S) as sock:
+                self._beat(sock)
+        except Exception as error:
+            self.trouble = f"after {self.beats} heartbeats: {error!r}"
+
+    def _beat(self, sock: socket.socket) -> None:
+        generation, member = _join(sock, "witness")
+        frame = _framed(12, 1, _text("witness") + struct.pack(">i", generation) + _text(member))
+        while not self.stop.is_set():
+            begun = time.perf_counter()
+            answer = _ask(sock, frame)
+            self.slowest_s = max(self.slowest_s, time.perf_counter() - begun)
+            if answer[8:10] != b"\0\0":
+                self.trouble = f"heartbeat {self.beats} was answered {struct.unpack('>h', answer[8:10])[0]}"
+                return
+            self.beats += 1
+            time.sleep(0.002)
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def _framed(api: int, version: int, body: bytes) -> bytes:
+    data = struct.pack(">hhi", api, version, 1) + _text("witness") + body
+    return struct.pack(">i", len(data)) + data
+
+
+def _ask(sock: socket.socket, frame: bytes) -> bytes:
+    """The response, from its correlation id on."""
+    sock.sendall(frame)
+    data = b""
+    while len(data) < 4 or len(data) < 4 + struct.unpack(">i", data[:4])[0]:
+        piece = sock.recv(65_536)
+        if not piece:
+            raise ConnectionError("closed by the broker")
+        data += piece
+    return data[4:]
+
+
+def _join(sock: socket.socket, group: str) -> tuple[int, str]:
+    """Join a group and lead it alone; generation and member id."""
+    protocols = struct.pack(">i", 1) + _text("range") + struct.pack(">i", 0)
+    body = _text(group) + struct.pack(">ii", 60_000, 60_000) + _text("") + _text("consumer") + protocols
+    answer = _ask(sock, _framed(11, 2, body))
+    error, generation = struct.unpack(">hi", answer[8:14])
+    if error:
+        raise ConnectionError(f"JoinGroup: error {error}")
+    at, value = 14, ""
+    for _ in range(3):
+        length = struct.unpack(">h", answer[at : at + 2])[0]
+        value = answer[at + 2 : at + 2 + length].decode()
+        at += 2 + length
+    body = _text(group) + struct.pack(">i", generation) + _text(value) + struct.pack(">i", 1) + _text(value)
+    _ask(sock, _framed(14, 1, body + struct.pack(">i", 0)))
+    return generation, value
+
+
+# --- the attack ----------------------------------------------------------------------------------------------------
+
+
+@define
+class Outcome:
+    """What came of it."""
+
+    taken: int
+    refused: int
+    connections: int
+    beats: int
+    slowest_s: float
+    trouble: str
+    memory_mb: tuple[float, float]
+    lived: bool
+    lines: dict[str, int]
+    errors: dict[str, int]
+    seconds: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the broker lived and the witness was served all along."""
+        return self.lived and not self.trouble
+
+
+def attack(frames: int, seed: int = 1) -> Outcome:
+    """Send frames until the broker has taken so many."""
+    context = multiprocessing.get_context("spawn")
+    taken, refused = context.Value("q", 0), context.Value("q", 0)
+    (port_end, port_start), (report_end, report_start) = context.Pipe(False), context.Pipe(False)
+    process = context.Process(target=serve, args=(port_start, taken, refused, report_start), daemon=True)
+    process.start()
+    begun = time.monotonic()
+    try:
+        port = port_end.recv()
+        witness = Witness(port)
+        thread = threading.Thread(target=witness.run, daemon=True)
+        thread.start()
+        before, connections = _memory_mb(process.pid), 0
+        maker = Maker(seed)
+        while taken.value < frames and process.is_alive() and not witness.trouble:
+            connections += _round(port, maker)
+        after = _memory_mb(process.pid)
+        lived = process.is_alive()
+        witness.stop.set()
+        thread.join(WITNESS_S)
+        os.kill(process.pid, signal.SIGTERM)
+        lines, errors = report_end.recv() if lived and report_end.poll(60) else ({}, {"no report": 1})
+        process.join(30)
+    finally:
+        process.kill()
+    return Outcome(
+        taken.value,
+        refused.value,
+        connections,
+        witness.beats,
+        witness.slowest_s,
+        witness.trouble,
+        (before, after),
+        lived and process.exitcode == 0,
+        lines,
+        errors,
+        time.monotonic() - begun,
+    )
+
+
+def _round(port: int, maker: Maker) -> int:
+    """A burst on each of some connections; what comes back is read and thrown away."""
+    open_ones: list[socket.socket] = []
+    for _ in range(ROUND):
+        sock = socket.create_connection(("127.0.0.1", port), timeout=30)
+        open_ones.append(sock)
+        try:
+            sock.sendall(b"".join(maker.frame() for _ in range(BURST)))
+        except OSError:
+            pass
+    waiting = dict.fromkeys(open_ones)
+    while waiting:
+        ready, _, _ = select.select(list(waiting), [], [], PATIENCE_S)
+        if not ready:
+            break
+        for sock in ready:
+            try:
+                ended = not sock.recv(262_144)
+            except OSError:
+                ended = True
+            if ended:
+                del waiting[sock]
+    for sock in open_ones:
+        sock.close()
+    return ROUND
+
+
+def _memory_mb(pid: int | None) -> float:
+    """Resident memory of a process."""
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except OSError:
+        return 0.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description="Fuzz a served broker.")
+    parser.add_argument("--frames", type=int, default=1_000_000, help="so many frames the broker has to take")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    outcome = attack(options.frames, options.seed)
+    print(
+        f"{outcome.taken:,} frames taken, {outcome.refused:,} of them refused, on {outcome.connections:,} connections"
+    )
+    print(f"in {outcome.seconds:.0f} s; log: {outcome.lines}")
+    slowest_ms = outcome.slowest_s * 1e3
+    print(f"witness: {outcome.beats:,} heartbeats, the slowest {slowest_ms:.0f} ms; {outcome.trouble or 'served'}")
+    print(f"memory: {outcome.memory_mb[0]:.0f} MB before, {outcome.memory_mb[1]:.0f} MB after")
+    for error, often in sorted(outcome.errors.items(), key=lambda pair: -pair[1]):
+        print(f"error of the broker's own, {often} times: {error}")
+    return 0 if outcome.held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
