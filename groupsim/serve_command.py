@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from groupsim.eventloop.realtime import RealTimeLoop, origin_of
 from groupsim.eventloop.sinks import sink_for
 from groupsim.eventloop.trace import Trace
-from groupsim.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble
+from groupsim.exits import INTERRUPTED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.model import Scenario
 from groupsim.sources import check_target
@@ -62,23 +62,23 @@ def serve(options: Options) -> int:
     with ExitStack() as closing:
         sinks = [closing.enter_context(sink_for(options.trace))] if options.trace is not None else []
         server = Server(loop, wanted, log, sinks)
-        failed: list[CannotServe] = []
+        failed: list[Exception] = []
 
         async def main(loop: RealTimeLoop) -> None:
             _heed_signals(loop, server, log)
             try:
                 await server.run(lambda about: _banner(about, options, wanted.token, wanted.scenario))
-            except CannotServe as error:
-                failed.append(error)
+            except Exception as error:
+                failed.append(error)  # the loop itself would report it, and go on
 
         try:
             loop.run(main)
         except KeyboardInterrupt:
             return INTERRUPTED
-        if failed:
-            raise Trouble(failed[0].message, failed[0].remedy)
+        for error in failed:
+            raise Trouble(error.message, error.remedy) if isinstance(error, CannotServe) else error
     log.info("stopped")
-    return WELL if loop.failure is None else RUN_FAILED
+    return WELL
 
 
 def _need_extra() -> None:

@@ -13,7 +13,7 @@ from hypercorn.trio import serve
 _BACKLOG = 100
 
 
-class _Silent(Logger):
+class _Silent(Logger):  # type: ignore[misc]
     """Hypercorn says nothing of its own: what there is to say stands in answers and in the cluster's log."""
 
     def __init__(self, config: Config) -> None:

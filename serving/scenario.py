@@ -9,14 +9,24 @@ is moved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from attrs import evolve, frozen
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.scenarios.clusters import REPLICATED, check_settings
-from groupsim.scenarios.model import BrokerSettings, ClusterSpec, MemberSpec, ProducerSpec, Scenario, TopicSpec
+from groupsim.scenarios.clusters import check_settings
+from groupsim.scenarios.model import (
+    BrokerSettings,
+    ClusterSpec,
+    MemberSpec,
+    ProducerSpec,
+    RateStep,
+    Scenario,
+    TopicSpec,
+)
 from groupsim.scenarios.values import END, LONGEST_US, Duration, Moment, Properties, Size
 
+Start = Moment | Literal["never"]
 _AT_ONCE = parse_distribution("20us")
 
 
@@ -31,7 +41,7 @@ class TopicWish:
 
 def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
     """A cluster without topics, members or a timeline. Raises ValueError for settings Kafka does not have."""
-    cluster = ClusterSpec(brokers=Size(brokers), logs=REPLICATED)
+    cluster = ClusterSpec(brokers=Size(brokers), logs="replicated")
     settings = BrokerSettings(properties=Properties(dict(broker or {})))
     scenario = Scenario(name="served", run_for=Duration(0), cluster=cluster, broker=settings)
     check_settings(scenario)
@@ -40,16 +50,16 @@ def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
 
 def as_served(scenario: Scenario, origin_us: int, *, brokers: int | None = None) -> Scenario:
     """The scenario as it is served: replicated, without latencies of its own, from `origin_us` on, without an end."""
-    cluster = scenario.cluster
-    at_once = {
-        "latency": cluster.latency or _AT_ONCE,
-        "processing": cluster.processing or _AT_ONCE,
-        "append_latency": None,
-        "election": None,
-        "brokers": brokers or cluster.brokers,
-    }
-    served = evolve(scenario, cluster=evolve(cluster, logs=REPLICATED, **at_once), plugin_errors="as-kafka")
-    return _from(evolve(served, expect=()), origin_us)
+    cluster = evolve(
+        scenario.cluster,
+        logs="replicated",
+        latency=scenario.cluster.latency or _AT_ONCE,
+        processing=scenario.cluster.processing or _AT_ONCE,
+        append_latency=None,
+        election=None,
+        brokers=Size(brokers or scenario.cluster.brokers),
+    )
+    return _from(evolve(scenario, cluster=cluster, plugin_errors="as-kafka", expect=()), origin_us)
 
 
 def with_topics(scenario: Scenario, wishes: Sequence[TopicWish]) -> Scenario:
@@ -64,29 +74,29 @@ def with_topics(scenario: Scenario, wishes: Sequence[TopicWish]) -> Scenario:
 def _from(scenario: Scenario, origin: int) -> Scenario:
     """The same with every moment moved by `origin`."""
 
-    def moved(at: Moment | str) -> Moment | str:
-        return at if isinstance(at, str) or at == END else Moment(at + origin)
+    def moved(at: Moment) -> Moment:
+        return at if at == END else Moment(at + origin)
 
-    topics = {
-        name: evolve(topic, steps=tuple(evolve(step, at=moved(step.at)) for step in topic.steps))
-        for name, topic in scenario.topics.items()
-    }
+    def begun(at: Start) -> Start:
+        return "never" if at == "never" else moved(at)
+
+    def rates(steps: tuple[RateStep, ...]) -> tuple[RateStep, ...]:
+        return tuple(evolve(step, at=moved(step.at)) for step in steps)
 
     def process(spec: ProducerSpec) -> ProducerSpec:
-        steps = tuple(evolve(step, at=moved(step.at)) for step in spec.steps)
-        return evolve(spec, start=moved(spec.start), steps=steps)
+        return evolve(spec, start=begun(spec.start), steps=rates(spec.steps))
 
     def member(spec: MemberSpec) -> MemberSpec:
-        return evolve(spec, start=moved(spec.start))
+        return evolve(spec, start=begun(spec.start))
 
     return evolve(
         scenario,
-        run_for=origin + LONGEST_US,
-        topics=topics,
+        run_for=Duration(origin + LONGEST_US),
+        topics={name: evolve(topic, steps=rates(topic.steps)) for name, topic in scenario.topics.items()},
         producers={name: process(spec) for name, spec in scenario.producers.items()},
         groups={
             name: evolve(group, members={key: member(spec) for key, spec in group.members.items()})
             for name, group in scenario.groups.items()
         },
-        timeline=tuple(evolve(step, at=moved(step.at)) for step in scenario.timeline),
+        timeline=tuple(evolve(step, at=begun(step.at)) for step in scenario.timeline),
     )

@@ -17,7 +17,9 @@ from typing import Any
 
 from attrs import frozen
 
+from groupsim.cluster.log.data_dir import DataDirRefused
 from groupsim.cluster.tcp import TcpListeners
+from groupsim.cluster.tcp.listeners import raise_file_limit
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
@@ -110,6 +112,7 @@ class Server:
 
     def _made(self) -> tuple[LiveStage, TcpListeners]:
         wanted, trace = self._wanted, self._loop.trace
+        raise_file_limit()  # segments are open files
         trace.subscribe(self.tail)
         trace.subscribe(self._log.tell, TOLD)
         for sink in self._sinks:
@@ -124,8 +127,8 @@ class Server:
                 profile=wanted.api_profile,
                 log=self._log,
             )
-        except ValueError as error:
-            raise CannotServe(str(error)) from None
+        except (ValueError, OSError, DataDirRefused) as error:
+            raise _in_the_way(error) from None
         return stage, listeners
 
     async def _open(self, listeners: TcpListeners) -> None:
@@ -138,7 +141,7 @@ class Server:
         self, stage: LiveStage, listeners: TcpListeners, control: socket.socket, on_ready: Callable[..., None]
     ) -> None:
         loop, book = self._loop, Book(stage)
-        self.about = self._describe(listeners, control)
+        self.about = self._describe(stage, listeners, control)
         port = Port(loop, stage, book, self.tail, listeners.addresses, self.about, self._wanted.token, self.stop)
         stage.begin()
         loop.start_soon(self._answer, application(port), control, name="control port")
@@ -159,9 +162,12 @@ class Server:
 
     def _quiet(self, stage: LiveStage) -> None:
         """Simulated processes end first: nobody waits for them."""
-        for actor in (*stage.actors_by_name.values(), *stage.producers_by_name.values()):
-            if actor.running:
-                actor.crash()
+        for member in stage.actors_by_name.values():
+            if member.running:
+                member.crash()
+        for producer in stage.producers_by_name.values():
+            if producer.running:
+                producer.crash()
 
     async def _answer(self, app: Any, control: socket.socket) -> None:
         try:
@@ -169,17 +175,25 @@ class Server:
         finally:
             self._over.set()
 
-    def _describe(self, listeners: TcpListeners, control: socket.socket) -> dict[str, Any]:
+    def _describe(self, stage: LiveStage, listeners: TcpListeners, control: socket.socket) -> dict[str, Any]:
         """What the ready file and `GET /cluster` say of the cluster as such."""
         host, number = control.getsockname()[:2]
         host = self._wanted.advertised_host or _reachable(host)
         return {
             "bootstrap": listeners.bootstrap,
             "control": f"http://{f'[{host}]' if ':' in host else host}:{number}",
-            "cluster_id": listeners.directory(0).cluster_id,
+            "cluster_id": stage.replicated.cluster_id,
             "api_profile": self._wanted.api_profile,
             "listeners": {str(node): f"{at}:{port}" for node, (at, port) in listeners.addresses.items()},
         }
+
+
+def _in_the_way(error: Exception) -> CannotServe:
+    """Why a cluster could not be made."""
+    message, _, remedy = str(error).partition("; ")
+    if isinstance(error, OSError):
+        message, remedy = f"{error.filename or '--data-dir'}: {error.strerror or error}", "name another --data-dir"
+    return CannotServe(message, remedy)
 
 
 def _reachable(host: str) -> str:

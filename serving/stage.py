@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
 from groupsim.cluster.links import CLIENTS, is_meant
@@ -17,6 +19,7 @@ from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
+from groupsim.scenarios.clusters import replicated_config
 from groupsim.scenarios.crossref import Known
 from groupsim.scenarios.model import Scenario, Step, TopicSpec
 from groupsim.scenarios.on_topics import OnTopics
@@ -69,6 +72,13 @@ class LiveStage(Stage):
         """The cluster; a served one has logs."""
         assert isinstance(self.cluster, ReplicatedCluster)
         return self.cluster
+
+    def _make_cluster(self, data_dir: Path | None) -> ReplicatedCluster:
+        """The cluster; with a `data_dir` it goes on where the last one stopped. Raises DataDirRefused, OSError."""
+        config = replicated_config(self.scenario)
+        if data_dir is not None:
+            config = evolve(config, storage=data_dir, kept=True)
+        return ReplicatedCluster(self.loop, config)
 
     def _make_topics(self) -> OnTopics:
         return _Made(self)
