@@ -37,5 +37,7 @@ CONFLUENT = Client("confluent-kafka", version("confluent-kafka"), python("conflu
 AIOKAFKA = Client("aiokafka", version("aiokafka"), python("aio.py"))
 KAFKA_PYTHON = Client("kafka-python", version("kafka-python"), python("dpkp.py"))
 JAVA = Client("java", kafka_jars.VERSION, build.command, needs="java")
+# The tools themselves are run by `tools.py`; the members of the groups that they look at are confluent-kafka's.
+TOOLS = Client("kafka-tools", kafka_jars.TOOLS_VERSION, python("confluent.py"), needs="kafka")
 
 PYTHON = (CONFLUENT, AIOKAFKA, KAFKA_PYTHON)
