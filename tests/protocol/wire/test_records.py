@@ -192,3 +192,12 @@ def test_any_records_come_back_as_they_were(
     out = bytearray()
     out += Joined([batch])
     assert bytes(out) == data
+
+
+def test_header_names_that_are_no_text_stay_as_they_are() -> None:
+    """Neither the way through nor LogAppendTime writes records anew, so nothing in them can get lost."""
+    plain = encode(batch_of([LogRecord(0, b"k", b"v", headers=(("name", b"x"),))], 1_700_000_000_000))
+    data = changed(plain.replace(b"name", b"\xff\xfe\xfd\xfc"), 0, ">q", 0)
+    batch = batch_of_producer(data, 12)
+    assert encode(batch) == data
+    assert encode(batch.placed(3, 1).stamped(9, 0x08))[HEADER_BYTES:] == data[HEADER_BYTES:]
