@@ -17,6 +17,7 @@ from groupsim.eventloop.sinks import sink_for
 from groupsim.eventloop.trace import Trace
 from groupsim.exits import INTERRUPTED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.releases import BASELINE
 from groupsim.scenarios.model import Scenario
 from groupsim.sources import check_target
 
@@ -101,6 +102,7 @@ def _wanted(options: Options, origin: int) -> Any:
     _check_numbers(options)
     scenario = _scenario(options, origin)
     try:
+        _check_release(options.api_profile)
         api_table(options.api_profile)
     except ValueError as error:
         raise Trouble(f"--api-profile: {error}") from None
@@ -118,6 +120,13 @@ def _wanted(options: Options, origin: int) -> Any:
         options.ready_file,
         token,
     )
+
+
+def _check_release(profile: str) -> None:
+    """Refuse a release that is newer than any we know: its table would be a guess. Raises ValueError."""
+    numbers = profile.split(".")
+    if numbers[0].isdecimal() and int(numbers[0]) > int(BASELINE.split(".")[0]):
+        raise ValueError(f"{profile}: the newest release known here is {BASELINE}")
 
 
 def _check_numbers(options: Options) -> None:

@@ -59,12 +59,14 @@ class Tail:
         found = [event for event in self._ring if event in wanted]
         return iter(found if wanted.last is None else found[-wanted.last :] if wanted.last else [])
 
-    async def lines(self, wanted: Wanted, *, follow: bool) -> AsyncIterator[bytes]:
-        """JSON Lines; with `follow` those that are to come, too, until the cluster stops.
+    def lines(self, wanted: Wanted, *, follow: bool) -> AsyncIterator[bytes]:
+        """JSON Lines; with `follow` those that are to come from now on, too, until the cluster stops.
 
         A gap is a line of its own: `{"lost": 12, "from": 1, "to": 12}`.
         """
-        upto = self.last_seq
+        return self._lines(wanted, self.last_seq, follow=follow)
+
+    async def _lines(self, wanted: Wanted, upto: int, *, follow: bool) -> AsyncIterator[bytes]:
         if wanted.last is not None or not follow:
             for chunk in _chunks(list(self.kept(wanted))):
                 yield chunk

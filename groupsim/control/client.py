@@ -88,7 +88,7 @@ class Control:
         self.do("delete-topic", topic=topic)
 
     def produce(self, topic: str, rate: str) -> None:
-        """Let the cluster's own producer write at this rate from now on: "50/s"; "0" stops it."""
+        """Let the cluster's own producer write at this rate from now on: "50/s"; "0/s" stops it."""
         self.do("set-rate", topic=topic, rate=rate)
 
     def burst(self, topic: str, records: int) -> None:

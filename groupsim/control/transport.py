@@ -40,18 +40,32 @@ class Transport:
         return json.loads(content) if content else None
 
     def lines(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """An answer line by line, over a connection of its own, until the port ends it."""
+        """An answer line by line, over a connection of its own, until the port ends it; it has been asked for already.
+
+        Raises ControlError or Unreachable.
+        """
         own = HTTPConnection(*self._at, timeout=_PATIENCE_S)
         try:
             own.request("GET", _with(path, query), headers=self._headers)
             response = own.getresponse()
             if response.status >= 400:
                 raise _error(response, response.read())
+        except (OSError, HTTPException) as error:
+            own.close()
+            raise Unreachable(f"nobody answers at {self.url}: {error}") from error
+        except ControlError:
+            own.close()
+            raise
+        return self._read(own, response, path)
+
+    def _read(self, own: HTTPConnection, response: HTTPResponse, path: str) -> Iterator[dict[str, Any]]:
+        try:
             for line in response:
                 yield json.loads(line)
         except (OSError, HTTPException) as error:
             raise Unreachable(f"{self.url} broke off {path}: {error}") from error
         finally:
+            response.close()
             own.close()
 
     def _send(self, method: str, path: str, body: Any) -> HTTPResponse:

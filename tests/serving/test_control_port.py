@@ -1,0 +1,196 @@
+"""The control port over HTTP, with a cluster behind it that has simulated members of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from groupsim.control import Control, ControlError, Served, TimedOut, Unreachable
+from groupsim.serving.openapi import document
+
+SCENARIO = """
+run-for: 10m
+broker: {group.initial.rebalance.delay.ms: 100}
+topics: {orders: 4}
+groups:
+  g1:
+    properties: {heartbeat.interval.ms: 300}
+    members: {c: {count: 2}}
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One cluster for the whole module; each test leaves it whole."""
+    file = tmp_path_factory.mktemp("served") / "two-members.yaml"
+    file.write_text(SCENARIO, "utf-8")
+    with Served(str(file)) as cluster:
+        cluster.control.await_group("g1", state="Stable", members=2)
+        yield cluster
+
+
+@pytest.fixture
+def control(served: Served) -> Control:
+    """Its control port."""
+    return served.control
+
+
+def fetched(control: Control, path: str, **headers: str) -> tuple[int, bytes]:
+    """Status and body of a plain GET."""
+    try:
+        with urlopen(Request(control.url + path, headers=headers), timeout=60) as answer:
+            return answer.status, answer.read()
+    except HTTPError as error:
+        return error.code, error.read()
+
+
+def schema(name: str) -> Draft202012Validator:
+    """A validator for one schema of the OpenAPI document."""
+    return Draft202012Validator({**document(), "$ref": f"#/components/schemas/{name}"})
+
+
+def test_answers_are_as_the_openapi_document_says(control: Control) -> None:
+    """Cluster, groups, a group and a fault hold what their schemas want."""
+    schema("Cluster").validate(control.cluster())
+    schema("Groups").validate(json.loads(fetched(control, "/groups")[1]))
+    schema("Group").validate(control.group("g1"))
+    fault = control.fault("latency", member="c-1", add="1ms")
+    schema("LiveFault").validate(fault.refresh())
+    fault.end()
+
+
+def test_a_fault_counts_what_it_sees_and_strikes(control: Control) -> None:
+    """An error answers the second heartbeat of a simulated member once, and then it is over."""
+    fault = control.fault("answer-error", to="second Heartbeat of c-1", is_="COORDINATOR_LOAD_IN_PROGRESS")
+    fault.await_hits(1)
+    assert (fault.seen, fault.hits, fault.over) == (2, 1, True)
+
+
+def test_a_held_response_goes_out_when_it_is_released(control: Control) -> None:
+    """A heartbeat's answer waits until the fault is ended, and the group outlives it."""
+    with control.hold_response("Heartbeat", group="g1", client_id="*") as fault:
+        assert not fault.await_hits(1).over
+    assert fault.over
+    control.await_group("g1", state="Stable", members=2)
+
+
+def test_a_rebalance_can_be_forced(control: Control) -> None:
+    """The generation goes up, with the same members."""
+    before = control.group("g1")["generation"]
+    control.force_rebalance("g1")
+    assert control.await_group("g1", state="Stable", members=2, generation=before + 1)["generation"] == before + 1
+
+
+def test_a_group_that_is_forgotten_begins_anew(control: Control) -> None:
+    """Members hear that nobody knows them, and join as the first of generation 1 or 2."""
+    ids = {member["member_id"] for member in control.group("g1")["members"]}
+    control.forget_group("g1")
+    group = control.await_group("g1", state="Stable", members=2)
+    assert group["generation"] <= 2
+    assert not ids & {member["member_id"] for member in group["members"]}
+
+
+def test_the_coordinator_moves_and_brokers_come_and_go(control: Control) -> None:
+    """A move, a pause and a crash leave a stable group behind."""
+    before = control.group("g1")["coordinator"]
+    control.move_coordinator("g1")
+    assert control.await_group("g1", state="Stable", members=2)["coordinator"] != before
+    control.pause_broker(before)
+    assert control.cluster()["brokers"][before]["state"] == "paused"
+    control.resume_broker(before)
+    control.crash_broker(before)
+    with pytest.raises(ControlError, match="down already"):
+        control.crash_broker(before)
+    control.restart_broker(before)
+
+
+def test_topics_come_grow_and_go(control: Control) -> None:
+    """A topic made here has traffic at a rate, and is gone when it is deleted."""
+    control.create_topic("events", 2)
+    control.produce("events", "100/s")
+    control.burst("events", 10)
+    assert "events" in [topic["name"] for topic in control.cluster()["topics"]]
+    control.delete_topic("events")
+    assert "events" not in [topic["name"] for topic in control.cluster()["topics"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "remedy"),
+    [
+        ({"fault": "answer-eror"}, "/fault", "did you mean `answer-error`?"),
+        ({"fault": "stall", "member": "c-1", "fro": "1s", "for": "1s"}, "/fro", "did you mean `for`?"),
+        ({"fault": "answer-error", "to": "next SyncGruop of x", "is": "NONE"}, "/to", "did you mean `SyncGroup`?"),
+        ({"fault": "stall", "member": "c-1", "for": 3}, "/for", None),
+        ({"fault": "stall", "member": "c-1", "for": "1s", "at": "3s"}, "/at", "what is sent is done now"),
+        ({"fault": "crash-broker", "broker": 1}, "/fault", 'send {"do": "crash-broker"} to /actions'),
+        ({"do": "crash-broker", "broker": 1}, "", "send it to /actions"),
+    ],
+)
+def test_a_wrong_step_is_told_key_by_key(
+    control: Control, body: dict[str, object], pointer: str, remedy: str | None
+) -> None:
+    """The problem names the key by its JSON pointer, and what is nearest to it."""
+    name = {"data": json.dumps(body).encode(), "method": "POST"}
+    with pytest.raises(HTTPError) as caught:
+        urlopen(Request(control.url + "/faults", **name), timeout=60)  # type: ignore[arg-type]
+    problem = json.loads(caught.value.read())
+    schema("Problem").validate(problem)
+    assert caught.value.code == 422
+    assert problem["errors"][0]["pointer"] == pointer
+    assert remedy is None or problem["remedy"] == remedy
+
+
+def test_names_that_nothing_has_are_refused(control: Control) -> None:
+    """A topic, a broker and a member that are not there; nothing has happened then."""
+    for action, said in (
+        ("delete-topic", {"topic": "ordres"}),
+        ("stop-broker", {"broker": 9}),
+        ("stop", {"member": "x"}),
+    ):
+        with pytest.raises(ControlError) as caught:
+            control.do(action, **said)
+        assert caught.value.status == 422
+
+
+def test_waiting_in_vain_says_how_things_stand(control: Control) -> None:
+    """A state that does not come is a TimedOut with the group in it; an unknown group is 404."""
+    with pytest.raises(TimedOut, match="Stable with 2 members"):
+        control.await_group("g1", members=7, timeout="50ms")
+    with pytest.raises(ControlError, match="no coordinator knows group 'g2'"):
+        control.group("g2")
+    with pytest.raises(ControlError, match="no state of a group"):
+        control.await_group("g1", state="stable")
+
+
+def test_a_web_page_is_not_answered(control: Control) -> None:
+    """A Host that is no name of this machine, or an Origin, gets 403: a rebound name, a form of another site."""
+    assert fetched(control, "/cluster", Host="evil.example")[0] == 403
+    assert fetched(control, "/cluster", Origin="http://evil.example")[0] == 403
+    assert fetched(control, "/cluster", Host="localhost:1")[0] == 200
+
+
+def test_the_trace_is_streamed_as_it_happens(control: Control) -> None:
+    """What is kept comes at once; with follow, what happens later comes too, in order."""
+    kept = list(control.trace(last=5))
+    assert [event["seq"] for event in kept] == sorted(event["seq"] for event in kept)
+    stream = control.trace(follow=True, last=0, kinds=["action"])
+    control.do("set-rate", topic="orders", rate="0/s")
+    for event in stream:
+        assert event["kind"] == "action"
+        break
+    with pytest.raises(ControlError, match="no kind of event"):
+        list(control.trace(kinds=["acton"]))
+
+
+def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
+    """An address without a port behind it, and a ready file that is not there."""
+    with pytest.raises(Unreachable, match="nobody answers at http://127"):
+        Control.connect("http://127.0.0.1:9")
+    with pytest.raises(Unreachable, match="is the cluster up"):
+        Control.connect(tmp_path / "ready.json")
