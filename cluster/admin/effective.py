@@ -29,6 +29,7 @@ from groupsim.cluster.admin.setting_names import (
     TOPIC_SETTING,
     TYPES,
 )
+from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
 from groupsim.cluster.replicated_config import ReplicatedConfig, values_in_effect
 from groupsim.protocol.admin_messages import ConfigEntry
@@ -52,6 +53,14 @@ _UNSAID: Final[Mapping[str, str | None]] = {
     "log.flush.interval.ms": None,
 }
 """What these are when nobody says anything: their effect is another's."""
+
+_WITHOUT_EFFECT: Final[Mapping[str, str | None]] = {
+    row.synonyms[0]: row.default
+    for row in TOPIC.values()
+    if row.synonyms and row.synonyms[0] not in BROKER_SETTINGS and row.synonyms[0] != "log.roll.jitter.ms"
+}
+"""Broker settings that nobody here goes by; a topic's settings have them for synonyms. (Of the jitter's two names the
+other one has the default.)"""
 
 Layer = tuple[Mapping[str, str | None], int]
 
@@ -78,10 +87,17 @@ class Settings:
         plain = {name: text for name, text in self._static().items() if name not in static}
         return [
             (image.configs.get(self._node, {}) if self._node else {}, DYNAMIC_BROKER),
-            (image.configs.get("", {}), DYNAMIC_DEFAULT),
+            (self._of_all(image), DYNAMIC_DEFAULT),
             (static, STATIC_BROKER),
             (plain, DEFAULT),
         ]
+
+    def _of_all(self, image: ClusterImage) -> Mapping[str, str]:
+        """What was changed for all brokers; with eligible leader replicas Kafka begins by setting one itself."""
+        changed = image.configs.get("", {})
+        if not self._config.controller.eligible_leader_replicas:
+            return changed
+        return {MIN_ISR: str(self._config.controller.min_insync_replicas), **changed}
 
     def _static(self) -> dict[str, str | None]:
         """Every broker setting as it was when the broker began."""
@@ -96,7 +112,7 @@ class Settings:
 
     def of_topic(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
         """Every setting of a topic with these settings of its own (or those of `names`), in the order of names."""
-        effective, layers = self.log_defaults(image), self._layers(image)
+        effective, layers = self.log_defaults(image), [*self._layers(image), (_WITHOUT_EFFECT, DEFAULT)]
         return [self._topic_entry(name, own, effective, layers) for name in TOPIC if not names or name in names]
 
     def _topic_entry(self, name: str, own: Mapping[str, str], effective: LogConfig, layers: list[Layer]) -> ConfigEntry:
@@ -123,7 +139,7 @@ class Settings:
 
     def of_all_brokers(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
         """What was changed for all brokers while they ran."""
-        changed = image.configs.get("", {})
+        changed = self._of_all(image)
         layers: list[Layer] = [(changed, DYNAMIC_DEFAULT)]
         return [self._broker_entry(name, layers) for name in sorted(changed) if not names or name in names]
 

@@ -50,7 +50,7 @@ class Forwarding:
             return
         while self._row and self._row[0][2] <= self._loop.now_us:
             self._row.popleft()[1](None)
-        if self._row:
+        if self._row and not self._channel.busy:  # whoever was told that time is over may have asked again
             request, _, deadline_us = self._row[0]
             self._channel.send(request, self._answered, deadline_us - self._loop.now_us)
 

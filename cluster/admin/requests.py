@@ -102,7 +102,7 @@ class AdminRequests:
         image = self._image()
         topic = image.topics.get(asked.name)
         if topic is None:
-            return _undescribed(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+            return _undescribed(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         entries = self._settings.of_topic(topic.config, image, names)
         return ConfigsDescribed(asked.type, asked.name, entries=tuple(entries))
 
@@ -201,5 +201,5 @@ def _giver(call: Call, request: AdminRequest) -> Callable[[Any], None]:
     return give
 
 
-def _undescribed(asked: ConfigsAsked, error: ErrorCode, message: str | None) -> ConfigsDescribed:
+def _undescribed(asked: ConfigsAsked, error: ErrorCode, message: str) -> ConfigsDescribed:
     return ConfigsDescribed(asked.type, asked.name, error, message)

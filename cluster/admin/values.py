@@ -56,6 +56,9 @@ def check_topic(config: Mapping[str, str]) -> None:
             raise Invalid(f"Unknown topic config name: {name}")
     for name, value in config.items():
         _check(name, name, TOPIC[name].type if name in TOPIC else _INTERNAL[name], value)
+    if config.get("remote.storage.enable", "").strip().lower() == "true":
+        text = "Tiered Storage functionality is disabled in the broker."
+        raise Invalid(f"{text} Topic cannot be configured with remote log storage.")
     least, most = (
         int(config.get(name, TOPIC[name].default)) for name in ("min.compaction.lag.ms", "max.compaction.lag.ms")
     )

@@ -154,7 +154,7 @@ class Striped:
         if replication > self.brokers:
             raise _factor(
                 f"The target replication factor of {replication} cannot be reached because only "
-                f"{self.brokers} broker(s) are registered."
+                f"{self.brokers} broker(s) are registered or some brokers have all their log directories cordoned."
             )
 
 

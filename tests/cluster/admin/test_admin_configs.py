@@ -126,6 +126,13 @@ REFUSED = [
         E.INVALID_CONFIG,
         "Invalid value 9223372036854775808 for configuration min.compaction.lag.ms: Not a number of type LONG",
     ),
+    (
+        TOPIC_RESOURCE,
+        "t",
+        ("remote.storage.enable", SET, "true"),
+        E.INVALID_CONFIG,
+        "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.",
+    ),
     (TOPIC_RESOURCE, "t", ("segment.ms", SET, None), E.INVALID_REQUEST, "Null value not supported for : segment.ms"),
     (TOPIC_RESOURCE, "t", ("segment.ms", 9, "1"), E.INVALID_REQUEST, "Unknown operations type 9"),
     (
@@ -233,7 +240,10 @@ def test_a_running_broker_takes_settings() -> None:
         )
         topic = (await _describe(stage, TOPIC_RESOURCE, "t", node=node))["retention.ms"]
         assert (topic.value, topic.source) == ("5000", 2)
-        assert set(await _describe(stage, BROKER_RESOURCE, "", node=other)) == {"log.retention.ms"}
+        assert set(await _describe(stage, BROKER_RESOURCE, "", node=other)) == {
+            "log.retention.ms",
+            "min.insync.replicas",
+        }
 
     run(story)
 

@@ -91,7 +91,7 @@ CASES = [
         NewTopic("n", 1, 9),
         E.INVALID_REPLICATION_FACTOR,
         "Unable to replicate the partition 9 time(s): The target replication factor of 9 cannot be reached because "
-        "only 4 broker(s) are registered.",
+        "only 4 broker(s) are registered or some brokers have all their log directories cordoned.",
     ),
     (
         NewTopic("n", 2, -1, ((0, (0,)),)),

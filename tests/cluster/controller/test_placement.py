@@ -122,7 +122,8 @@ def test_one_broker_that_is_up_leads_everything() -> None:
         (
             up(10, 11),
             3,
-            "The target replication factor of 3 cannot be reached because only 2 broker(s) are registered.",
+            "The target replication factor of 3 cannot be reached because only 2 broker(s) are registered or some "
+            "brokers have all their log directories cordoned.",
         ),
         (up(10, 11), 0, "Invalid replication factor 0: the replication factor must be positive."),
     ],
