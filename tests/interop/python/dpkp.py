@@ -8,8 +8,8 @@ from typing import Any
 
 import line
 from kafka import (
+    AsyncConsumerRebalanceListener,
     ConsumerGroupMetadata,
-    ConsumerRebalanceListener,
     KafkaConsumer,
     KafkaProducer,
     OffsetAndMetadata,
@@ -31,7 +31,12 @@ ASSIGNORS = {
 CODECS = {"none": True, "gzip": True, "snappy": has_snappy(), "lz4": has_lz4(), "zstd": has_zstd()}
 
 
-class Reader(ConsumerRebalanceListener):
+def positions_of(positions: dict[line.Place, int]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Positions as kafka-python wants them."""
+    return {TopicPartition(*place): OffsetAndMetadata(offset, "", -1) for place, offset in positions.items()}
+
+
+class Reader(AsyncConsumerRebalanceListener):
     """The consumer's story."""
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -54,25 +59,27 @@ class Reader(ConsumerRebalanceListener):
         )
         self.consumer.subscribe(config["topics"], listener=self)
 
-    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+    # These run in the loop of the client's own thread, where a blocking commit is refused.
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         lost = [tuple(one) for one in revoked]
-        if not self.closing:  # a consumer that closes refuses a commit in its callback: it was done before
+        offsets = positions_of(self.owned.to_commit(lost))
+        if offsets and not self.closing:
             try:
-                self.commit(self.owned.to_commit(lost))
+                await self.consumer.commit_async(offsets)
             except KafkaError as failed:
                 line.error(failed)
         self.owned.revoked(lost)
 
-    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+    async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
         self.owned.revoked([tuple(one) for one in lost])
 
-    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         self.owned.assigned([tuple(one) for one in assigned])
 
     def commit(self, positions: dict[line.Place, int]) -> None:
         if positions:
-            offsets = {TopicPartition(*place): OffsetAndMetadata(offset, "", -1) for place, offset in positions.items()}
-            self.consumer.commit(offsets, timeout_ms=20_000)
+            self.consumer.commit(positions_of(positions), timeout_ms=20_000)
 
     def poll(self) -> None:
         for place, messages in self.consumer.poll(timeout_ms=50).items():
@@ -147,8 +154,7 @@ class Writer:
         return [[one.topic, one.partition, one.offset] for one in done]
 
     def offsets(self, command: dict[str, Any]) -> None:
-        rows = command["positions"]
-        offsets = {TopicPartition(topic, part): OffsetAndMetadata(at, "", -1) for topic, part, at in rows}
+        offsets = positions_of({(topic, part): offset for topic, part, offset in command["positions"]})
         self.producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(command["group"], -1, "", None))
 
     def obey(self, command: dict[str, Any]) -> None:
