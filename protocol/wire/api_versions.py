@@ -5,8 +5,9 @@ in version 0, with UNSUPPORTED_VERSION and the versions of ApiVersions itself (K
 tells its software's name and version, which have to be plain words. Sources: `ApiVersionsRequest`,
 `KafkaApis.handleApiVersionsRequest`.
 
-No feature is told or finalized, where a 4.4.0 broker finalizes six: a client that sees `transaction.version` 2 finalized would send EndTxn the way of
-KIP-890, and the transactions here are those before it; `group.version` 1 would promise the groups of KIP-848.
+No feature is told or finalized, where a 4.4.0 broker finalizes six: a client that sees `transaction.version` 2
+finalized would end transactions in the way of KIP-890, and those here are of the time before it; `group.version` 1
+would promise the groups of KIP-848.
 """
 
 from __future__ import annotations
@@ -65,5 +66,5 @@ def read_api_versions(fields: Fields, header: Header, table: Mapping[Api, Versio
 
 
 def too_new(header: Header, table: Mapping[Api, VersionRange]) -> Exchange:
-    """The answer to an ApiVersions request in a version that nobody here speaks: version 0, whatever was asked."""
+    """The answer to an ApiVersions request in a version that nobody here speaks: in version 0, body unread."""
     return _Told(evolve(header, version=0), table, ErrorCode.UNSUPPORTED_VERSION)

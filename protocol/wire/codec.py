@@ -13,6 +13,8 @@ from groupsim.protocol.wire.headers import Header, read_header, read_kind
 from groupsim.protocol.wire.schema import request_shape
 from groupsim.protocol.wire.serial import Fields, Read, reader
 
+_TAGGED_HEADER = 3  # from this version of ApiVersions on, known or not
+
 
 @frozen
 class Understood:
@@ -55,8 +57,8 @@ class Codec:
         kind = read_kind(frame)
         dialect = self._dialects.get(kind)
         if dialect is None:
-            if kind[0] == Api.API_VERSIONS and kind[1] > self._taken[Api.API_VERSIONS].newest:
-                return self._too_new(frame)
+            if kind[0] == Api.API_VERSIONS and kind[1] not in self._taken[Api.API_VERSIONS]:
+                return self._unspoken(frame, flexible=kind[1] >= _TAGGED_HEADER)
             dialect = self._dialects[kind] = self._dialect(*kind)
         header, at = read_header(frame, dialect.api, dialect.flexible)
         fields, _ = dialect.read(frame, at)  # bytes after the body are left alone, as Kafka does: librdkafka has some
@@ -76,8 +78,8 @@ class Codec:
             return read_api_versions(fields, header, self._table)
         return READERS[header.api](fields, header, self._directory)
 
-    def _too_new(self, frame: bytes) -> Understood:
-        header, _ = read_header(frame, Api.API_VERSIONS, flexible=True)
+    def _unspoken(self, frame: bytes, *, flexible: bool) -> Understood:
+        header, _ = read_header(frame, Api.API_VERSIONS, flexible)
         return _understood(header, too_new(header, self._table))
 
 

@@ -49,7 +49,7 @@ def read_header(frame: bytes, api: Api, flexible: bool) -> tuple[Header, int]:
             raise ValueError(f"the client id claims {length} bytes")
         return Header(api, version, correlation, client_id), (_after_tags(frame, at) if flexible else at)
     except (struct.error, IndexError, ValueError) as wrong:
-        raise Unreadable(f"the header of a {api.title} request: {wrong}") from None
+        raise Unreadable(f"{api.title}, header: {wrong}") from None
 
 
 def _after_tags(frame: bytes, at: int) -> int:

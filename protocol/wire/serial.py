@@ -1,9 +1,9 @@
 """Bytes to fields and back, by a shape: the rules of Kafka's serialisation, and a guard against hostile bytes.
 
 A message is a dict of its fields, with kio's names: parts are dicts, arrays lists (or () for a tagged one that stayed
-away), times milliseconds (-1 stays -1), topic ids 22 characters of base64 (None for the zero id), error codes numbers. What is written may have more fields than
-the version carries (they are left out) and fewer (the schema's default stands for them). So the code that makes a
-response names all that the newest version has, and the shape picks.
+away), times milliseconds (-1 stays -1), topic ids 22 characters of base64 (None for the zero id), error codes numbers.
+What is written may have more fields than the version carries (they are left out) and fewer (the schema's default
+stands for them). So the code that makes a response names all that the newest version has, and the shape picks.
 
 kio can read and write too, but its reader reserves memory for as many elements as an array claims to have, which lets
 nine bytes end the process, and refuses tagged fields it does not know, which Kafka skips. Here an array cannot claim

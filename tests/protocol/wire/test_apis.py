@@ -96,14 +96,22 @@ def test_no_feature_is_finalized() -> None:
     assert response.finalized_features_epoch in (None, -1)
 
 
-@pytest.mark.parametrize("version", [5, 6, 32_767])
-def test_a_version_that_is_too_new_is_answered_in_version_0(version: int) -> None:
+@pytest.mark.parametrize("version", [5, 6, 32_767, -1])
+def test_a_version_that_nobody_speaks_is_answered_in_version_0(version: int) -> None:
     """With UNSUPPORTED_VERSION and the versions of ApiVersions, whatever stands in the body (KIP-511)."""
-    data = bytearray(frame("ApiVersions", 4, **VALID) + b"who knows")
-    data[2:4] = version.to_bytes(2, "big")
+    data = bytearray(frame("ApiVersions", 4 if version > 0 else 0, **VALID) + b"who knows")
+    data[2:4] = version.to_bytes(2, "big", signed=True)
     response = told("ApiVersions", 0, understood(bytes(data)).exchange.response([]))
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert table_of(response) == {18: (0, 4)}
+
+
+def test_the_header_of_an_unknown_version_has_to_be_one() -> None:
+    """A 4.4.0 broker closes the connection when the tagged fields are missing that versions above 2 have there."""
+    data = bytearray(frame("ApiVersions", 0))
+    data[3] = 9
+    with pytest.raises(Unreadable, match="ApiVersions, header"):
+        understood(bytes(data))
 
 
 def test_version_4_is_too_new_for_a_2_8_broker() -> None:
@@ -139,10 +147,9 @@ def test_a_refusal_says_its_error_without_a_table() -> None:
         (b"\x00\x04\x00\x00" + bytes(6), "4.x", "API key 4"),
         (b"\x00\x0c\x00\x05" + bytes(8), "4.x", "Heartbeat 5: versions 0-4 are taken"),
         (b"\x00\x0c\xff\xff" + bytes(8), "4.x", "Heartbeat -1"),
-        (b"\x00\x12\xff\xff" + bytes(8), "4.x", "ApiVersions -1"),
         (b"\x00\x0b\x00\x01" + bytes(8), "4.0.0", "JoinGroup 1: versions 2-9 are taken"),
-        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x09ab", "4.x", "header of a Heartbeat request"),
-        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x02\xff\xff\x00", "4.x", "header of a Heartbeat request"),
+        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x09ab", "4.x", "Heartbeat, header"),
+        (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x02\xff\xff\x00", "4.x", "Heartbeat, header"),
         (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x00\x01\x00\x30", "4.x", "tagged fields end after it"),
     ],
 )
