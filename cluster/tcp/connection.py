@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from groupsim.cluster.endpoint import MACHINERY, Endpoint
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
-from groupsim.eventloop.interface import Host
+from groupsim.eventloop.interface import Host, Order
 from groupsim.eventloop.streams import TcpStream
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
@@ -283,7 +283,22 @@ class TcpConnection:
             else:
                 self._write_with_care(framed)
         if not self._pumping:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Take what comes next after this instant's own work: never inside the call of somebody who answers."""
+        if self._waiting or self._exchange is not None:
+            self.broker_host.call_at(self._loop.now_us, self._next, self._exchange, order=Order.MESSAGE)
+        elif self.up:
+            self._read_on(self._ready())
+
+    def _next(self, exchange: Exchange | None) -> None:
+        if exchange is not self._exchange or not self.up:
+            return
+        if exchange is None:
             self._pump()
+        else:
+            self._carry_out()
 
     def _write_with_care(self, data: bytes) -> None:
         if SILENT in self.conditions:
@@ -342,7 +357,13 @@ class TcpConnection:
     def pass_back(self, response: Response) -> None:
         """See `lines.Line.pass_back`."""
         self._answers.append(response)
-        self._carry_out()
+        if self._carrying:
+            return
+        exchange = self._exchange
+        if exchange is not None and len(self._answers) == len(self._requests):
+            self._respond(exchange)
+        else:
+            self._go_on()
 
     def drop(self, reason: str) -> None:
         """See `lines.Line.drop`."""
