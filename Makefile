@@ -12,7 +12,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage spark cross-checks walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance interop walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,14 @@ spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, kil
 
 cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, those that take long too
 	@$(BIN)/python -m pytest -q -m 'slow or not slow' -n $(JOBS) tests/pipeline/test_cross_checks.py
+
+conformance: $(VENV)/.dev  ## a real Kafka broker and `groupsim serve` are asked the same (CONFORMANCE="--short")
+	@$(BIN)/python -m tests.conformance $(CONFORMANCE)
+
+interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTEROP_PEER=kafka: of a real broker
+	@peer=$${GROUPSIM_INTEROP_PEER:-groupsim}; rm -rf .build/interop/$$peer; \
+	$(BIN)/python -m pytest -q -n $(JOBS) -m interop tests/interop; status=$$?; \
+	$(BIN)/python tools/interop_table.py --peer $$peer && exit $$status
 
 walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster (WHOLE_WALKS, FIRST_WALK)
 	@WHOLE_WALKS=$${WHOLE_WALKS:-300} $(BIN)/python -m pytest -q -n $(JOBS) tests/cluster/test_whole_walk.py

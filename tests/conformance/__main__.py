@@ -16,11 +16,12 @@ from collections.abc import Iterable, Mapping
 
 import trio
 
+from tests.conformance.basics import TimingFailed
+from tests.conformance.cases import Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
 from tests.conformance.player import SETTINGS, Played, play_all
 from tests.conformance.ready import await_ready
-from tests.conformance.script import Case, TimingFailed
 from tests.conformance.scripts import all_cases
 from tests.conformance.servers import KAFKA, serve
 from tests.conformance.transcript import Transcript, differences
@@ -77,7 +78,9 @@ def compare(expected: Mapping[str, Transcript], got: Mapping[str, Played], *, id
             continue
         there = expected.get(name)
         found = [played.failure] if played.failure else []
-        found += ["not recorded"] if there is None else differences(there, played.transcript, members_in_order=ids_given)
+        found += (
+            ["not recorded"] if there is None else differences(there, played.transcript, members_in_order=ids_given)
+        )
         wrong += bool(found)
         for line in found[:3]:
             print(f"DIFFERS {name}: {line}", flush=True)

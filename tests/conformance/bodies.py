@@ -47,9 +47,7 @@ KEYS = {
     "DeleteGroups": 42,
     "OffsetDelete": 47,
 }
-_NAMES = {
-    name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS
-}
+_NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}
 
 
 def newest(api: str) -> int:

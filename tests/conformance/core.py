@@ -1,8 +1,8 @@
 """The simulated broker in virtual time as a peer: frames through the codec, no sockets, no Java.
 
 One broker, its real coordinator and logs, the same settings as the real one. The member ids are those that the real
-broker made up in the recorded play, where one is given: who succeeds a leader, and in which order members stand, depends
-on them by way of Java's hash maps.
+broker made up in the recorded play, where one is given: who succeeds a leader, and in which order members stand,
+depends on them by way of Java's hash maps.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages import Response
 from groupsim.protocol.wire import Codec, Exchange, Unreadable
-
+from tests.conformance.cases import Case
 from tests.conformance.peers import Closed
 from tests.conformance.player import SETTINGS, Played, play
-from tests.conformance.script import Case
 from tests.conformance.servers import WITHOUT
 from tests.conformance.transcript import Transcript
 
@@ -155,7 +154,6 @@ class CoreLine:
             raise Closed(self._why)
         return None
 
-
     async def close(self) -> None:
         self._connection.close()
         self._closed = True
@@ -191,6 +189,10 @@ class CorePeer:
         await self.sleep(1_000_000)
         text = self.cluster.controller.image.topics[name].topic_id
         return str(uuid.UUID(bytes=base64.urlsafe_b64decode(text + "==")))
+
+    async def delete_topic(self, name: str) -> None:
+        self.cluster.delete_topic(name)
+        await self.sleep(1_000_000)
 
 
 def play_on_core(case: Case, recorded: Transcript | None, settings: Mapping[str, object] = SETTINGS) -> Played:

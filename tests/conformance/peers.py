@@ -6,14 +6,13 @@ cluster in virtual time, behind the same codec as behind a socket.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 import trio
 
-from tests.conformance.bodies import decode, encode
+from tests.conformance.bodies import Body, decode, encode
 
 LATE_US = 250_000
 
@@ -42,6 +41,10 @@ class Peer(Protocol):
     async def sleep(self, us: int) -> None: ...
     async def create_topic(self, name: str, partitions: int) -> str:
         """Make a topic, wait until it is known, and tell its id as a UUID."""
+        ...
+
+    async def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until nobody knows it any more."""
         ...
 
 
@@ -114,27 +117,32 @@ class TcpPeer:
 
     async def create_topic(self, name: str, partitions: int) -> str:
         line = await self.connect("admin")
-        topic = {
-            "name": name,
-            "num_partitions": partitions,
-            "replication_factor": -1,
-            "assignments": (),
-            "configs": (),
-        }
+        topic = {"name": name, "num_partitions": partitions, "replication_factor": -1}
+        topic |= {"assignments": (), "configs": ()}
         await self._ask(line, "CreateTopics", 6, {"topics": [topic], "timeout": 20_000, "validate_only": False})
-        for _ in range(500):
-            body = {"topics": [{"topic_id": None, "name": name}], "allow_auto_topic_creation": False}
-            body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
-            answer = await self._ask(line, "Metadata", 10, body)
-            (told,) = answer["topics"]
-            leaders = [partition["leader_id"] for partition in told["partitions"]]
-            if told["error_code"] == "NONE" and len(leaders) == partitions and min(leaders) >= 0:
-                await line.close()
-                return str(told["topic_id"] or uuid.UUID(int=0))
-            await trio.sleep(0.02)
-        raise TimeoutError(f"the topic {name!r} was not to be had in 10 s: {answer}")
+        told = await self._await_topic(line, name, partitions)
+        await line.close()
+        return str(told["topic_id"])
 
-    async def _ask(self, line: TcpLine, api: str, version: int, body: dict[str, object]) -> dict[str, object]:
+    async def delete_topic(self, name: str) -> None:
+        line = await self.connect("admin")
+        await self._ask(line, "DeleteTopics", 5, {"topic_names": [name], "timeout": 20_000})
+        await self._await_topic(line, name, 0)
+        await line.close()
+
+    async def _await_topic(self, line: TcpLine, name: str, partitions: int) -> Body:
+        """What Metadata tells of a topic once it has so many partitions, all of them led."""
+        body: Body = {"topics": [{"topic_id": None, "name": name}], "allow_auto_topic_creation": False}
+        body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+        for _ in range(500):
+            (told,) = (await self._ask(line, "Metadata", 10, body))["topics"]
+            leaders = [partition["leader_id"] for partition in told["partitions"]]
+            if len(leaders) == partitions and all(leader >= 0 for leader in leaders):
+                return dict(told)
+            await trio.sleep(0.02)
+        raise TimeoutError(f"the topic {name!r} has not {partitions} partitions after 10 s: {told}")
+
+    async def _ask(self, line: TcpLine, api: str, version: int, body: Body) -> Body:
         await line.send(encode(api, version, 1, "admin", body))
         got = await line.receive(30_000_000)
         if got is None:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 import trio
 from attrs import frozen
 
+from tests.conformance.basics import DELAY_MS, ScriptFailed, TimingFailed
+from tests.conformance.cases import Case
 from tests.conformance.peers import Peer, tcp_peer
-from tests.conformance.script import DELAY_MS, Case, Script, ScriptFailed, TimingFailed
+from tests.conformance.script import Script
 from tests.conformance.transcript import Transcript, transcript_of
 
 AT_ONCE = 24

@@ -1,4 +1,4 @@
-"""Wait until a broker answers for every group and every transaction: its internal topics made, its coordinators loaded."""
+"""Wait until a broker answers for every group and transaction: internal topics made, coordinators loaded."""
 
 from __future__ import annotations
 

@@ -25,16 +25,16 @@ WITHOUT = frozenset({"auto.create.topics.enable"})
 
 @contextmanager
 def serve(settings: Mapping[str, object]) -> Iterator[str]:
-    """`host:port` of a simulated cluster of one broker with these settings, while the context lasts.
+    """`host:port` of a `groupsim serve` of one broker with these settings, while the context lasts.
 
     Raises RuntimeError when it does not start.
     """
     with tempfile.TemporaryDirectory(prefix="groupsim-conformance-") as folder:
         ready = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "groupsim.cluster.tcp", "--port", "0", "--brokers", "1"]
+        command = [sys.executable, "-m", "groupsim", "serve", "--port", "0", "--control-port", "0", "--brokers", "1"]
         for name, value in settings.items():
             if name not in WITHOUT:
-                command += ["--property", f"{name}={value}"]
+                command += ["--broker", f"{name}={value}"]
         with (Path(folder) / "log").open("w+") as log:
             process = subprocess.Popen([*command, "--ready-file", str(ready)], stdout=log, stderr=log)
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
 from tests.conformance.scripts import all_cases

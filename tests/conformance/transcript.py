@@ -2,8 +2,8 @@
 
 Normalised are: throttle times (left out), member ids (`$a` for the first id that connection a was given, `$a2` for the
 second, `$?prefix` for one its owner never heard of), producer ids, addresses, topic ids, and the part of groups' and
-topics' names that tells two runs apart. Members, topics, partitions and groups are compared as sets. Texts of errors are
-compared unless they are listed in `TEXTS`.
+topics' names that tells two runs apart. Members, topics, partitions and groups are compared as sets. Texts of errors
+are compared unless they are listed in `TEXTS`.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def _name_ids(play: Script) -> dict[str, str]:
     given: dict[str, int] = {}
     for step in play.steps:
         said = step.response
-        if step.api == "JoinGroup" and isinstance(said, dict) and _ID.match(said["member_id"]):
-            if said["member_id"] not in names:
-                count = given[step.actor] = given.get(step.actor, 0) + 1
-                names[said["member_id"]] = f"${step.actor}{count if count > 1 else ''}"
+        told = said["member_id"] if step.api == "JoinGroup" and isinstance(said, dict) else ""
+        if _ID.match(told) and told not in names:
+            count = given[step.actor] = given.get(step.actor, 0) + 1
+            names[told] = f"${step.actor}{count if count > 1 else ''}"
     for step in play.steps:
         for text in _texts(step.response):
             match = _ID.match(text)

@@ -9,7 +9,14 @@ ALL = (*BY_NAME, 10)
 SHAPES = (2, 5, 7, 9, 10)
 
 
-@script(rows=["1.7-simple-group", "1.10-list-shows-simple-groups"], versions=ALL)
+@script(
+    rows=[
+        "1.7-commit-to-an-unknown-group-makes-a-simple-one",
+        "1.10-list-shows-simple-groups",
+        "1.7-what-a-commit-stores",
+    ],
+    versions=ALL,
+)
 async def a_simple_group_commits(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=2)
@@ -21,7 +28,7 @@ async def a_simple_group_commits(s: Script) -> None:
     await a.fetch(v=min(s.v, 9), topics={t: [0, 1]})
 
 
-@script(rows=["1.7-missing-group-with-generation"], versions=ALL)
+@script(rows=["1.7-no-group-{v10,v9,v8,v2}"], versions=ALL)
 async def a_generation_without_a_group(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -31,7 +38,14 @@ async def a_generation_without_a_group(s: Script) -> None:
     await a.describe(v=5)
 
 
-@script(rows=["1.7-unknown-topic", "trap-13-commits-of-unknown-topics"], versions=BY_NAME)
+@script(
+    rows=[
+        "1.7-{topic-unknown,partition-unknown,partition-negative}",
+        "trap-13-commit-for-unknown-topics-only",
+        "1.7-commit-of-nothing-but-unknown-topics-is-not-checked",
+    ],
+    versions=BY_NAME,
+)
 async def a_topic_that_is_not_there(s: Script) -> None:
     a = await s.actor()
     t, none = await s.topic(partitions=2), s.no_topic()
@@ -41,7 +55,7 @@ async def a_topic_that_is_not_there(s: Script) -> None:
     await a.commit(v=s.v, offsets={none: {0: 5}}, member="stranger", generation=9, error="UNKNOWN_TOPIC_OR_PARTITION")
 
 
-@script(rows=["1.7-unknown-topic"], versions=(10,))
+@script(rows=["1.7-topic-ids", "1.7-topic-unknown"], versions=(10,))
 async def a_topic_id_that_is_not_there(s: Script) -> None:
     a = await s.actor()
     t, none = await s.topic(partitions=2), s.no_topic()
@@ -50,7 +64,13 @@ async def a_topic_id_that_is_not_there(s: Script) -> None:
     await a.fetch(topics={t: [0, 1]})
 
 
-@script(rows=["1.7-Stable-valid", "1.7-Stable-strangers"], versions=ALL)
+@script(
+    rows=[
+        "1.7-Stable-valid",
+        "1.7-{unknown-id,generation-without-id,unknown-id-no-generation,member-no-generation,old-generation,anonymous-to-a-live-group}",
+    ],
+    versions=ALL,
+)
 async def commits_in_stable(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -65,7 +85,7 @@ async def commits_in_stable(s: Script) -> None:
     await a.fetch(topics={t: [0]})
 
 
-@script(rows=["1.7-CompletingRebalance"], versions=ALL)
+@script(rows=["1.7-Completing-valid", "1.7-{old-generation,unknown-id,anonymous-to-a-live-group}"], versions=ALL)
 async def commits_in_completing(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -77,7 +97,9 @@ async def commits_in_completing(s: Script) -> None:
     await a.fetch(topics={t: [0]})
 
 
-@script(rows=["1.7-PreparingRebalance"], versions=ALL)
+@script(
+    rows=["1.7-Preparing-valid", "1.7-{newer-generation,member-no-generation,anonymous-to-a-live-group}"], versions=ALL
+)
 async def commits_in_preparing(s: Script) -> None:
     a, b = await s.pair()
     t = await s.topic()
@@ -92,7 +114,7 @@ async def commits_in_preparing(s: Script) -> None:
     await a.fetch(topics={t: [0]})
 
 
-@script(rows=["1.7-Empty"], versions=ALL)
+@script(rows=["1.7-Empty-{anonymous,member-ignored}", "1.7-commit-with-a-generation-to-an-empty-group"], versions=ALL)
 async def commits_in_empty(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -115,7 +137,7 @@ async def a_pending_id_commits(s: Script) -> None:
     await b.commit(v=s.v, offsets={t: {0: 5}}, generation=1, error="UNKNOWN_MEMBER_ID")
 
 
-@script(rows=["1.7-instances"], versions=(7, 8, 9, 10))
+@script(rows=["1.7-{fenced,instance-unmapped,instance-alone,newer-generation}"], versions=(7, 8, 9, 10))
 async def instances_commit(s: Script) -> None:
     a = await s.actor("a", instance="i")
     t = await s.topic()
@@ -128,7 +150,7 @@ async def instances_commit(s: Script) -> None:
     await a.fetch(topics={t: [0]})
 
 
-@script(rows=["1.7-metadata-too-large"], versions=ALL)
+@script(rows=["1.7-metadata-{at-limit,too-large}"], versions=ALL)
 async def metadata_of_a_commit(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=3)
@@ -139,7 +161,7 @@ async def metadata_of_a_commit(s: Script) -> None:
     assert answer
 
 
-@script(rows=["1.7-metadata-too-large"], versions=(9,))
+@script(rows=["1.7-metadata-{units-not-bytes,surrogates-at-limit,surrogates}"], versions=(9,))
 async def metadata_is_counted_in_utf_16(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=2)
@@ -148,7 +170,7 @@ async def metadata_is_counted_in_utf_16(s: Script) -> None:
     await a.commit(v=s.v, offsets={t: {1: 1}}, metadata="🐘" * 2048)
 
 
-@script(rows=["1.7-leader-epoch"], versions=(5, 6, 7, 9, 10))
+@script(rows=["1.7-what-a-commit-stores"], versions=(5, 6, 7, 9, 10))
 async def leader_epochs_are_stored(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=2)
@@ -165,7 +187,7 @@ async def the_group_without_a_name(s: Script) -> None:
     await a.fetch(topics={t: [0]}, groups=[""])
 
 
-@script(rows=["1.7-nothing-to-commit"], versions=SHAPES)
+@script(rows=["1.7-commit-of-nothing-but-unknown-topics-is-not-checked"], versions=SHAPES)
 async def a_commit_of_nothing(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -175,7 +197,31 @@ async def a_commit_of_nothing(s: Script) -> None:
     await a.describe(v=5)
 
 
-@script(rows=["1.7-retention"], versions=(2, 3, 4))
+@script(rows=["1.7-Empty-instance-ignored"], versions=(7, 9, 10))
+async def an_instance_commits_to_an_empty_group(s: Script) -> None:
+    a = await s.actor("a", instance="i")
+    t = await s.topic()
+    await s.form(a)
+    await a.leave()
+    await s.until("Empty", 0)
+    await a.commit(v=s.v, offsets={t: {0: 5}}, member="", generation=-1)
+    await a.commit(v=s.v, offsets={t: {0: 6}}, generation=-1)
+    await a.fetch(topics={t: [0]})
+
+
+@script(rows=["2.12-topic-deleted-Empty", "1.9-topic-ids"])
+async def a_topic_is_deleted_and_made_again(s: Script) -> None:
+    a = await s.actor()
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 5}})
+    await a.fetch(topics={t: [0]})
+    await s.delete_topic(t)
+    await s.sleep(500)
+    await a.fetch(topics={t: [0]})
+    await a.fetch(v=9)
+
+
+@script(rows=["1.7-retention-{v2,v4}"], versions=(2, 3, 4))
 async def a_commit_with_a_retention(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()

@@ -13,8 +13,10 @@ async def one_member_waits_one_delay(s: Script) -> None:
     await a.answer(due=(DELAY_MS, mark))
 
 
-@script(rows=["2.5-second-member-in-the-window", "2.5-second-member-late-in-the-window", "trap-04-initial-delay"],
-        versions=(3, 9))
+@script(
+    rows=["2.5-second-member-in-the-window", "2.5-second-member-late-in-the-window", "trap-04-initial-delay"],
+    versions=(3, 9),
+)
 async def two_members_wait_two_delays(s: Script) -> None:
     a, b = await s.pair()
     await a.enter(v=s.v)
@@ -41,8 +43,13 @@ async def a_member_in_every_window(s: Script) -> None:
     await s.joined(b, c)
 
 
-@script(rows=["2.5-rebalance-timeout-below-delay", "2.5-flag-left-over-when-nothing-remains",
-              "trap-05-new-member-flag-leaks"])
+@script(
+    rows=[
+        "2.5-rebalance-timeout-below-delay",
+        "2.5-flag-left-over-when-nothing-remains",
+        "trap-05-new-member-flag-leaks",
+    ]
+)
 async def the_flag_is_left_over(s: Script) -> None:
     a, b = await s.pair()
     await a.enter(rebalance=100)

@@ -6,6 +6,7 @@ from tests.conformance.script import Script, script
 
 ALL = (0, 1, 2)
 
+
 def subscription(*topics: str) -> str:
     """A consumer's subscription (version 0, no user data), as text that encodes to its bytes."""
     named = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
@@ -20,8 +21,14 @@ async def delete_no_group(s: Script) -> None:
     await a.delete(v=s.v, groups=[])
 
 
-@script(rows=["1.11-delete-{Preparing,Completing,Stable,Empty}", "2.1-generation-begins-at-zero-after-a-delete",
-              "1.11-joining-a-deleted-group-makes-a-new-one"], versions=ALL)
+@script(
+    rows=[
+        "1.11-delete-{Preparing,Completing,Stable,Empty}",
+        "2.1-generation-begins-at-zero-after-a-delete",
+        "1.11-joining-a-deleted-group-makes-a-new-one",
+    ],
+    versions=ALL,
+)
 async def delete_in_every_state(s: Script) -> None:
     a = await s.actor()
     watch = await s.actor("watch")
@@ -46,7 +53,9 @@ async def delete_in_every_state(s: Script) -> None:
     await b.answer()
 
 
-@script(rows=["1.11-delete-ignores-pending-ids-and-stops-timers", "trap-06-pending-ids-in-leave-and-delete"], versions=ALL)
+@script(
+    rows=["1.11-delete-ignores-pending-ids-and-stops-timers", "trap-06-pending-ids-in-leave-and-delete"], versions=ALL
+)
 async def delete_a_group_with_pending_ids(s: Script) -> None:
     a = await s.actor()
     await a.join(error="MEMBER_ID_REQUIRED", session=500)
@@ -62,7 +71,9 @@ async def delete_several_groups(s: Script) -> None:
     t = await s.topic()
     await s.form(a)
     await a.commit(offsets={t: {0: 5}}, group=s.named(".simple"), member="", generation=-1)
-    await a.delete(v=s.v, groups=[s.named(".none"), s.named(".simple"), s.group], error="GROUP_ID_NOT_FOUND NON_EMPTY_GROUP")
+    await a.delete(
+        v=s.v, groups=[s.named(".none"), s.named(".simple"), s.group], error="GROUP_ID_NOT_FOUND NON_EMPTY_GROUP"
+    )
     await a.fetch(topics={t: [0]}, groups=[s.named(".simple")])
     await a.list()
 
@@ -95,8 +106,12 @@ async def delete_offsets_of_a_simple_group(s: Script) -> None:
     await a.describe(v=5)
 
 
-@script(rows=["1.11-offset-delete-{PreparingRebalance,CompletingRebalance,Stable}-other-type",
-              "1.11-offset-delete-Empty-connect"])
+@script(
+    rows=[
+        "1.11-offset-delete-{PreparingRebalance,CompletingRebalance,Stable}-other-type",
+        "1.11-offset-delete-Empty-connect",
+    ]
+)
 async def delete_offsets_of_another_type(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -139,7 +154,9 @@ async def delete_offsets_of_subscribed_topics(s: Script) -> None:
     await watch.fetch(topics={t: [0], u: [0]})
 
 
-@script(rows=["1.11-delete-offsets-when-the-subscription-is-unknown", "2.3-malformed-subscription-makes-the-topics-unknown"])
+@script(
+    rows=["1.11-delete-offsets-when-the-subscription-is-unknown", "2.3-malformed-subscription-makes-the-topics-unknown"]
+)
 async def delete_offsets_when_the_subscription_is_unknown(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()

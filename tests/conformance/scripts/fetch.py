@@ -9,7 +9,7 @@ EVERYTHING = (2, 3, 4, 5, 6, 7, 8, 9, 10)
 BATCHED = (8, 9, 10)
 
 
-@script(rows=["1.9-missing-group"], versions=ALL)
+@script(rows=["1.9-no-group"], versions=ALL)
 async def offsets_of_no_group(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=2)
@@ -17,13 +17,13 @@ async def offsets_of_no_group(s: Script) -> None:
     await a.describe(v=5)
 
 
-@script(rows=["1.9-missing-group"], versions=EVERYTHING)
+@script(rows=["1.9-no-group"], versions=EVERYTHING)
 async def all_offsets_of_no_group(s: Script) -> None:
     a = await s.actor()
     await a.fetch(v=s.v)
 
 
-@script(rows=["1.9-none-committed", "1.9-all"], versions=ALL)
+@script(rows=["1.9-Empty"], versions=ALL)
 async def offsets_of_a_simple_group(s: Script) -> None:
     a = await s.actor()
     t, u = await s.topic("1", partitions=3), await s.topic("2")
@@ -34,7 +34,7 @@ async def offsets_of_a_simple_group(s: Script) -> None:
         await a.fetch(v=s.v)
 
 
-@script(rows=["1.9-unknown-topic"], versions=ALL[:-1])
+@script(rows=["1.9-Empty"], versions=ALL[:-1])
 async def offsets_of_an_unknown_topic(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -42,7 +42,7 @@ async def offsets_of_an_unknown_topic(s: Script) -> None:
     await a.fetch(v=s.v, topics={s.no_topic(): [0], t: [0, 9]})
 
 
-@script(rows=["1.9-unknown-topic"], versions=(10,))
+@script(rows=["1.9-Empty", "1.9-topic-ids"], versions=(10,))
 async def offsets_of_an_unknown_topic_id(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -50,7 +50,7 @@ async def offsets_of_an_unknown_topic_id(s: Script) -> None:
     await a.fetch(v=s.v, topics={s.no_topic(): [0], t: [0, 9]}, error="UNKNOWN_TOPIC_ID")
 
 
-@script(rows=["1.9-nothing-asked"], versions=ALL)
+@script(rows=["1.9-Empty"], versions=ALL)
 async def offsets_of_no_topics(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -58,7 +58,7 @@ async def offsets_of_no_topics(s: Script) -> None:
     await a.fetch(v=s.v, topics={})
 
 
-@script(rows=["1.9-every-state"], versions=(1, 7, 9))
+@script(rows=["1.9-{Empty,PreparingRebalance,CompletingRebalance,Stable}"], versions=(1, 7, 9))
 async def offsets_in_every_state(s: Script) -> None:
     a, b = await s.pair()
     watch = await s.actor("watch")
@@ -77,7 +77,7 @@ async def offsets_in_every_state(s: Script) -> None:
         await watch.fetch(v=s.v, topics={t: [0]}, stable=stable)
 
 
-@script(rows=["1.9-batched-groups"], versions=BATCHED)
+@script(rows=["1.9-several-groups"], versions=BATCHED)
 async def offsets_of_several_groups(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -88,7 +88,7 @@ async def offsets_of_several_groups(s: Script) -> None:
     await a.fetch(v=s.v, groups=[two, s.named(".3")])
 
 
-@script(rows=["1.9-member-is-ignored-by-classic-groups"], versions=(9, 10))
+@script(rows=["1.9-Stable"], versions=(9, 10))
 async def offsets_asked_by_a_member(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()

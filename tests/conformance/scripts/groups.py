@@ -8,7 +8,7 @@ DESCRIBE = (0, 1, 2, 3, 4, 5, 6)
 LIST = (0, 1, 2, 3, 4, 5)
 
 
-@script(rows=["1.10-describe-unknown"], versions=DESCRIBE)
+@script(rows=["1.10-describe-unknown-{v5,v6}"], versions=DESCRIBE)
 async def describe_no_group(s: Script) -> None:
     a = await s.actor()
     error = "GROUP_ID_NOT_FOUND" if s.v >= 6 else "NONE"
@@ -24,8 +24,16 @@ async def describe_the_group_without_a_name(s: Script) -> None:
     answer["groups"] = [group for group in answer["groups"] if group["group_id"]]
 
 
-@script(rows=["1.10-describe-{Empty,PreparingRebalance,CompletingRebalance,Stable}", "1.10-describe-shows-stored-assignments",
-              "1.1-names-of-the-states", "1.10-describe-shows-the-state-of-now"], versions=DESCRIBE)
+@script(
+    rows=[
+        "1.10-describe-{Empty,PreparingRebalance,CompletingRebalance}",
+        "1.10-describe-stable-group",
+        "1.10-describe-shows-stored-assignments",
+        "1.1-names-of-the-states",
+        "1.10-describe-shows-the-state-of-now",
+    ],
+    versions=DESCRIBE,
+)
 async def describe_every_state(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b")
@@ -53,7 +61,7 @@ async def describe_every_state(s: Script) -> None:
     await watch.describe(v=s.v)
 
 
-@script(rows=["1.10-describe-simple-group"], versions=(0, 6))
+@script(rows=["1.10-describe-Empty"], versions=(0, 6))
 async def describe_a_simple_group(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
@@ -66,15 +74,20 @@ async def describe_with_operations(s: Script) -> None:
     a = await s.actor()
     await s.form(a)
     await a.describe(v=s.v, operations=True)
-    await a.describe(v=s.v, groups=[s.named(".none")], operations=True, error="GROUP_ID_NOT_FOUND" if s.v == 6 else "NONE")
+    await a.describe(
+        v=s.v, groups=[s.named(".none")], operations=True, error="GROUP_ID_NOT_FOUND" if s.v == 6 else "NONE"
+    )
 
 
 @script(rows=["1.10-describe-of-several-partitions"], versions=(0, 6))
 async def describe_several_groups(s: Script) -> None:
     a = await s.actor()
     await s.form(a)
-    await a.describe(v=s.v, groups=[s.named(".none"), s.group, s.named(".nobody")],
-                     error="GROUP_ID_NOT_FOUND" if s.v == 6 else "NONE")
+    await a.describe(
+        v=s.v,
+        groups=[s.named(".none"), s.group, s.named(".nobody")],
+        error="GROUP_ID_NOT_FOUND" if s.v == 6 else "NONE",
+    )
 
 
 @script(rows=["1.10-list-all", "1.10-list-of-several-partitions"], versions=LIST)
@@ -104,8 +117,17 @@ async def list_by_state(s: Script) -> None:
     await a.commit(offsets={t: {0: 5}}, group=s.named(".simple"))
     await s.form(a)
     for states in (
-        ["Stable"], ["stable"], [" STABLE "], ["Empty"], ["Stable", "Empty"], ["Nonsense"], ["Stable", "Nonsense"],
-        ["Dead"], ["AwaitingSync"], ["CompletingRebalance"], [""],
+        ["Stable"],
+        ["stable"],
+        [" STABLE "],
+        ["Empty"],
+        ["Stable", "Empty"],
+        ["Nonsense"],
+        ["Stable", "Nonsense"],
+        ["Dead"],
+        ["AwaitingSync"],
+        ["CompletingRebalance"],
+        [""],
     ):
         await b.list(v=s.v, states=states)
     await s.gather(b, before=1)
@@ -117,7 +139,15 @@ async def list_by_state(s: Script) -> None:
 async def list_by_type(s: Script) -> None:
     a, b = await s.pair()
     await s.form(a)
-    for types in (["classic"], ["CLASSIC"], ["Classic", "consumer"], ["consumer"], ["share"], ["nonsense"], [" classic "]):
+    for types in (
+        ["classic"],
+        ["CLASSIC"],
+        ["Classic", "consumer"],
+        ["consumer"],
+        ["share"],
+        ["nonsense"],
+        [" classic "],
+    ):
         await b.list(v=s.v, types=types)
     await b.list(v=s.v, types=["classic"], states=["Stable"])
     await b.list(v=s.v, types=["classic"], states=["Empty"])

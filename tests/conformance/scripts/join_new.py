@@ -16,7 +16,7 @@ async def old_newcomer_of_a_new_group(s: Script) -> None:
     await s.until("CompletingRebalance", 2)
 
 
-@script(rows=["J1-Empty-pending", "J2-Empty-pending"], versions=(4, 5, 6, 7, 8, 9))
+@script(rows=["J1-Empty-dynamic-handshake", "J2-Empty-pending"], versions=(4, 5, 6, 7, 8, 9))
 async def newcomer_of_a_new_group(s: Script) -> None:
     a, b = await s.pair()
     await s.gather(a, b, v=s.v)
@@ -107,8 +107,10 @@ async def old_newcomer_of_a_preparing_group(s: Script) -> None:
     await s.joined(a, b, c)
 
 
-@script(rows=["J1-{PreparingRebalance,CompletingRebalance,Stable}-{other-type,no-common-protocol,no-protocols}"],
-        versions=(0, 4, 9))
+@script(
+    rows=["J1-{PreparingRebalance,CompletingRebalance,Stable}-{other-type,no-common-protocol,no-protocols}"],
+    versions=(0, 4, 9),
+)
 async def newcomer_with_foreign_protocols(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
@@ -129,8 +131,13 @@ async def newcomer_with_foreign_protocols(s: Script) -> None:
     await refused()
 
 
-@script(rows=["J1-{Empty,Stable,PreparingRebalance,CompletingRebalance}-static-new",
-              "J1-first-static-member-needs-no-handshake"], versions=(5, 7, 9))
+@script(
+    rows=[
+        "J1-{Empty,Stable,PreparingRebalance,CompletingRebalance}-static-new",
+        "J1-first-static-member-needs-no-handshake",
+    ],
+    versions=(5, 7, 9),
+)
 async def new_instances(s: Script) -> None:
     a = await s.actor("a", instance="one")
     b = await s.actor("b", instance="two")
@@ -172,7 +179,9 @@ async def protocol_type_begins_anew_in_an_empty_group(s: Script) -> None:
     await b.describe()
 
 
-@script(rows=["J1-after-all-left-in-the-delay-any-protocol-of-the-type-is-fine", "2.5-everybody-leaves-during-the-delay"])
+@script(
+    rows=["J1-after-all-left-in-the-delay-any-protocol-of-the-type-is-fine", "2.5-everybody-leaves-during-the-delay"]
+)
 async def everybody_leaves_and_others_come_in_the_delay(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")

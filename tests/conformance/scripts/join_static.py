@@ -7,9 +7,17 @@ from tests.conformance.script import Script, script
 STATIC = (5, 6, 7, 8, 9)
 
 
-@script(rows=["J3-Stable-quiet-leader-v9", "J3-Stable-quiet-leader-v8", "J3-Stable-quiet-leader-v5",
-              "J3-Stable-common", "J3-leader-seat-moves-to-the-new-id",
-              "1.10-describe-shows-the-replaced-member"], versions=STATIC)
+@script(
+    rows=[
+        "J3-Stable-quiet-leader-v9",
+        "J3-Stable-quiet-leader-v8",
+        "J3-Stable-quiet-leader-v5",
+        "J3-Stable-common",
+        "J3-leader-seat-moves-to-the-new-id",
+        "1.10-describe-shows-the-replaced-member",
+    ],
+    versions=STATIC,
+)
 async def a_leader_restarts_in_stable(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")
@@ -87,8 +95,10 @@ async def a_restart_with_foreign_protocols(s: Script) -> None:
     await a.heartbeat()
 
 
-@script(rows=["J3-Completing-leader", "J3-parked-sync-of-the-old-id-is-fenced", "J3-CompletingRebalance-common"],
-        versions=(5, 9))
+@script(
+    rows=["J3-Completing-leader", "J3-parked-sync-of-the-old-id-is-fenced", "J3-CompletingRebalance-common"],
+    versions=(5, 9),
+)
 async def a_follower_restarts_with_its_sync_parked(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")
@@ -121,8 +131,14 @@ async def a_leader_restarts_while_completing(s: Script) -> None:
     await s.joined(a, b)
 
 
-@script(rows=["J3-parked-join-of-the-old-id-is-fenced", "J3-replacement-while-preparing-joins-the-round",
-              "J3-PreparingRebalance-common"], versions=STATIC)
+@script(
+    rows=[
+        "J3-parked-join-of-the-old-id-is-fenced",
+        "J3-replacement-while-preparing-joins-the-round",
+        "J3-PreparingRebalance-common",
+    ],
+    versions=STATIC,
+)
 async def an_instance_restarts_with_its_join_parked(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")
@@ -151,9 +167,13 @@ async def an_instance_is_replaced_in_the_delay(s: Script) -> None:
     await new.describe()
 
 
-@script(rows=["2.2-returning-static-leader-does-not-lead-again",
-              "2.2-absent-static-member-survives-the-round-and-loses-the-lead",
-              "2.6-absent-static-member-gets-an-assignment-and-a-fresh-session"])
+@script(
+    rows=[
+        "2.2-returning-static-leader-does-not-lead-again",
+        "2.2-absent-static-member-survives-the-round-and-loses-the-lead",
+        "2.6-absent-static-member-gets-an-assignment-and-a-fresh-session",
+    ]
+)
 async def an_absent_static_leader_loses_the_lead(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")
@@ -195,8 +215,13 @@ async def a_replaced_instances_first_session_is_the_old_one(s: Script) -> None:
     await s.until("Empty", 0, due=(800, mark))
 
 
-@script(rows=["J3-pending-sync-keeps-the-old-id", "2.8-ghost-of-a-replaced-member-causes-a-rebalance",
-              "trap-07-ghost-in-pending-sync"])
+@script(
+    rows=[
+        "J3-pending-sync-keeps-the-old-id",
+        "2.8-ghost-of-a-replaced-member-causes-a-rebalance",
+        "trap-07-ghost-in-pending-sync",
+    ]
+)
 async def the_ghost_of_a_replaced_member(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")

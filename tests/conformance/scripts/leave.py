@@ -8,10 +8,10 @@ ALL = (0, 1, 2, 3, 4, 5)
 BATCH = (3, 4, 5)
 
 
-
-
-@script(rows=["1.6-unknown-group", "1.6-before-v3-an-unknown-group-is-a-top-level-error", "1.2-empty-group-id-LeaveGroup"],
-        versions=ALL)
+@script(
+    rows=["1.6-unknown-group", "1.6-before-v3-an-unknown-group-is-a-top-level-error", "1.2-empty-group-id-LeaveGroup"],
+    versions=ALL,
+)
 async def leave_no_group(s: Script) -> None:
     a = await s.actor()
     await a.leave(v=s.v, members=[("nobody", None)], error="UNKNOWN_MEMBER_ID")
@@ -26,7 +26,9 @@ async def many_leave_no_group(s: Script) -> None:
     await a.leave(v=s.v, members=[])
 
 
-@script(rows=["1.6-member", "1.6-last-member-leaves", "1.6-v2-member", "1.6-v2-unknown-id", "1.6-unknown-id"], versions=ALL)
+@script(
+    rows=["1.6-member", "1.6-last-member-leaves", "1.6-v2-member", "1.6-v2-unknown-id", "1.6-unknown-id"], versions=ALL
+)
 async def the_last_member_leaves(s: Script) -> None:
     a = await s.actor()
     await s.form(a)
@@ -40,7 +42,10 @@ async def the_last_member_leaves(s: Script) -> None:
     await b.answer()
 
 
-@script(rows=["1.6-Stable-opens", "1.6-after-member", "1.6-leaver-is-removed-with-its-timer-and-the-lead-moves"], versions=ALL)
+@script(
+    rows=["1.6-Stable-opens", "1.6-after-member", "1.6-leaver-is-removed-with-its-timer-and-the-lead-moves"],
+    versions=ALL,
+)
 async def the_leader_leaves(s: Script) -> None:
     a, b = await s.pair()
     await s.form(a, b)
@@ -50,8 +55,11 @@ async def the_leader_leaves(s: Script) -> None:
     await b.join()
 
 
-@script(rows=["1.6-leaver-is-removed-with-its-timer-and-the-lead-moves", "2.2-successor-is-the-first-in-hashmap-order"],
-        versions=(0, 5), hash_order=True)
+@script(
+    rows=["1.6-leaver-is-removed-with-its-timer-and-the-lead-moves", "2.2-successor-is-the-first-in-hashmap-order"],
+    versions=(0, 5),
+    hash_order=True,
+)
 async def the_leader_of_four_leaves(s: Script) -> None:
     actors = [await s.actor(name) for name in "abcd"]
     await s.form(*actors)
@@ -136,7 +144,9 @@ async def a_pending_id_leaves_an_empty_group(s: Script) -> None:
     await a.join(error="UNKNOWN_MEMBER_ID")
 
 
-@script(rows=["1.6-leaving-cannot-close-an-initial-round", "2.5-joins-and-leaves-cannot-end-the-delay"], versions=(2, 5))
+@script(
+    rows=["1.6-leaving-cannot-close-an-initial-round", "2.5-joins-and-leaves-cannot-end-the-delay"], versions=(2, 5)
+)
 async def leaving_does_not_end_the_delay(s: Script) -> None:
     a, b = await s.pair()
     watch = await s.actor("watch")
@@ -148,8 +158,10 @@ async def leaving_does_not_end_the_delay(s: Script) -> None:
     await a.answer(due=(2 * DELAY_MS, mark))
 
 
-@script(rows=["1.6-{admin-instance,no-id-no-instance,no-id-instance-unmapped,fenced,instance-unmapped,unknown-id}"],
-        versions=BATCH)
+@script(
+    rows=["1.6-{admin-instance,no-id-no-instance,no-id-instance-unmapped,fenced,instance-unmapped,unknown-id}"],
+    versions=BATCH,
+)
 async def entries_of_a_leave(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")

@@ -9,8 +9,15 @@ async def four(s: Script) -> list[Actor]:
     return [await s.actor(name) for name in "abcd"]
 
 
-@script(rows=["2.10-Stable-newcomer", "2.10-Stable-member", "2.10-room-again-after-a-leave",
-              "1.3-capacity-is-checked-before-protocols"], versions=(0, 3, 4, 9))
+@script(
+    rows=[
+        "2.10-Stable-newcomer",
+        "2.10-Stable-member",
+        "2.10-room-again-after-a-leave",
+        "1.3-capacity-is-checked-before-protocols",
+    ],
+    versions=(0, 3, 4, 9),
+)
 async def a_full_stable_group(s: Script) -> None:
     actors = await four(s)
     e = await s.actor("e")
@@ -39,7 +46,10 @@ async def a_full_completing_group(s: Script) -> None:
     await actors[1].join(v=s.v)
 
 
-@script(rows=["2.10-preparing-counts-those-who-have-joined", "2.10-preparing-accepts-who-is-parked-already"], versions=(3, 9))
+@script(
+    rows=["2.10-preparing-counts-those-who-have-joined", "2.10-preparing-accepts-who-is-parked-already"],
+    versions=(3, 9),
+)
 async def a_full_delay(s: Script) -> None:
     actors = await four(s)
     e = await s.actor("e")
@@ -49,7 +59,9 @@ async def a_full_delay(s: Script) -> None:
     await s.joined(*actors)
 
 
-@script(rows=["2.10-last-to-rejoin-is-put-out", "2.10-putting-out-does-not-look-again", "trap-10-kick-does-not-look-again"])
+@script(
+    rows=["2.10-last-to-rejoin-is-put-out", "2.10-putting-out-does-not-look-again", "trap-10-kick-does-not-look-again"]
+)
 async def the_last_to_rejoin_is_put_out(s: Script) -> None:
     actors = await four(s)
     e = await s.actor("e")

@@ -32,11 +32,14 @@ async def sync_has_to_name_its_protocol(s: Script) -> None:
     await a.sync(v=s.v, generation=1, member="x", protocol=None, error=refused)
     await a.sync(v=s.v, generation=1, member="x", protocol_type=None, protocol="range", error=refused)
     await a.sync(v=s.v, generation=1, member="x", protocol="range", error="UNKNOWN_MEMBER_ID")
-    await a.sync(v=s.v, generation=1, member="x", protocol=None, group="", error="INVALID_GROUP_ID" if s.v < 5 else refused)
+    await a.sync(
+        v=s.v, generation=1, member="x", protocol=None, group="", error="INVALID_GROUP_ID" if s.v < 5 else refused
+    )
 
 
-@script(rows=["1.4-{unknown-id,pending-id}", "1.4-{CompletingRebalance,Stable,PreparingRebalance}-generation"],
-        versions=ALL)
+@script(
+    rows=["1.4-{unknown-id,pending-id}", "1.4-{CompletingRebalance,Stable,PreparingRebalance}-generation"], versions=ALL
+)
 async def sync_of_strangers_and_other_generations(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")

@@ -114,8 +114,13 @@ async def silence_while_preparing_ends_the_round(s: Script) -> None:
     await a.describe()
 
 
-@script(rows=["2.9-new-timeout-takes-effect-with-the-next-heartbeat", "2.9-answers-given-at-once-move-nothing",
-              "trap-03-what-refreshes-a-session"])
+@script(
+    rows=[
+        "2.9-new-timeout-takes-effect-with-the-next-heartbeat",
+        "2.9-answers-given-at-once-move-nothing",
+        "trap-03-what-refreshes-a-session",
+    ]
+)
 async def what_does_not_move_a_session(s: Script) -> None:
     a, b = await s.pair()
     t = await s.topic()
@@ -188,8 +193,13 @@ async def an_assignment_moves_sessions_of_those_who_wait(s: Script) -> None:
     await a.join()
 
 
-@script(rows=["2.4-join-timer-is-the-longest-rebalance-timeout-at-that-moment",
-              "2.6-completion-removes-absent-dynamic-members"], versions=(1, 4, 9))
+@script(
+    rows=[
+        "2.4-join-timer-is-the-longest-rebalance-timeout-at-that-moment",
+        "2.6-completion-removes-absent-dynamic-members",
+    ],
+    versions=(1, 4, 9),
+)
 async def the_rebalance_timeout_puts_the_absent_out(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
@@ -263,8 +273,10 @@ async def a_pending_id_expires(s: Script) -> None:
     await s.until("Stable", 1)
 
 
-@script(rows=["2.7-round-waits-until-{joins,expires}", "2.7-abandoned-pending-id-stalls-for-its-session-timeout"],
-        versions=(4, 9))
+@script(
+    rows=["2.7-round-waits-until-{joins,expires}", "2.7-abandoned-pending-id-stalls-for-its-session-timeout"],
+    versions=(4, 9),
+)
 async def an_abandoned_pending_id_stalls_the_round(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")

@@ -44,7 +44,9 @@ async def sticky_beats_range(s: Script) -> None:
     await vote(s, offer("range", "sticky"), offer("sticky", "range"))
 
 
-@script(rows=["2.3-tie-same-bucket-first", "2.3-tie-same-bucket-second", "2.3-bucket-default", "2.3-bucket-compatible"],
-        hash_order=True)
+@script(
+    rows=["2.3-tie-same-bucket-first", "2.3-tie-same-bucket-second", "2.3-bucket-default", "2.3-bucket-compatible"],
+    hash_order=True,
+)
 async def one_bucket_in_the_order_of_the_votes(s: Script) -> None:
     await vote(s, offer("compatible", "default"), offer("default", "compatible"))

@@ -1,0 +1,62 @@
+"""Which scripts there are: each is entered by `@script`, once for each version it is repeated at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from tests.conformance.script import Script
+
+
+@frozen
+class Case:
+    """One script at one version."""
+
+    table: str
+    name: str
+    version: int | None
+    play: Callable[[Script], Awaitable[None]]
+    rows: tuple[str, ...]
+    nodes: int = 1
+    long: bool = False
+    hash_order: bool = False
+    only_real: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name in the data and in the reports."""
+        return self.name if self.version is None else f"{self.name}-v{self.version}"
+
+
+CASES: dict[str, Case] = {}
+
+
+def script(
+    rows: Iterable[str],
+    versions: Iterable[int] = (),
+    *,
+    long: bool = False,
+    nodes: int = 1,
+    hash_order: bool = False,
+    only_real: str = "",
+) -> Callable[[Callable[[Script], Awaitable[None]]], Callable[[Script], Awaitable[None]]]:
+    """Enter a script, once for each version.
+
+    `long`: takes more than 30 s, nightly only. `hash_order`: answers depend on the ids, so only the core, which can be
+    given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference).
+    """
+
+    def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
+        table = play.__module__.rpartition(".")[2]
+        name = play.__name__.replace("_", "-")
+        for version in tuple(versions) or (None,):
+            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real)
+            if case.id in CASES:
+                raise ValueError(f"two scripts are called {case.id}")
+            CASES[case.id] = case
+        return play
+
+    return enter
