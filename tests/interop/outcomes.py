@@ -12,13 +12,15 @@ import kafka_jars
 import pytest
 
 from tests.interop.bench import Bench
-from tests.interop.cases import Case
+from tests.interop.cases import CASES, Case
+from tests.interop.cli_cases import CLI_CASES
 from tests.interop.clients import Client
 from tests.interop.members import Unsupported
 from tests.interop.peers import CannotHere, Peer
 
 OUTCOMES = Path(__file__).parents[2] / ".build" / "interop"
 
+ORDER = {case.name: number for number, case in enumerate((*CASES, *CLI_CASES))}
 OK, NOT_OFFERED, SKIPPED, FAILED = "ok", "not offered", "skipped", "FAILED"
 
 
@@ -27,7 +29,7 @@ def play(case: Case, client: Client, peer: Peer, folder: Path) -> None:
     began = time.monotonic()
 
     def ended(outcome: str, reason: str = "") -> None:
-        keep(peer.name, client.name, client.version, case.name, outcome, reason, time.monotonic() - began)
+        keep(peer.name, client, case, outcome, reason, time.monotonic() - began)
 
     try:
         with Bench(client, peer, case.name, folder) as bench:
@@ -47,14 +49,16 @@ def play(case: Case, client: Client, peer: Peer, folder: Path) -> None:
     ended(OK)
 
 
-def keep(peer: str, client: str, version: str, case: str, outcome: str, reason: str, seconds: float) -> None:
+def keep(peer: str, client: Client, case: Case, outcome: str, reason: str, seconds: float) -> None:
     """Write one outcome, beside those of other clients and cases."""
-    path = OUTCOMES / peer / f"{client}.{case}.json"
+    path = OUTCOMES / peer / f"{client.name}.{case.name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     row = {
-        "client": client,
-        "version": version,
-        "case": case,
+        "client": client.name,
+        "version": client.version,
+        "case": case.name,
+        "says": case.says,
+        "order": ORDER.get(case.name, len(ORDER)),
         "outcome": outcome,
         "reason": reason,
         "seconds": round(seconds, 1),
