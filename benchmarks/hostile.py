@@ -33,6 +33,7 @@ from attrs import define, field
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.tcp import TcpListeners
+from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop import RealTimeLoop
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.signals import on_signals
@@ -42,9 +43,9 @@ from groupsim.protocol.wire.schema import REQUIRED, Field, Shape, request_shape
 from groupsim.protocol.wire.serial import writer
 
 PROFILE = "4.x"
-ROUND = 24  # connections at once
-BURST = 24  # frames on each
-PATIENCE_S = 0.25  # for a connection that is silent: something of it is parked
+ROUND = 48  # connections at once
+BURST = 16  # frames on each
+PATIENCE_S = 0.02  # for a connection that is silent: something of it is parked
 WITNESS_S = 20.0
 
 NAMES = [
@@ -144,10 +145,10 @@ class Maker:
     def frame(self) -> bytes:
         """One frame with its length: a request, mutated or not."""
         luck = self.luck
-        if luck.random() < 0.02:
+        if luck.random() < 0.01:
             return self._noise()
         data = self.request(*luck.choice(self.kinds))
-        if luck.random() < 0.3:
+        if luck.random() < 0.1:
             data = self._mutated(data)
         size = len(data) if luck.random() > 0.005 else luck.choice([0, 1, len(data) + 7, -1, 2**31 - 1, 104_857_601])
         return struct.pack(">i", size) + data
@@ -238,8 +239,9 @@ class Witness:
             self.trouble = f"after {self.beats} heartbeats: {error!r}"
 
     def _beat(self, sock: socket.socket) -> None:
-        generation, member = _join(sock, "witness")
-        frame = _framed(12, 1, _text("witness") + struct.pack(">i", generation) + _text(member))
+        group = _of_its_own()
+        generation, member = _join(sock, group)
+        frame = _framed(12, 1, _text(group) + struct.pack(">i", generation) + _text(member))
         while not self.stop.is_set():
             begun = time.perf_counter()
             answer = _ask(sock, frame)
@@ -249,6 +251,15 @@ class Witness:
                 return
             self.beats += 1
             time.sleep(0.002)
+
+
+def _of_its_own() -> str:
+    """A group whose partition of `__consumer_offsets` no group of the frames shares.
+
+    What is answered while an append to the same partition is under way shares that append's fate, heartbeats too.
+    """
+    theirs = {partition_for(name, 50) for name in NAMES}
+    return next(name for name in map("witness-{}".format, range(1_000)) if partition_for(name, 50) not in theirs)
 
 
 def _text(value: str) -> bytes:
