@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
@@ -386,59 +387,22 @@ def answer(
 @app.command("serve")
 @guarded
 def serve(
-    source: Annotated[
-        str | None, typer.Argument(help="A scenario to serve; without it, a bare cluster.", metavar="[FILE|NAME]")
-    ] = None,
-    port: Annotated[
-        int, typer.Option("--port", help="Of broker 0, the others follow; 0: any free ones.", metavar="N")
-    ] = 9092,
-    brokers: Annotated[
-        int | None, typer.Option("--brokers", help="How many; 3, or the scenario's.", metavar="N")
-    ] = None,
-    topics: Annotated[
-        list[str] | None, typer.Option("--topic", help="Make a topic.", metavar="NAME:PARTITIONS[:REPLICAS]")
-    ] = None,
-    broker: Annotated[
-        list[str] | None, typer.Option("--broker", help="A broker setting by Kafka's name.", metavar="KEY=VALUE")
-    ] = None,
-    listen: Annotated[
-        str,
-        typer.Option("--listen", help="Address to listen on; the control port needs a token elsewhere.", metavar="IP"),
-    ] = "127.0.0.1",
-    advertised_host: Annotated[
-        str | None, typer.Option("--advertised-host", help="What clients are told to connect to.", metavar="HOST")
-    ] = None,
-    control_port: Annotated[
-        int, typer.Option("--control-port", help="Of the control port; 0: any free one.", metavar="N")
-    ] = 9080,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            help="The control port's token; else one is made when needed.",
-            metavar="TEXT",
-            envvar="GROUPSIM_TOKEN",
-        ),
-    ] = None,
-    api_profile: Annotated[
-        str, typer.Option("--api-profile", help="Whose versions clients are told: 2.8, 3.9, 4.x …", metavar="RELEASE")
-    ] = "4.x",
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Keep logs and metadata; go on from them.", metavar="DIR")
-    ] = None,
-    ready_file: Annotated[
-        Path | None, typer.Option("--ready-file", help="Written, as JSON, when everything listens.", metavar="FILE")
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")
-    ] = None,
-    without_members: Annotated[
-        bool, typer.Option("--without-members", help="Serve the scenario's cluster and topics only.", metavar="")
-    ] = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines.", metavar="")] = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Of what is drawn, ids included; a new one if not given.", metavar="N")
-    ] = None,
+    source: said.Served = None,
+    port: said.Port = 9092,
+    brokers: said.Brokers = None,
+    topics: said.Topics = None,
+    broker: said.BrokerSettings = None,
+    listen: said.Listen = "127.0.0.1",
+    advertised_host: said.AdvertisedHost = None,
+    control_port: said.ControlPort = 9080,
+    token: said.Token = None,
+    api_profile: said.ApiProfile = "4.x",
+    data_dir: said.DataDir = None,
+    ready_file: said.ReadyFile = None,
+    trace: said.TraceFile = None,
+    without_members: said.WithoutMembers = False,
+    log_json: said.LogJson = False,
+    seed: said.FreshSeed = None,
     setting: Settings = None,
     traceback: Traceback = False,
 ) -> None:
@@ -454,29 +418,26 @@ def serve(
     """
     from groupsim import serve_command
 
-    raise typer.Exit(
-        serve_command.serve(
-            serve_command.Options(
-                source,
-                port,
-                control_port,
-                brokers,
-                listen,
-                advertised_host,
-                api_profile,
-                data_dir,
-                ready_file,
-                seed,
-                trace,
-                topics or [],
-                broker or [],
-                setting or [],
-                not without_members,
-                token,
-                log_json,
-            )
-        )
+    options = serve_command.Options(
+        source=source,
+        port=port,
+        control_port=control_port,
+        brokers=brokers,
+        listen=listen,
+        advertised_host=advertised_host,
+        api_profile=api_profile,
+        data_dir=data_dir,
+        ready_file=ready_file,
+        seed=seed,
+        trace=trace,
+        topics=topics or [],
+        broker=broker or [],
+        settings=setting or [],
+        members=not without_members,
+        token=token,
+        log_json=log_json,
     )
+    raise typer.Exit(serve_command.serve(options))
 
 
 def main() -> None:
