@@ -11,8 +11,8 @@ import struct
 import time
 from collections.abc import Callable
 
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.batch_codec import HEADER_BYTES, encode, encode_records
+from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch_codec import encode, encode_records
 
 PRODUCE, FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 0, 1, 11, 12, 13, 14
 MEMBER_ID_REQUIRED = 79

@@ -1,0 +1,38 @@
+"""The short form of `benchmarks.serving`: that it measures what it says, on servers that need no Java."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import serving_raw
+from benchmarks.serving import TOPICS
+from benchmarks.serving_groups import timed
+from benchmarks.serving_peers import MOCK, OURS, started
+
+DELAY_MS = 300
+
+
+@pytest.mark.parametrize("name", [OURS, MOCK])
+def test_raw_loops_are_answered_without_an_error(name: str) -> None:
+    """Heartbeats of a member that joined, and batches produced and fetched, go round on our server and on the mock."""
+    with started(name, DELAY_MS, TOPICS[:1]) as peer:
+        assert serving_raw.heartbeats(peer.bootstrap, 0.2) > 0
+        assert serving_raw.produce_fetch(peer.bootstrap, TOPICS[0], 0.2) > 0
+
+
+def test_groups_are_timed_from_before_the_initial_delay() -> None:
+    """A group of two is not there before the initial delay is over, and the one that is left gets everything soon."""
+    with started(OURS, DELAY_MS, TOPICS[:2]) as peer:
+        times = timed(peer.bootstrap, "timed", 2, TOPICS[:2], 200)
+    assert times.join > DELAY_MS / 1_000
+    assert times.recover is not None
+    assert 0 < times.recover < 30
+
+
+def test_raw_requests_that_fail_are_told() -> None:
+    """A produce to a topic that is not there raises: a loop of errors is not a measurement."""
+    with (
+        started(OURS, DELAY_MS, TOPICS[:1]) as peer,
+        pytest.raises(RuntimeError, match="Produce was answered with error 3"),
+    ):
+        serving_raw.produce_fetch(peer.bootstrap, "nowhere", 0.1)
