@@ -65,6 +65,7 @@ class TcpStream:
         "_reading",
         "_receiver",
         "_resumed",
+        "_siblings",
         "_socket",
         "_unsent",
         "active_us",
@@ -73,7 +74,14 @@ class TcpStream:
         "unsent",
     )
 
-    def __init__(self, loop: RealTimeLoop, sock: socket.socket, on_error: Callable[[Exception, str], None]) -> None:
+    def __init__(
+        self,
+        loop: RealTimeLoop,
+        sock: socket.socket,
+        on_error: Callable[[Exception, str], None],
+        siblings: dict[TcpStream, None],
+    ) -> None:
+        """`siblings` are the connections of a listener that are open: this one adds and removes itself."""
         self._loop = loop
         self._socket = sock
         self._receiver: Receiver | None = None
@@ -87,6 +95,8 @@ class TcpStream:
         self.peer = _peer(sock)
         self.unsent = 0
         self.active_us = loop.now_us
+        self._siblings = siblings
+        siblings[self] = None
 
     def start(self, receiver: Receiver) -> None:
         """Begin to read; nothing happens when it was closed meanwhile."""
@@ -238,6 +248,7 @@ class TcpStream:
         """Close the socket and let its stories end."""
         self._gone = True
         self._receiver = None
+        self._siblings.pop(self, None)
         self._unsent.clear()
         self.unsent = 0
         trio.lowlevel.notify_closing(self._socket)
@@ -266,6 +277,7 @@ class Listener:
         self._accepted = accepted
         self._on_error = on_error
         self._backlog = backlog
+        self._streams: dict[TcpStream, None] = {}
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         self._family, self._address = family[0], family[4]
         self._socket: socket.socket | None = self._bound()
@@ -322,8 +334,10 @@ class Listener:
         except trio.ClosedResourceError:
             pass
         finally:
-            if sock is self._socket and self.listening:  # the run is over
+            if sock is self._socket and self.listening:  # the run is over, for those, too, whose story never began
                 self.close()
+                for stream in tuple(self._streams):
+                    stream.abort()
 
     def _accept_some(self, sock: socket.socket) -> bool:
         """Take what waits, a few at a time; False when there are no more files to be had."""
@@ -347,7 +361,7 @@ class Listener:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = TcpStream(self._loop, sock, self._on_error)
+            connection = TcpStream(self._loop, sock, self._on_error, self._streams)
         except OSError:  # reset before we looked at it
             sock.close()
             return
