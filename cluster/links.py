@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 CLIENTS = "clients"
-"""In place of a purpose: any connection of a client, none of those that brokers have to each other or the controller."""
+"""In place of a purpose: any connection of a client, none that brokers have to each other or the controller."""
 _OF_BROKERS = ("replication", "controller")
 
 
