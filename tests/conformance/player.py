@@ -1,15 +1,16 @@
 """Plays scripts: one at a time on a peer, or many at once on a broker behind a socket.
 
-What time has to do with is tried again when it fails in real time, under other names of groups and topics: a busy
-machine is late now and then. Nothing else is tried again.
+In real time a play that failed is tried again, under other names of groups and topics: on a busy machine a session ends
+too soon now and then, or a member comes too late for a round. What is wrong is wrong each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 import trio
-from attrs import frozen
+from attrs import evolve, frozen
 
 from tests.conformance.basics import DELAY_MS, ScriptFailed, TimingFailed
 from tests.conformance.cases import Case
@@ -19,6 +20,7 @@ from tests.conformance.transcript import Transcript, transcript_of
 
 AT_ONCE = 24
 TRIES = 4
+_PLAYS = count()  # no two plays on one broker have the same names
 
 SETTINGS: dict[str, object] = {
     "group.initial.rebalance.delay.ms": DELAY_MS,
@@ -56,29 +58,35 @@ async def play(case: Case, peer: Peer, nonce: str = "") -> Played:
     return Played(case, transcript_of(script))
 
 
-async def play_on(case: Case, host: str, port: int) -> Played:
-    """Play a case on a broker behind a socket, again when its timing failed."""
+async def play_on(case: Case, host: str, port: int, nonce: str = "") -> Played:
+    """Play a case on a broker behind a socket, again when it failed; `nonce` tells its names from an earlier play's."""
     for attempt in range(1, TRIES + 1):
         try:
             async with tcp_peer(host, port) as peer:
-                played = await play(case, peer, "" if attempt == 1 else f"-try{attempt}")
+                played = await play(case, peer, nonce if attempt == 1 else f"{nonce}-try{attempt}-{next(_PLAYS)}")
         except* TimingFailed as late:
             played = Played(case, Transcript({}, {}), "; ".join(str(error) for error in late.exceptions))
-        else:
-            return Played(played.case, played.transcript, played.failure, attempt)
-    return Played(case, played.transcript, played.failure, TRIES)
+        played = evolve(played, tries=attempt)
+        if played.failure is None:
+            break
+    return played
 
 
 async def play_all(
-    cases: Iterable[Case], host: str, port: int, told: Callable[[Played], None] = lambda played: None
+    cases: Iterable[Case],
+    host: str,
+    port: int,
+    told: Callable[[Played], None] = lambda played: None,
+    at_once: int = AT_ONCE,
+    nonce: str = "",
 ) -> dict[str, Played]:
     """Play many cases at once on one broker; `told` hears of each as it ends."""
     results: dict[str, Played] = {}
-    places = trio.CapacityLimiter(AT_ONCE)
+    places = trio.CapacityLimiter(at_once)
 
     async def one(case: Case) -> None:
         async with places:
-            results[case.id] = await play_on(case, host, port)
+            results[case.id] = await play_on(case, host, port, nonce)
             told(results[case.id])
 
     async with trio.open_nursery() as nursery:

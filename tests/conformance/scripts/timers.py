@@ -224,7 +224,7 @@ async def version_0_has_the_session_for_its_rebalance_timeout(s: Script) -> None
     await s.until("CompletingRebalance", 1)
 
 
-@script(rows=["1.1-a-new-cause-never-restarts-the-join-timer"])
+@script(rows=["1.1-a-new-cause-never-restarts-the-join-timer"], hash_order=True)
 async def a_new_cause_does_not_restart_the_timer(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
@@ -399,4 +399,5 @@ async def a_new_member_waits_five_minutes_at_most(s: Script) -> None:
     for _ in range(7):
         await b.silence(40_000)
         await a.heartbeat(error="REBALANCE_IN_PROGRESS")
+    await b.silence(15_000)
     await b.answer(error="UNKNOWN_MEMBER_ID", due=(300_000, mark))
