@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from attrs import frozen
 
@@ -66,6 +67,18 @@ def rebalances_cooperatively(bench: Bench) -> None:
         for member, start in zip(members, seen, strict=False):
             revoked = {place for what, places in member.moves(start) if what == "revoked" for place in places}
             assert not revoked & member.owned, f"{member.name} had to give up what it kept: {revoked & member.owned}"
+    members.pop(0).close()
+    bench.stable(topic, members)
+
+
+def rebalances_evenly(assignor: str, bench: Bench) -> None:
+    """As with range, but whose partitions are which is the assignor's own: shared evenly, with one owner each."""
+    topic = bench.topic()
+    members = [bench.consumer(topic, assignor)]
+    bench.stable(topic, members)
+    for _ in range(2):
+        members.append(bench.consumer(topic, assignor))
+        bench.stable(topic, members)
     members.pop(0).close()
     bench.stable(topic, members)
 
@@ -236,6 +249,8 @@ def ends_of(sent: Mapping[Place, Record]) -> dict[Partition, int]:
 CASES = (
     Case("group", "forms a group", forms_a_group),
     Case("range", "rebalances, range", rebalances_with_range, short=True),
+    Case("roundrobin", "rebalances, roundrobin", partial(rebalances_evenly, "roundrobin")),
+    Case("sticky", "rebalances, sticky", partial(rebalances_evenly, "sticky")),
     Case("cooperative", "rebalances, cooperative-sticky", rebalances_cooperatively),
     Case("static", "static membership: a bounce without a rebalance", keeps_static_members),
     Case("records", "produces and consumes, every codec, idempotent", loses_no_record, short=True),

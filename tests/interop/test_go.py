@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.interop.bench import Bench
 from tests.interop.cases import CASES, Case
 from tests.interop.clients import Client
 from tests.interop.go import build
@@ -20,23 +18,8 @@ SARAMA = Client("sarama", build.version("github.com/IBM/sarama"), build.command(
 GO = (FRANZ, SARAMA)
 
 
-def rebalances(assignor: str, bench: Bench) -> None:
-    """A second and a third member come, one goes: each time all partitions are shared evenly, with one owner each."""
-    topic = bench.topic()
-    members = [bench.consumer(topic, assignor)]
-    bench.stable(topic, members)
-    for _ in range(2):
-        members.append(bench.consumer(topic, assignor))
-        bench.stable(topic, members)
-    members.pop(0).close()
-    bench.stable(topic, members)
-
-
-EAGER = [Case(name, f"rebalances, {name}", partial(rebalances, name)) for name in ("roundrobin", "sticky")]
-
-
 @pytest.mark.parametrize("client", GO, ids=lambda client: client.name)
-@pytest.mark.parametrize("case", each([*CASES, *EAGER]))
+@pytest.mark.parametrize("case", each(CASES))
 def test_case(client: Client, case: Case, peer: Peer, tmp_path: Path) -> None:
     """A Go client does what the case says."""
     play(case, client, peer, tmp_path)
