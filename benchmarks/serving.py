@@ -8,7 +8,8 @@ all hold their share, and from the `close` of one until the others hold theirs; 
 outside C, so the time beyond the delay stands beside it (`--delay-ms 3000` makes all alike). The heartbeat interval,
 which decides when the others learn that one left, is the same for all. Repeats are interleaved, so that a slow moment
 of the machine strikes all alike. The aim: at most 100 ms above Kafka, and less than the mock, which after a leave waits
-out a session timeout (6 s here) less a second.
+out a session timeout (6 s here) less a second. With `--delay-ms 0` joins are a race: whether the first members are
+Stable before the last ones come, and these cost the others a heartbeat interval more (a fast server loses it).
 
 Requests per second: a loop of heartbeats of a member that joined, and one of Produce and Fetch by turns, over one
 socket, one request at a time; the best of the repeats.
