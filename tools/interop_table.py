@@ -130,9 +130,10 @@ def main() -> int:
         }
         KEPT.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
         PAGE.write_text(refreshed(PAGE.read_text("utf-8"), kept), "utf-8")
-    clients, tools = split(rows)
+    tools, theirs = (split(outcomes(peer))[1] for peer in PEERS)
     print(f"against {asked.peer}\n")
-    print("\n".join(plain(lines) for lines in (clients_table(clients), tools_table(tools, tools)) if len(lines) > 1))
+    both = (clients_table(split(rows)[0]), tools_table(tools, theirs))
+    print("\n".join(plain(lines) for lines in both if len(lines) > 1))
     return 1 if any(row["outcome"] == FAILED for row in rows) else 0
 
 
