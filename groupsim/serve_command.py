@@ -17,7 +17,6 @@ from groupsim.eventloop.sinks import sink_for
 from groupsim.eventloop.trace import Trace
 from groupsim.exits import INTERRUPTED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
-from groupsim.protocol.releases import BASELINE
 from groupsim.scenarios.model import Scenario
 from groupsim.sources import check_target
 
@@ -82,7 +81,16 @@ def serve(options: Options) -> int:
     return WELL
 
 
+def _spare_hypothesis() -> None:
+    """Keep kio from importing hypothesis, which it does wherever that is installed, to offer strategies for its types.
+
+    This process makes no property tests, and the import takes as long as that of the whole cluster.
+    """
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]  # documented: importing it fails then
+
+
 def _need_extra() -> None:
+    _spare_hypothesis()
     try:
         import crc32c  # noqa: F401
         import hypercorn  # noqa: F401
@@ -102,11 +110,10 @@ def _wanted(options: Options, origin: int) -> Any:
     _check_numbers(options)
     scenario = _scenario(options, origin)
     try:
-        _check_release(options.api_profile)
         api_table(options.api_profile)
     except ValueError as error:
         raise Trouble(f"--api-profile: {error}") from None
-    token = options.token
+    token = options.token or None  # an empty one guards nothing
     if token is None and not is_loopback(options.listen):
         token = os.urandom(16).hex()
     return Serving(
@@ -120,13 +127,6 @@ def _wanted(options: Options, origin: int) -> Any:
         options.ready_file,
         token,
     )
-
-
-def _check_release(profile: str) -> None:
-    """Refuse a release that is newer than any we know: its table would be a guess. Raises ValueError."""
-    numbers = profile.split(".")
-    if numbers[0].isdecimal() and int(numbers[0]) > int(BASELINE.split(".")[0]):
-        raise ValueError(f"{profile}: the newest release known here is {BASELINE}")
 
 
 def _check_numbers(options: Options) -> None:
@@ -145,6 +145,9 @@ def _scenario(options: Options, origin: int) -> Scenario:
     from groupsim.serving.scenario import as_served, bare, with_topics
 
     if options.source is None:
+        if options.settings:
+            remedy = "name one before the options; --broker KEY=VALUE changes a setting of a bare cluster"
+            raise Trouble(f"--set {options.settings[0]} changes a scenario, and there is none", remedy)
         try:
             scenario = bare(options.brokers or 3, _pairs(options.broker))
         except ValueError as error:
@@ -214,7 +217,8 @@ def _banner(about: Mapping[str, Any], options: Options, token: str | None, scena
     header = f' -H "Authorization: Bearer {token}"' if token is not None else ""
     lines += ["", "try:", f"  curl{header} {shlex.quote(about['control'] + '/cluster')}"]
     first = about["bootstrap"].split(",")[0]
-    lines += [f"  kafka-console-consumer --bootstrap-server {first} --topic orders --group g1", ""]
+    topic = next(iter(scenario.topics), "orders")
+    lines += [f"  kafka-console-consumer.sh --bootstrap-server {first} --topic {topic} --group g1", ""]
     print("\n".join([*lines, "ctrl-C stops it."]), flush=True)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.log.data_dir import DataDirRefused
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.cluster.tcp.listeners import raise_file_limit
@@ -143,7 +144,7 @@ class Server:
         loop, book = self._loop, Book(stage)
         self.about = self._describe(stage, listeners, control)
         port = Port(loop, stage, book, self.tail, listeners.addresses, self.about, self._wanted.token, self.stop)
-        stage.begin()
+        _begin(stage)
         loop.start_soon(self._answer, application(port), control, name="control port")
         try:
             if self._ready is not None:
@@ -188,6 +189,14 @@ class Server:
         }
 
 
+def _begin(stage: LiveStage) -> None:
+    """Make the topics, start processes and timeline. Raises CannotServe for a topic that Kafka would refuse."""
+    try:
+        stage.begin()
+    except Refused as error:
+        raise CannotServe(f"a topic cannot be made: {error.message}", "change it in --topic or in the scenario") from None
+
+
 def _in_the_way(error: Exception) -> CannotServe:
     """Why a cluster could not be made."""
     message, _, remedy = str(error).partition("; ")
@@ -206,7 +215,7 @@ def _bound(host: str, port: int, whose: str, option: str) -> socket.socket:
     try:
         return http.bound(host, port)
     except OSError as error:
-        where = f"{host}:{port}"
+        where = f"{host}:{port}" if port else host
         if error.errno == errno.EADDRINUSE:
             message = f"{where}, for {whose}, is in use by another program"
             raise CannotServe(message, f"choose another {option}, or `{option} 0` for any free port") from None

@@ -20,9 +20,10 @@ from groupsim.protocol.wire.families import READERS
 from groupsim.protocol.wire.schema import known_versions
 
 PROFILES: Mapping[str, str] = {"2.8": "2.8", "3.9": "3.9", "4.0.0": "4.0.0", BASELINE: BASELINE, "4.x": BASELINE}
-"""The profiles that are tested, with their release; the number of any other release from 2.0 on is one, too."""
+"""The profiles that are tested, with their release; the number of any other release from 2.0 to the baseline is, too."""
 
 _OLDEST = (2, 0)
+_NEWEST = tuple(int(part) for part in BASELINE.split("."))
 
 
 @lru_cache(maxsize=1)
@@ -55,12 +56,13 @@ def api_table(profile: str) -> Mapping[Api, VersionRange]:
 def _broker(profile: str) -> Mapping[Api, VersionRange]:
     release = PROFILES.get(profile, profile)
     try:
-        if tuple(int(part) for part in release.split(".")) < _OLDEST:
-            raise ValueError("too old")
+        if not _OLDEST <= tuple(int(part) for part in release.split("."))[:2] <= _NEWEST:
+            raise ValueError("too old, or newer than any whose table is known: that would be a guess")
         return broker_versions(release)
     except ValueError:
         names = ", ".join(PROFILES)
-        raise ValueError(f"API profile {profile!r}: expected one of {names}, or a release from 2.0 on") from None
+        among = f"expected one of {names}, or another release from 2.0 to {BASELINE}"
+        raise ValueError(f"API profile {profile!r}: {among}") from None
 
 
 def markdown(profiles: Sequence[str] = ("2.8", "3.9", "4.0.0", BASELINE)) -> str:
