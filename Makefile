@@ -12,10 +12,10 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance interop walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance interop interop-short hostile walks bench docs clean
 
 help:            ## this list
-	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
 $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
@@ -56,15 +56,16 @@ floors: $(VENV)/.dev  ## a room imports only from floors below it
 	@cd .build/assembled && $(CURDIR)/$(BIN)/lint-imports --no-logo --config $(CURDIR)/pyproject.toml
 
 # Measuring coverage doubles the time of whole runs: here it is taken of the lower rooms by their own tests.
+QUICK   := not slow and not interop
 COVERED := protocol eventloop coordinator members
 ROOMS   := tests/assignors tests/coordinator tests/eventloop tests/members tests/protocol
 
 unit: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' $(COVERED:%=--cov=%) --cov-report=term:skip-covered $(ROOMS)
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' $(ROOMS:%=--ignore=%)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' $(COVERED:%=--cov=%) --cov-report=term:skip-covered $(ROOMS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' $(ROOMS:%=--ignore=%)
 
 coverage: $(VENV)/.dev  ## coverage of every room by every test; takes twice as long
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' --cov --cov-report=term:skip-covered
 
 spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors
 	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py
@@ -79,6 +80,12 @@ interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTE
 	@peer=$${GROUPSIM_INTEROP_PEER:-groupsim}; rm -rf .build/interop/$$peer; \
 	$(BIN)/python -m pytest -q -n $(JOBS) -m interop tests/interop; status=$$?; \
 	$(BIN)/python tools/interop_table.py --peer $$peer && exit $$status
+
+interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop
+
+hostile: $(VENV)/.dev  ## a million hostile frames at a served broker, whose other clients must not notice (FRAMES)
+	@$(BIN)/python -m benchmarks.hostile --frames $${FRAMES:-1000000}
 
 walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster (WHOLE_WALKS, FIRST_WALK)
 	@WHOLE_WALKS=$${WHOLE_WALKS:-300} $(BIN)/python -m pytest -q -n $(JOBS) tests/cluster/test_whole_walk.py
