@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 
 from groupsim.cluster.offset_batches import placed_records
 from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
-from groupsim.protocol.batch import EPOCH_MS, Batch
+from groupsim.protocol.batch import DELETE_HORIZON, EPOCH_MS, Batch
 
 LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
     "live",
@@ -117,7 +117,7 @@ def _group_words(record: GroupRecord) -> str:
 def rows_of(batches: Sequence[Batch], partition: int) -> list[Row]:
     """Every record of a partition's batches, in order. Raises LoadFailed for what is no record."""
     rows = [
-        Row(partition, offset, batch.timestamp_ms, record)
+        Row(partition, offset, _made_ms(batch), record)
         for batch in batches
         for offset, record in placed_records((batch,), partition)
     ]
@@ -130,6 +130,11 @@ def rows_of(batches: Sequence[Batch], partition: int) -> list[Row]:
         if isinstance(row.record, TransactionEnd | ForeignRecord):
             row.state = MARKER if isinstance(row.record, TransactionEnd) else FOREIGN
     return rows
+
+
+def _made_ms(batch: Batch) -> int:
+    """When a batch was made; compaction may have put its delete horizon, a day from then, in the place of its time."""
+    return batch.max_timestamp_ms if batch.attributes & DELETE_HORIZON else batch.timestamp_ms
 
 
 def _supersede(latest: dict[object, Row], row: Row) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from groupsim.cluster.log.interfaces import Found, Segment
 from groupsim.protocol.batch import LOG_APPEND_TIME, Batch
+from groupsim.protocol.compression import opened
 
 
 def some(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool) -> tuple[Batch, ...]:
@@ -64,7 +65,7 @@ def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int)
 def find_max_time(segments: Sequence[Segment]) -> tuple[Found, int] | None:
     """The record with the largest timestamp, the first of several, with the epoch of its batch; None without times.
 
-    Of a compressed batch, which nobody opens here, it is the last record.
+    Of a compressed batch that cannot be opened here it is the first record.
     """
     newest = max(segments, key=lambda segment: segment.max_timestamp_ms)
     largest = newest.max_timestamp_ms
@@ -93,7 +94,8 @@ def segment_base(segments: Sequence[Segment], offset: int) -> int:
 def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Found | None:
     """The first record of a batch not older than this, at or behind an offset.
 
-    A counted batch has two known times, its first and its last record's; with LogAppendTime all have the batch's.
+    A counted batch has two known times, its first and its last record's; with LogAppendTime all have the batch's. A
+    compressed batch is opened; where it cannot be, all its records are taken for as new as the newest.
     """
     if batch.attributes & LOG_APPEND_TIME:
         found = Found(max(batch.base_offset, from_offset), batch.max_timestamp_ms)
@@ -105,10 +107,13 @@ def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Fo
 
 
 def _times(batch: Batch) -> Iterator[Found]:
-    if batch.records is None:
+    records = opened(batch)
+    if records is None and batch.raw is not None:  # nobody can say which: none that is wanted may be left out
+        yield Found(batch.base_offset, batch.max_timestamp_ms)
+    elif records is None:
         yield Found(batch.base_offset, batch.timestamp_ms)
         yield Found(batch.last_offset, batch.max_timestamp_ms)
-    for record in batch.records or ():
+    for record in records or ():
         yield Found(batch.base_offset + record.offset_delta, batch.timestamp_ms + record.timestamp_delta)
 
 
