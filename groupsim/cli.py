@@ -394,7 +394,7 @@ def serve(
     broker: said.BrokerSettings = None,
     listen: said.Listen = "127.0.0.1",
     advertised_host: said.AdvertisedHost = None,
-    control_port: said.ControlPort = 9080,
+    control_port: said.ControlPort = None,
     token: said.Token = None,
     api_profile: said.ApiProfile = "4.x",
     data_dir: said.DataDir = None,
@@ -421,7 +421,7 @@ def serve(
     options = serve_command.Options(
         source=source,
         port=port,
-        control_port=control_port,
+        control_port=said.control_port(control_port, port),
         brokers=brokers,
         listen=listen,
         advertised_host=advertised_host,

@@ -24,7 +24,10 @@ Listen = Annotated[
 AdvertisedHost = Annotated[
     str | None, typer.Option("--advertised-host", help="What clients are told to connect to.", metavar="HOST")
 ]
-ControlPort = Annotated[int, typer.Option("--control-port", help="Of the control port; 0: any free one.", metavar="N")]
+ControlPort = Annotated[
+    int | None,
+    typer.Option("--control-port", help="Of the control port; 9080, or any free one with --port 0.", metavar="N"),
+]
 Token = Annotated[
     str | None,
     typer.Option(
@@ -51,3 +54,10 @@ LogJson = Annotated[bool, typer.Option("--log-json", help="Log JSON lines.", met
 FreshSeed = Annotated[
     int | None, typer.Option("--seed", help="Of what is drawn, ids included; a new one if not given.", metavar="N")
 ]
+
+
+def control_port(asked: int | None, port: int) -> int:
+    """The control port: the one asked for, else 9080, or any free one where the brokers' ports are any free ones."""
+    if asked is not None:
+        return asked
+    return 9080 if port else 0
