@@ -23,9 +23,3 @@ def peer() -> Iterator[Peer]:
             yield one
     except kafka_jars.Unavailable as why:
         unavailable(why, name)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Marks that only these tests have."""
-    config.addinivalue_line("markers", "interop: a real client in front of a coordinator; `make interop`")
-    config.addinivalue_line("markers", "interop_short: of these, the ones that CI runs at every commit")
