@@ -23,7 +23,7 @@ from attrs import field, frozen, validators
 
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.offset_batches import to_batch, to_records
-from groupsim.coordinator.interfaces import LoadFailed, OutOfSync
+from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import Loaded, Record
 from groupsim.coordinator.serde import offset_version
@@ -49,6 +49,7 @@ class Replicas(Protocol):
         done: Done,
         *,
         on_appended: Callable[[int], None] | None = None,
+        on_refused: Callable[[ErrorCode], None] | None = None,
         timeout_ms: int | None = None,
     ) -> None: ...
 
@@ -84,6 +85,10 @@ class LoadingCost:
         batches = log.read(log.start_offset, EVERYTHING)
         records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
         return self.us(sum(batch.size for batch in batches), records)
+
+
+def _raise_refused(error: ErrorCode) -> None:
+    raise AppendRefused(error)
 
 
 class OffsetsTopic:
@@ -123,7 +128,8 @@ class OffsetsTopic:
         def appended(base_offset: int) -> None:
             self._next[partition] = base_offset + batch.count
 
-        self._replicas.append(where, (batch,), done, on_appended=appended)
+        on_refused = _raise_refused if batch.is_transactional else None
+        self._replicas.append(where, (batch,), done, on_appended=appended, on_refused=on_refused)
 
     def read(self, partition: int) -> Sequence[Loaded]:
         """See `coordinator.interfaces.Log.read`."""

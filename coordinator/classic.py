@@ -12,11 +12,13 @@ from attrs import define
 
 from groupsim.coordinator.admin import describe, listed
 from groupsim.coordinator.commit import commit_error, keep_session, txn_commit_error
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.heartbeat import heartbeat, quick_heartbeat, session_expired
 from groupsim.coordinator.join import join
 from groupsim.coordinator.leave import leave
 from groupsim.coordinator.loading import loaded, unloaded, vanished
+from groupsim.coordinator.purgatory import ANSWERED
 from groupsim.coordinator.rebalance import complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.retention import ExpiryRule, expiry_rule
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
@@ -58,6 +60,14 @@ class ClassicGroup(GroupData):
 
     def leave(self, turn: Turn, arrival: Arrival, request: LeaveGroupRequest) -> None:
         leave(turn, self, arrival, request)
+
+    def answered_otherwise(self, call: CallToken) -> None:
+        """The sender of what is parked has been told of an error; it counts as parked still."""
+        for member in self.lookup.values():
+            if member.join_call is call:
+                member.join_call = ANSWERED
+            if member.sync_call is call:
+                member.sync_call = ANSWERED
 
     def timer_fired(self, turn: Turn, timer: Timer) -> None:
         """One of the group's own timers fired."""

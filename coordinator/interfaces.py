@@ -38,6 +38,14 @@ class OutOfSync(Exception):
     """The log has moved behind the coordinator's back: what it would append does not follow what it has read."""
 
 
+class AppendRefused(Exception):
+    """The log did not take a transaction's batch; `error` says why."""
+
+    def __init__(self, error: ErrorCode) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Log(Protocol):
     """The broker's replicas of `__consumer_offsets`."""
 
@@ -48,6 +56,9 @@ class Log(Protocol):
         `TransactionEnd` (a control batch), or none has to do with a transaction. `done` is never called from within
         `append`, and calls for one partition come in the order of the appends. Raises OutOfSync; then nothing is
         appended, `done` is not called, and the coordinator reads the partition anew.
+
+        A transactional or control batch that the log does not take may be refused at once: AppendRefused, and `done`
+        is not called. Kafka writes such a batch alone, at once, and its refusal concerns nobody else.
         """
         ...
 

@@ -13,7 +13,7 @@ from typing import Any
 from groupsim.coordinator.alarms import Alarms
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
-from groupsim.coordinator.interfaces import Call, Log, OutOfSync
+from groupsim.coordinator.interfaces import AppendRefused, Call, Log, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.shard import Shard
@@ -220,6 +220,10 @@ class Leadership:
             self._log.append(self.partition, effect.records, partial(self._appended, effect))
         except OutOfSync as error:
             self._out_of_sync(self, str(error))
+        except AppendRefused as refused:
+            cause = self._trace.cause
+            self._appended(effect, refused.error)
+            self._trace.cause = cause
 
     def _note(self, effect: Note) -> None:
         self._trace.emit(

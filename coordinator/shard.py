@@ -26,8 +26,9 @@ from attrs import evolve, frozen
 from groupsim.coordinator import admin, offsets, retention, transactions
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import CallToken, Effect
+from groupsim.coordinator.effects import CallToken, Effect, Reply
 from groupsim.coordinator.failures import append_error, failure, leave_failure
+from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.placement import OFFSETS_TOPIC
@@ -41,6 +42,7 @@ from groupsim.coordinator.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.coordinator.writing import new_group_record
+from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
@@ -88,8 +90,17 @@ class Shard:
         try:
             _HANDLERS[type(request)](self, arrival, request)
         except IllegalState:
-            self.turn.reply(arrival.call, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._broke_down(arrival, request)
         return self.turn.take()
+
+    def _broke_down(self, arrival: Arrival, request: Request) -> None:
+        """A handler met a state that is none: its sender is told, once. A join of his that is parked stays so."""
+        turn = self.turn
+        group = self.groups.get(getattr(request, "group_id", ""))
+        if group is not None:
+            group.answered_otherwise(arrival.call)
+        if not any(isinstance(effect, Reply) and effect.call is arrival.call for effect in turn.effects):
+            turn.reply(arrival.call, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def transaction_ended(
         self,
@@ -239,8 +250,15 @@ class Shard:
         else:
             group = self.groups.get(timer.group_id)
             if group is not None:
-                group.timer_fired(turn, timer)
+                self._group_timer_fired(group, timer)
         return turn.take()
+
+    def _group_timer_fired(self, group: Group, timer: Timer) -> None:
+        """A timer whose work fails is over, as in Kafka (`CoordinatorTimerImpl`): nobody is told, nothing is undone."""
+        try:
+            group.timer_fired(self.turn, timer)
+        except IllegalState as error:
+            self.turn.mention(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
 
     def append_done(
         self, append_id: int, records: tuple[Record, ...], error: ErrorCode | None, now_us: int

@@ -131,13 +131,17 @@ def append(
     batches: Sequence[Batch],
     done: Callable[[ErrorCode | None], None],
     on_appended: Callable[[int], None] | None,
+    on_refused: Callable[[ErrorCode], None] | None,
     timeout_ms: int | None,
 ) -> None:
-    """Carry out a coordinator's append; `done` is called later, as an append result, `on_appended` at once.
+    """Carry out a coordinator's append; `done` is called later, as an append result, the other two at once.
 
     With a timeout it is one with acks=all, without one a group coordinator's.
     """
     lead, placed, error = _append_own(station, name, batches, ask_min_isr=timeout_ms is not None)
+    if error and on_refused is not None:
+        on_refused(error)
+        return
     if error or lead is None:
         station.host.call_at(station.loop.now_us, done, error, order=Order.APPEND)
         return

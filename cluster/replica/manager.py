@@ -124,18 +124,20 @@ class ReplicaManager:
         done: Callable[[ErrorCode | None], None],
         *,
         on_appended: Callable[[int], None] | None = None,
+        on_refused: Callable[[ErrorCode], None] | None = None,
         timeout_ms: int | None = None,
     ) -> None:
         """Append for a coordinator of this broker.
 
         `on_appended` gets the base offset at once, when the leader's log has the records; `done` is called later, as
         an append result: with None when the high watermark has passed them, with an error when they were refused or
-        the leadership was lost. Calls for one partition come in the order of the appends.
+        the leadership was lost. Calls for one partition come in the order of the appends. Who gives `on_refused` is
+        told of a refusal at once by it, and by `done` no more.
 
         With `timeout_ms` the append is one with acks=all: refused with too few in-sync replicas, and given up after
         so long (the records stay).
         """
-        appends.append(self._station, partition, batches, done, on_appended, timeout_ms)
+        appends.append(self._station, partition, batches, done, on_appended, on_refused, timeout_ms)
 
     def fetch(self, request: FetchRequest, answer: Callable[[FetchResponse], None]) -> Callable[[], None]:
         """Answer a Fetch of a follower or a consumer, now or when there is enough.

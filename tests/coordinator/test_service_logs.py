@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from groupsim.coordinator.interfaces import LoadFailed, OutOfSync
+from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.records import Loaded, Record
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
@@ -151,6 +151,31 @@ def test_transactional_commit_needs_a_group() -> None:
         assert unknown.results == ((UNKNOWN, E.UNKNOWN_TOPIC_OR_PARTITION),)
 
     on_broker(story)
+
+
+def test_refused_transactional_offsets_are_nobody_elses_trouble() -> None:
+    """A transaction's batch is written alone: its refusal is told to its sender at once, and to nobody who waits."""
+
+    async def story(made: Broker) -> None:
+        append = made.log.append
+
+        def fenced(partition: int, records: Sequence[Record], done: Callable[[E | None], None]) -> None:
+            raise AppendRefused(E.INVALID_PRODUCER_EPOCH)
+
+        earlier = made.send(commit(1))
+        beat = made.send(HeartbeatRequest("g", 1, "m"))
+        made.log.append = fenced  # type: ignore[method-assign]
+        zombie = made.ask(commit_in_transaction(5))
+        made.log.append = append  # type: ignore[method-assign]
+        assert isinstance(zombie, TxnOffsetCommitResponse)
+        assert zombie.results == ((TP, E.INVALID_PRODUCER_EPOCH),)
+        behind = made.send(HeartbeatRequest("g", 1, "m"))
+        await made.loop.sleep(10_000)
+        assert commit_errors(earlier.response) == [E.NONE]
+        assert [sent.response.error for sent in (beat, behind)] == [E.UNKNOWN_MEMBER_ID] * 2  # type: ignore[union-attr]
+        assert fetched(made) == 1
+
+    watched(story)
 
 
 def watched(story: Callable[[Broker], Awaitable[None]]) -> list[TraceEvent]:
