@@ -2,7 +2,8 @@
 
     python -m tests.conformance                    both are started here; what they say must be the same
     python -m tests.conformance --on core          the core in virtual time, against the recorded transcripts
-    python -m tests.conformance --on HOST:PORT     a broker that runs already (settings: `player.SETTINGS`), likewise
+    python -m tests.conformance --on HOST:PORT     a broker that runs already (settings: `player.SETTINGS`), likewise;
+                                                   scripts of one node only
 
 Names of tables, or beginnings of names of scripts, choose among them; `--long` adds those that take more than 30 s,
 `--short` leaves out the repetitions at versions between the first and the last. Exit code 1 when anything differs.
@@ -20,18 +21,21 @@ from tests.conformance.basics import TimingFailed
 from tests.conformance.cases import Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
-from tests.conformance.player import AT_ONCE, SETTINGS, Played, play_all
+from tests.conformance.live import Live, addresses_of, real, served
+from tests.conformance.player import AT_ONCE, Played, play_all, settings_for
 from tests.conformance.ready import await_ready
 from tests.conformance.scripts import all_cases
-from tests.conformance.servers import KAFKA, serve
 from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
+NODES = (1, 3)
 
 
-def chosen(names: Iterable[str] = (), *, long: bool = False, short: bool = False, nodes: int = 1) -> list[Case]:
-    """The cases of these tables, or whose names begin so; all of them when nothing is named."""
-    cases = [case for case in all_cases().values() if case.nodes == nodes and (long or not case.long)]
+def chosen(
+    names: Iterable[str] = (), *, long: bool = False, short: bool = False, nodes: int | None = None
+) -> list[Case]:
+    """The cases of these tables, or whose names begin so; all of them when nothing is named. `nodes`: of so many."""
+    cases = [case for case in all_cases().values() if nodes in (None, case.nodes) and (long or not case.long)]
     wanted = tuple(names)
     cases = [case for case in cases if not wanted or case.table in wanted or case.id.startswith(wanted)]
     return [case for case in cases if _at_the_ends(case, cases)] if short else cases
@@ -43,16 +47,16 @@ def _at_the_ends(case: Case, cases: list[Case]) -> bool:
 
 
 def on_broker(
-    cases: list[Case], address: str, *, quiet: bool = False, at_once: int = AT_ONCE, nonce: str = ""
+    cases: list[Case], live: Live, *, quiet: bool = False, at_once: int = AT_ONCE, nonce: str = ""
 ) -> dict[str, Played]:
-    """Play on a broker behind a socket, many at once, as soon as it is ready."""
-    host, _, port = address.rpartition(":")
+    """Play on brokers behind sockets, as soon as they are ready."""
 
     async def ready_and_play() -> dict[str, Played]:
-        await await_ready(host, int(port))
-        return await play_all(cases, host, int(port), (lambda played: None) if quiet else tell, at_once, nonce)
+        await await_ready(*live.addresses)
+        told = (lambda played: None) if quiet else tell
+        return await play_all(cases, live.addresses, told, at_once, nonce, live.nodes)
 
-    return trio.run(ready_and_play)
+    return trio.run(ready_and_play) if cases else {}
 
 
 def on_core(cases: list[Case]) -> dict[str, Played]:
@@ -68,9 +72,11 @@ def on_core(cases: list[Case]) -> dict[str, Played]:
 
 
 def tell(played: Played) -> None:
-    """A line for a play that failed, or that needed a second try."""
-    if played.failure or played.tries > 1:
-        print(f"{'FAILED' if played.failure else 'again '}  {played.failure or played.case.id}", flush=True)
+    """A line for a play that failed, and one for each try that failed before."""
+    for why in played.before:
+        print(f"again   {why}", flush=True)
+    if played.failure:
+        print(f"FAILED  {played.failure}", flush=True)
 
 
 def compare(
@@ -111,33 +117,48 @@ def main() -> int:
     if asked.on == "core":
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
     elif asked.on:
-        wrong = _against_recorded(cases, asked.on)
+        live = Live(addresses_of(asked.on))
+        cases = [case for case in cases if case.nodes == 1]
+        wrong = _against_recorded(cases, live)
     else:
-        wrong = _side_by_side(cases)
+        wrong = {}
+        for nodes in NODES:
+            wrong |= _side_by_side([case for case in cases if case.nodes == nodes], nodes)
     for name, lines in wrong.items():
         print("\n".join(f"DIFFERS {name}: {line}" for line in lines[:3]), flush=True)
     print(f"{len(cases)} scripts, {len(wrong)} differ")
     return 1 if wrong or not cases else 0
 
 
-def _against_recorded(cases: list[Case], address: str) -> dict[str, list[str]]:
+def _against_recorded(cases: list[Case], live: Live) -> dict[str, list[str]]:
     expected = recorded(cases)
-    wrong = compare(expected, on_broker(cases, address))
+    wrong = compare(expected, on_broker(cases, live))
     again = [case for case in cases if case.id in wrong]
-    return compare(expected, on_broker(again, address, at_once=FEW, nonce="-again")) if again else {}
+    return compare(expected, on_broker(again, live, at_once=FEW, nonce="-again")) if again else {}
 
 
-def _side_by_side(cases: list[Case]) -> dict[str, list[str]]:
-    """Both brokers, one after the other; what differs is played once more on both, few at a time."""
-    with KAFKA(1, SETTINGS) as kafka, serve(SETTINGS) as address:
-        real, ours = on_broker(cases, kafka.bootstrap), on_broker([c for c in cases if not c.only_real], address)
-        again = [case for case in cases if case.id in _wrong(real, ours)]
+def _side_by_side(cases: list[Case], nodes: int) -> dict[str, list[str]]:
+    """On both clusters of so many nodes; what differs is played once more on both, few at a time."""
+    if not cases:
+        return {}
+    settings = settings_for(nodes)
+    with real(settings, nodes) as kafka, served(settings, nodes) as simulated:
+        there, here = on_broker(cases, kafka), on_broker([c for c in cases if not c.only_real], simulated)
+        again = [case for case in cases if case.id in _wrong(there, here)]
         if again:
-            print(f"again: {', '.join(case.id for case in again)}", flush=True)
-            real |= on_broker(again, kafka.bootstrap, at_once=FEW, nonce="-again")
-            ours |= on_broker([c for c in again if not c.only_real], address, at_once=FEW, nonce="-again")
-    _tell_news(real)
-    return _wrong(real, ours)
+            print(f"once more: {', '.join(case.id for case in again)}", flush=True)
+            there |= on_broker(again, kafka, at_once=FEW, nonce="-again")
+            here |= on_broker([c for c in again if not c.only_real], simulated, at_once=FEW, nonce="-again")
+    _tell_tries(nodes, there, here)
+    _tell_news(there)
+    return _wrong(there, here)
+
+
+def _tell_tries(nodes: int, there: Mapping[str, Played], here: Mapping[str, Played]) -> None:
+    """How many plays needed another try, on whom."""
+    for whose, plays in (("the real broker", there), ("the simulated one", here)):
+        tried = sum(1 for played in plays.values() if played.before)
+        print(f"{nodes} node(s), {whose}: {len(plays)} plays, {tried} needed another try", flush=True)
 
 
 def _wrong(real: Mapping[str, Played], ours: Mapping[str, Played]) -> dict[str, list[str]]:

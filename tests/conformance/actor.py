@@ -12,6 +12,9 @@ from tests.conformance.peers import Closed, Line
 if TYPE_CHECKING:
     from tests.conformance.script import Script
 
+LATER = "later"
+"""In the place of an expected error: the request may have to wait, `answer()` reads what becomes of it."""
+
 
 def errors_in(value: object) -> list[str]:
     """Every error code of a response but NONE, each once."""
@@ -82,9 +85,9 @@ class Actor:
         return body
 
     async def ask(self, api: str, version: int, body: Body, *, error: str = "NONE") -> Body:
-        """A request that is answered at once."""
+        """A request that is answered at once; when `error` is LATER, its answer is read by `answer()`."""
         await self.post(api, version, body)
-        return await self.answer(error=error)
+        return {} if error == LATER else await self.answer(error=error)
 
     async def silence(self, ms: int) -> None:
         """Nothing comes for so long. Raises ScriptFailed when something does."""
@@ -95,6 +98,12 @@ class Actor:
         if got is not None:
             step = self._waiting[0][1]
             raise ScriptFailed(f"{self._where(step)}: answered {decode(step.api, step.version, got[0])[1]}, too early")
+
+    async def go(self, line: Line) -> None:
+        """On another connection from now on; what was still awaited on the old one is lost."""
+        await self._line.close()
+        self._line = line
+        self._waiting.clear()
 
     async def hang_up(self) -> None:
         """Close the connection; what the broker still answers reaches nobody."""

@@ -14,6 +14,8 @@ EARLY_US = 2_000  # Kafka's timers count whole milliseconds
 LONG_MS = 60_000
 DELAY_MS = 500
 """`group.initial.rebalance.delay.ms` of every peer."""
+COMMIT_MS = 2_000
+"""`offsets.commit.timeout.ms` of peers of several nodes."""
 
 
 class ScriptFailed(Exception):

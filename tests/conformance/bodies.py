@@ -45,6 +45,9 @@ KEYS = {
     "TxnOffsetCommit": 28,
     "CreatePartitions": 37,
     "DeleteGroups": 42,
+    "ElectLeaders": 43,
+    "IncrementalAlterConfigs": 44,
+    "AlterPartitionReassignments": 45,
     "OffsetDelete": 47,
 }
 _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}

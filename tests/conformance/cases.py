@@ -24,6 +24,7 @@ class Case:
     long: bool = False
     hash_order: bool = False
     only_real: str = ""
+    short: bool = False
 
     @property
     def id(self) -> str:
@@ -42,18 +43,20 @@ def script(
     nodes: int = 1,
     hash_order: bool = False,
     only_real: str = "",
+    short: bool = False,
 ) -> Callable[[Callable[[Script], Awaitable[None]]], Callable[[Script], Awaitable[None]]]:
     """Enter a script, once for each version.
 
     `long`: takes more than 30 s, nightly only. `hash_order`: answers depend on the ids, so only the core, which can be
-    given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference).
+    given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference). `short`:
+    one of the `nodes` is stopped, so that two replicas are left.
     """
 
     def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
         table = play.__module__.rpartition(".")[2]
         name = play.__name__.replace("_", "-")
         for version in tuple(versions) or (None,):
-            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real)
+            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real, short)
             if case.id in CASES:
                 raise ValueError(f"two scripts are called {case.id}")
             CASES[case.id] = case

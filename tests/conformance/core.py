@@ -22,9 +22,10 @@ from groupsim.protocol.basics import Api
 from groupsim.protocol.messages import Response
 from groupsim.protocol.wire import Codec, Exchange, Unreadable
 from tests.conformance.cases import Case
+from tests.conformance.live import WITHOUT
+from tests.conformance.nodes import CoreNodes
 from tests.conformance.peers import Closed
-from tests.conformance.player import SETTINGS, Played, play
-from tests.conformance.servers import WITHOUT
+from tests.conformance.player import OF_SEVERAL, SETTINGS, Played, play
 from tests.conformance.transcript import Transcript
 
 NODE = 0
@@ -69,8 +70,8 @@ class RecordedIds:
 class FedIds(MemberIds):
     """A broker's ids: the recorded one where there is one, else drawn as ever."""
 
-    def __init__(self, loop: VirtualLoop, recorded: RecordedIds) -> None:
-        super().__init__(loop, NODE, 0)
+    def __init__(self, loop: VirtualLoop, recorded: RecordedIds, node: int = NODE) -> None:
+        super().__init__(loop, node, 0)
         self._recorded = recorded
 
     def fresh(self, group_id: str, prefix: str) -> str:
@@ -95,7 +96,7 @@ class Names:
         return next((topic.name for topic in topics if topic.topic_id == topic_id), None)
 
     def address(self, node: int) -> tuple[str, int]:
-        return (CLIENT, 9092) if node == NODE else ("", -1)
+        return (CLIENT, 9092 + node) if node in self._cluster.brokers else ("", -1)
 
     def rack(self, node: int) -> str | None:
         return None
@@ -104,12 +105,12 @@ class Names:
 class CoreLine:
     """A connection to the simulated broker: what comes in frames goes through the codec, both ways."""
 
-    def __init__(self, peer: CorePeer, name: str) -> None:
+    def __init__(self, peer: CorePeer, name: str, node: int) -> None:
         self._peer = peer
         self._name = name
         self._sent = 0
         self._arrived: deque[tuple[bytes, int]] = deque()
-        self._connection: Connection = peer.cluster.network.connect(CLIENT, name, NODE, "coordinator")
+        self._connection: Connection = peer.cluster.network.connect(CLIENT, name, node, "coordinator")
         self._closed = False
         self._why = ""
 
@@ -160,26 +161,29 @@ class CoreLine:
 
 
 class CorePeer:
-    """One simulated broker in virtual time."""
+    """One simulated broker in virtual time, or several."""
 
-    def __init__(self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object], brokers: int = 1
+    ) -> None:
         self.loop = loop
         known = {name: value for name, value in settings.items() if name not in WITHOUT}
-        ones = {"offsets.topic.replication.factor": 1, "default.replication.factor": 1}
-        ones |= {"transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1}
-        config = ReplicatedConfig.from_properties({**known, **ones}, brokers=1)
+        ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": brokers}
+        ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
+        config = ReplicatedConfig.from_properties({**known, **ones}, brokers=brokers)
         self.cluster = ReplicatedCluster(loop, config)
         self.cluster.make_transaction_topic()
         self.ids = RecordedIds(recorded)
-        self.cluster.brokers[NODE].groups._ids = FedIds(loop, self.ids)
+        for node, broker in self.cluster.brokers.items():
+            broker.groups._ids = FedIds(loop, self.ids, node)
         self.codec = Codec(PROFILE, Names(self.cluster))
 
     @property
     def now_us(self) -> int:
         return self.loop.now_us
 
-    async def connect(self, name: str) -> CoreLine:
-        return CoreLine(self, name)
+    async def connect(self, name: str, node: int = NODE) -> CoreLine:
+        return CoreLine(self, name, node)
 
     async def sleep(self, us: int) -> None:
         await self.loop.sleep(us)
@@ -195,10 +199,13 @@ class CorePeer:
         await self.sleep(1_000_000)
 
 
-def play_on_core(case: Case, recorded: Transcript | None, settings: Mapping[str, object] = SETTINGS) -> Played:
+def play_on_core(case: Case, recorded: Transcript | None) -> Played:
     """Play a case in virtual time, with the ids of the recorded play. Raises TimingFailed."""
 
     async def main(loop: VirtualLoop) -> Played:
-        return await play(case, CorePeer(loop, recorded, settings))
+        if case.nodes == 1:
+            return await play(case, CorePeer(loop, recorded, SETTINGS))
+        peer = CorePeer(loop, recorded, OF_SEVERAL, case.nodes)
+        return await play(case, peer, nodes=CoreNodes(loop, peer.cluster))
 
     return run_virtual(main)

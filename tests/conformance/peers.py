@@ -6,7 +6,7 @@ cluster in virtual time, behind the same codec as behind a socket.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -15,6 +15,7 @@ import trio
 from tests.conformance.bodies import Body, decode, encode
 
 LATE_US = 250_000
+Address = tuple[str, int]
 
 
 class Closed(Exception):
@@ -37,7 +38,7 @@ class Peer(Protocol):
 
     @property
     def now_us(self) -> int: ...
-    async def connect(self, name: str) -> Line: ...
+    async def connect(self, name: str, node: int = 0) -> Line: ...
     async def sleep(self, us: int) -> None: ...
     async def create_topic(self, name: str, partitions: int) -> str:
         """Make a topic, wait until it is known, and tell its id as a UUID."""
@@ -90,10 +91,10 @@ class TcpLine:
 
 
 class TcpPeer:
-    """A broker at `host:port`; see `tcp_peer`."""
+    """Brokers behind sockets; see `tcp_peer`."""
 
-    def __init__(self, host: str, port: int, nursery: trio.Nursery) -> None:
-        self._address = host, port
+    def __init__(self, addresses: Sequence[Address], nursery: trio.Nursery) -> None:
+        self._addresses = addresses
         self._nursery = nursery
         self._lines: list[TcpLine] = []
 
@@ -106,8 +107,8 @@ class TcpPeer:
     def now_us(self) -> int:
         return _now_us()
 
-    async def connect(self, name: str) -> TcpLine:
-        stream = await trio.open_tcp_stream(*self._address)
+    async def connect(self, name: str, node: int = 0) -> TcpLine:
+        stream = await trio.open_tcp_stream(*self._addresses[node])
         line = TcpLine(stream, self._nursery)
         self._lines.append(line)
         return line
@@ -151,10 +152,10 @@ class TcpPeer:
 
 
 @asynccontextmanager
-async def tcp_peer(host: str, port: int) -> AsyncIterator[TcpPeer]:
-    """A broker behind a socket; connections live as long as the context."""
+async def tcp_peer(*addresses: Address) -> AsyncIterator[TcpPeer]:
+    """Brokers behind sockets, by number; connections live as long as the context."""
     async with trio.open_nursery() as nursery:
-        peer = TcpPeer(host, port, nursery)
+        peer = TcpPeer(addresses, nursery)
         try:
             yield peer
         finally:

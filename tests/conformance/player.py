@@ -6,16 +6,17 @@ too soon now and then, or a member comes too late for a round. What is wrong is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
 import trio
 from attrs import evolve, frozen
 
-from tests.conformance.basics import DELAY_MS, ScriptFailed, TimingFailed
+from tests.conformance.basics import COMMIT_MS, DELAY_MS, ScriptFailed, TimingFailed
 from tests.conformance.cases import Case
-from tests.conformance.peers import Peer, tcp_peer
-from tests.conformance.script import Script
+from tests.conformance.nodes import Hands, Nodes
+from tests.conformance.peers import Address, Peer, tcp_peer
+from tests.conformance.script import OFFSETS_PARTITIONS, Script
 from tests.conformance.transcript import Transcript, transcript_of
 
 AT_ONCE = 24
@@ -27,27 +28,46 @@ SETTINGS: dict[str, object] = {
     "group.min.session.timeout.ms": 100,
     "group.max.session.timeout.ms": 60_000,
     "group.max.size": 4,
-    "offsets.topic.num.partitions": 4,
+    "offsets.topic.num.partitions": OFFSETS_PARTITIONS,
     "transaction.state.log.num.partitions": 4,
     "auto.create.topics.enable": "false",
 }
 """What every peer is started with, by Kafka's names: short delays, small groups."""
 
+OF_SEVERAL: dict[str, object] = SETTINGS | {
+    "offsets.commit.timeout.ms": COMMIT_MS,
+    "auto.leader.rebalance.enable": "false",
+    "default.replication.factor": 3,
+}
+"""What clusters of three are started with: what is not replicated is told soon, and leaders stay where they are."""
+
+
+def settings_for(nodes: int) -> dict[str, object]:
+    """What a peer of so many nodes is started with."""
+    return SETTINGS if nodes == 1 else OF_SEVERAL
+
+
+SHORT_OF = 2  # the node that is stopped where a script has one node too few
+
 
 @frozen
 class Played:
-    """How a play went: its transcript, and what failed in it, if anything did."""
+    """How a play went: its transcript, what failed in it, if anything did, and what had failed in tries before it."""
 
     case: Case
     transcript: Transcript
     failure: str | None = None
-    tries: int = 1
+    before: tuple[str, ...] = ()
 
 
-async def play(case: Case, peer: Peer, nonce: str = "") -> Played:
+async def play(case: Case, peer: Peer, nonce: str = "", nodes: Nodes | None = None) -> Played:
     """Play a case; what fails is told, not raised. Raises TimingFailed."""
-    script = Script(case, peer, nonce)
+    hands = None if nodes is None else Hands(peer, nodes, range(case.nodes))
+    script = Script(case, peer, nonce, hands)
     try:
+        if hands is not None:
+            await hands.whole(without=SHORT_OF if case.short else None)
+            await script.settle_at_coordinator()
         await case.play(script)
     except TimingFailed:
         raise
@@ -58,37 +78,44 @@ async def play(case: Case, peer: Peer, nonce: str = "") -> Played:
     return Played(case, transcript_of(script))
 
 
-async def play_on(case: Case, host: str, port: int, nonce: str = "") -> Played:
-    """Play a case on a broker behind a socket, again when it failed; `nonce` tells its names from an earlier play's."""
+async def play_on(case: Case, addresses: Sequence[Address], nonce: str = "", nodes: Nodes | None = None) -> Played:
+    """Play a case on brokers behind sockets, again when it failed; `nonce` tells its names from an earlier play's."""
+    failures: list[str] = []
     for attempt in range(1, TRIES + 1):
         try:
-            async with tcp_peer(host, port) as peer:
-                played = await play(case, peer, nonce if attempt == 1 else f"{nonce}-try{attempt}-{next(_PLAYS)}")
+            async with tcp_peer(*addresses) as peer:
+                again = f"{nonce}-try{attempt}-{next(_PLAYS)}"
+                played = await play(case, peer, nonce if attempt == 1 else again, nodes)
         except* TimingFailed as late:
             played = Played(case, Transcript({}, {}), "; ".join(str(error) for error in late.exceptions))
-        played = evolve(played, tries=attempt)
+        played = evolve(played, before=tuple(failures))
         if played.failure is None:
             break
+        failures.append(played.failure)
     return played
 
 
 async def play_all(
     cases: Iterable[Case],
-    host: str,
-    port: int,
+    addresses: Sequence[Address],
     told: Callable[[Played], None] = lambda played: None,
     at_once: int = AT_ONCE,
     nonce: str = "",
+    nodes: Nodes | None = None,
 ) -> dict[str, Played]:
-    """Play many cases at once on one broker; `told` hears of each as it ends."""
+    """Play many cases at once on one broker, one after the other on several; `told` hears of each as it ends."""
     results: dict[str, Played] = {}
-    places = trio.CapacityLimiter(at_once)
+    places = trio.CapacityLimiter(at_once if nodes is None else 1)
 
     async def one(case: Case) -> None:
         async with places:
-            results[case.id] = await play_on(case, host, port, nonce)
+            results[case.id] = await play_on(case, addresses, nonce, nodes)
             told(results[case.id])
 
+    if nodes is not None:
+        for case in sorted(cases, key=lambda case: case.short):
+            await one(case)
+        return results
     async with trio.open_nursery() as nursery:
         for case in cases:
             nursery.start_soon(one, case)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.conformance.__main__ import chosen, on_broker
+from tests.conformance.__main__ import NODES, chosen, on_broker
 from tests.conformance.data import save
-from tests.conformance.player import SETTINGS
+from tests.conformance.live import Live, addresses_of, real
+from tests.conformance.player import Played, settings_for
 from tests.conformance.scripts import all_cases
-from tests.conformance.servers import KAFKA, VERSION
+from tests.conformance.servers import VERSION
 
 
 def main() -> int:
@@ -26,15 +27,19 @@ def main() -> int:
     parser.add_argument("--broker", help="host:port of a broker that runs already, with the same settings")
     asked = parser.parse_args()
     cases = chosen(asked.cases, long=asked.long)
-    if asked.broker:
-        results = on_broker(cases, asked.broker)
-    else:
-        with KAFKA(1, SETTINGS) as broker:
-            results = on_broker(cases, broker.bootstrap)
+    results: dict[str, Played] = {}
+    for nodes in NODES:
+        here = [case for case in cases if case.nodes == nodes]
+        if here and asked.broker and nodes == 1:
+            results |= on_broker(here, Live(addresses_of(asked.broker)))
+        elif here and not asked.broker:
+            with real(settings_for(nodes), nodes) as live:
+                results |= on_broker(here, live)
     every = all_cases().values()
-    for table in {case.table for case in cases}:
+    for table in {one.case.table for one in results.values()}:
         good = [one for one in results.values() if one.case.table == table and one.failure is None]
-        save(table, VERSION, good, keep={case.id for case in every if case.table == table})
+        there = [case for case in every if case.table == table]
+        save(table, VERSION, good, keep={case.id for case in there}, nodes=there[0].nodes)
     failed = [one for one in results.values() if one.failure]
     print(f"{len(results) - len(failed)} recorded, {len(failed)} failed")
     return 1 if failed else 0

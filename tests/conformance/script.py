@@ -21,6 +21,8 @@ from typing import Any
 
 from attrs import define, field
 
+from groupsim.coordinator.placement import partition_for
+from tests.conformance.actor import LATER as LATER
 from tests.conformance.actor import Actor as Actor
 from tests.conformance.basics import DELAY_MS as DELAY_MS
 from tests.conformance.basics import (
@@ -38,19 +40,30 @@ from tests.conformance.bodies import decode, encode
 from tests.conformance.cases import CASES as CASES
 from tests.conformance.cases import Case as Case
 from tests.conformance.cases import script as script
+from tests.conformance.nodes import Hands
 from tests.conformance.peers import Line, Peer
+
+NOT_SERVED = ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
+OFFSETS_PARTITIONS = 4
+CAUGHT_UP_MS = 700
+"""After so long a new leader knows what is committed: until the followers have fetched, reads see an older view."""
 
 
 @define(eq=False)
 class Script:
-    """One play of one case on one peer. `group` is a group of its own; `v` the version it is played at."""
+    """One play of one case on one peer. `group` is a group of its own; `v` the version it is played at.
+
+    `node` is where the group's coordinator is, and where actors connect to.
+    """
 
     case: Case
     peer: Peer
     nonce: str
+    hands: Hands | None = None
     steps: list[Step] = field(factory=list)
     actors: dict[str, Actor] = field(factory=dict)
     topics: dict[str, Topic] = field(factory=dict)
+    node: int = 0
     last_sent_us: int = 0
     _observer: Line | None = None
     _polls: int = 0
@@ -77,7 +90,7 @@ class Script:
 
     async def actor(self, name: str = "a", *, instance: str | None = None) -> Actor:
         """A connection with that client id; `instance` makes it a static member."""
-        line = await self.peer.connect(name)
+        line = await self.peer.connect(name, self.node)
         actor = self.actors[name] = Actor(self, name, line, instance)
         return actor
 
@@ -89,6 +102,8 @@ class Script:
         """A topic of this play's own."""
         name = self.named(f".t{suffix}")
         topic = self.topics[suffix] = Topic(name, await self.peer.create_topic(name, partitions))
+        if self.hands is not None:
+            await self.sleep(300)  # until all nodes have heard
         return topic
 
     async def delete_topic(self, topic: Topic) -> None:
@@ -136,7 +151,7 @@ class Script:
 
     async def _look(self, group: str) -> tuple[str, int]:
         if self._observer is None:
-            self._observer = await self.peer.connect("observer")
+            self._observer = await self.peer.connect("observer", self.node)
         self._polls += 1
         body = {"groups": [group], "include_authorized_operations": False}
         await self._observer.send(encode("DescribeGroups", 5, self._polls, "observer", body))
@@ -144,7 +159,48 @@ class Script:
         if got is None:
             raise ScriptFailed(f"{self.id}: DescribeGroups was not answered")
         (told,) = decode("DescribeGroups", 5, got[0])[1]["groups"]
-        return told["group_state"], len(told["members"])
+        wrong = told["error_code"] != "NONE"
+        return told["error_code"] if wrong else told["group_state"], len(told["members"])
+
+    # --- several nodes ---------------------------------------------------------------------------------------------
+
+    @property
+    def cluster(self) -> Hands:
+        """The nodes of a script that was entered with `nodes=3`."""
+        assert self.hands is not None, f"{self.id} is played on one node"
+        return self.hands
+
+    @property
+    def partition(self) -> int:
+        """The group's partition of the offsets topic."""
+        return partition_for(self.group, OFFSETS_PARTITIONS)
+
+    async def settle_at_coordinator(self) -> Mark:
+        """Find the group's coordinator and wait until it serves; actors connect there from now on."""
+        asked_us = self.peer.now_us
+        self.node = await self.cluster.leader(self.partition)
+        if self._observer is not None:
+            await self._observer.close()
+        self._observer = None
+        for _ in range(PATIENCE_US // POLL_US):
+            if (await self._look(self.group))[0] not in NOT_SERVED:
+                break
+            await self.peer.sleep(POLL_US)
+        return Mark(asked_us, self.peer.now_us)
+
+    async def move(self) -> Mark:
+        """The group's coordinator moves to the next node in order; actors stay where they are until they `go`."""
+        began_us = self.peer.now_us
+        nodes = sorted(self.cluster.up)
+        await self.cluster.move(self.partition, nodes[(nodes.index(self.node) + 1) % len(nodes)])
+        served = await self.settle_at_coordinator()
+        await self.sleep(CAUGHT_UP_MS)
+        return Mark(began_us, served.hi_us)
+
+    async def follow(self, *actors: Actor) -> None:
+        """These connect to the coordinator anew."""
+        for actor in actors:
+            await actor.go(await self.peer.connect(actor.name, self.node))
 
     # --- what scripts often do -----------------------------------------------------------------------------------
 

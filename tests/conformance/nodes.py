@@ -1,0 +1,226 @@
+"""What scripts of several nodes do to them: stop, pause, move a leadership, change a setting of the offsets topic.
+
+Each peer does it its own way. The real one: processes and signals; a leadership moves by AlterPartitionReassignments
+(the new leader first among the same replicas) and ElectLeaders. `groupsim serve`: its control port. The core: the
+cluster's own methods. Settings are changed by IncrementalAlterConfigs on all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol
+
+import trio
+
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.control import Control
+from groupsim.eventloop.virtual import VirtualLoop
+from tests.conformance.bodies import Body, decode, encode
+from tests.conformance.peers import Line, Peer
+from tests.conformance.servers import KafkaBroker
+
+OFFSETS = "__consumer_offsets"
+TOPIC = 2
+_LOOK_EVERY_US = 50_000
+_PATIENCE_US = 60_000_000
+
+
+class Nodes(Protocol):
+    """How a peer's nodes are handled. Each method returns when it is done, not when the cluster has noticed."""
+
+    async def stop(self, node: int) -> None: ...
+    async def kill(self, node: int) -> None: ...
+    async def start(self, node: int) -> None: ...
+    async def pause(self, node: int) -> None: ...
+    async def resume(self, node: int) -> None: ...
+    async def move(self, hands: Hands, partition: int, to: int) -> None: ...
+
+
+class RealNodes:
+    """The nodes of a real cluster."""
+
+    def __init__(self, kafka: KafkaBroker) -> None:
+        self._kafka = kafka
+
+    async def stop(self, node: int) -> None:
+        await trio.to_thread.run_sync(self._kafka.stop, node)
+
+    async def kill(self, node: int) -> None:
+        await trio.to_thread.run_sync(self._kafka.kill, node)
+
+    async def start(self, node: int) -> None:
+        await trio.to_thread.run_sync(self._kafka.start, node)
+
+    async def pause(self, node: int) -> None:
+        self._kafka.pause(node)
+
+    async def resume(self, node: int) -> None:
+        self._kafka.resume(node)
+
+    async def move(self, hands: Hands, partition: int, to: int) -> None:
+        others = sorted(hands.up | hands.down)
+        replicas = [to, *(node for node in others if node != to)]
+        one = {"name": OFFSETS, "partitions": [{"partition_index": partition, "replicas": replicas}]}
+        await hands.ask("AlterPartitionReassignments", 0, {"timeout": 20_000, "topics": [one]})
+        elected = {"topic_partitions": [{"topic": OFFSETS, "partitions": [partition]}], "timeout": 20_000}
+        await hands.ask("ElectLeaders", 2, {"election_type": 0, **elected})
+
+
+class ServedNodes:
+    """The brokers of a `groupsim serve`, by way of its control port."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    async def stop(self, node: int) -> None:
+        await self._do("stop-broker", broker=node)
+        await trio.sleep(1)  # it hands over, then goes
+
+    async def kill(self, node: int) -> None:
+        await self._do("crash-broker", broker=node)
+
+    async def start(self, node: int) -> None:
+        await self._do("restart-broker", broker=node)
+
+    async def pause(self, node: int) -> None:
+        await self._do("pause-broker", broker=node)
+
+    async def resume(self, node: int) -> None:
+        await self._do("resume-broker", broker=node)
+
+    async def move(self, hands: Hands, partition: int, to: int) -> None:
+        await self._do("move-leader", partition=f"{OFFSETS}-{partition}", to=to)
+
+    async def _do(self, action: str, **said: Any) -> None:
+        await trio.to_thread.run_sync(lambda: self._control.do(action, **said))
+
+
+class CoreNodes:
+    """The brokers of a cluster in virtual time."""
+
+    def __init__(self, loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+        self._loop = loop
+        self._cluster = cluster
+
+    async def stop(self, node: int) -> None:
+        down: list[int] = []
+        self._cluster.stop_broker(node, lambda: down.append(node))
+        await self._loop.until(lambda: bool(down), _PATIENCE_US)
+
+    async def kill(self, node: int) -> None:
+        self._cluster.crash_broker(node)
+
+    async def start(self, node: int) -> None:
+        self._cluster.restart_broker(node)
+
+    async def pause(self, node: int) -> None:
+        self._cluster.pause_broker(node)
+
+    async def resume(self, node: int) -> None:
+        self._cluster.resume_broker(node)
+
+    async def move(self, hands: Hands, partition: int, to: int) -> None:
+        self._cluster.move_coordinator(partition, to)
+
+
+class Hands:
+    """The nodes of a cluster in the hands of scripts, one script at a time; remembers what was done to them."""
+
+    def __init__(self, peer: Peer, nodes: Nodes, numbers: Iterable[int]) -> None:
+        self.up = set(numbers)
+        self.down: set[int] = set()
+        self._peer = peer
+        self._nodes = nodes
+        self._paused: set[int] = set()
+        self._settings: dict[str, int | None] = {}
+        self._lines: dict[int, Line] = {}
+
+    # --- doing ---------------------------------------------------------------------------------------------------
+
+    async def stop(self, node: int) -> None:
+        """A controlled shutdown; returns when the others have noticed."""
+        await self._gone(node, self._nodes.stop)
+
+    async def kill(self, node: int) -> None:
+        """No word to anybody; returns when the controller has noticed."""
+        await self._gone(node, self._nodes.kill)
+
+    async def _gone(self, node: int, how: Callable[[int], Awaitable[None]]) -> None:
+        self.up.remove(node)
+        self.down.add(node)
+        self._lines.pop(node, None)
+        await how(node)
+        await self._until(lambda partition: node not in partition["isr_nodes"] and partition["leader_id"] in self.up)
+
+    async def pause(self, node: int) -> None:
+        """It stands still until `resume`."""
+        self._paused.add(node)
+        await self._nodes.pause(node)
+
+    async def resume(self, node: int) -> None:
+        """It goes on."""
+        self._paused.discard(node)
+        await self._nodes.resume(node)
+
+    async def move(self, partition: int, to: int) -> None:
+        """Another replica leads a partition of the offsets topic; returns when a broker tells so."""
+        await self._nodes.move(self, partition, to)
+        await self._until(lambda told: told["partition_index"] != partition or told["leader_id"] == to)
+
+    async def configure(self, setting: str, value: int | None) -> None:
+        """A setting of the offsets topic, from now on; None: the default."""
+        if self._settings.get(setting) == value:
+            return
+        one = {"name": setting, "config_operation": 1 if value is None else 0, "value": value and str(value)}
+        resource = {"resource_type": TOPIC, "resource_name": OFFSETS, "configs": [one]}
+        await self.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
+        self._settings[setting] = value
+        await self._peer.sleep(700_000)  # until the brokers have heard
+
+    async def whole(self, without: int | None = None) -> None:
+        """All nodes are up, in sync and answer (but `without`, which is stopped), and the settings are as they were."""
+        for node in sorted(self._paused):
+            await self.resume(node)
+        for setting in list(self._settings):
+            await self.configure(setting, None)
+        for node in sorted(self.down - {without}):
+            await self._nodes.start(node)
+            self.down.discard(node)
+            self.up.add(node)
+        if without is not None and without in self.up:
+            await self.stop(without)
+        await self._until(lambda partition: set(partition["isr_nodes"]) == self.up)
+
+    # --- asking --------------------------------------------------------------------------------------------------
+
+    async def leader(self, partition: int) -> int:
+        """Who leads a partition of the offsets topic."""
+        return next(one["leader_id"] for one in await self._partitions() if one["partition_index"] == partition)
+
+    async def ask(self, api: str, version: int, body: Body) -> Body:
+        """A request of an administrator to some node that is up."""
+        node = min(self.up - self._paused)
+        if node not in self._lines:
+            self._lines[node] = await self._peer.connect("hands", node)
+        line = self._lines[node]
+        await line.send(encode(api, version, 1, "hands", body))
+        got = await line.receive(_PATIENCE_US)
+        if got is None:
+            raise TimeoutError(f"{api} was not answered in {_PATIENCE_US // 1_000_000} s")
+        return decode(api, version, got[0])[1]
+
+    async def _partitions(self) -> list[Body]:
+        body: Body = {"topics": [{"topic_id": None, "name": OFFSETS}], "allow_auto_topic_creation": False}
+        body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+        (topic,) = (await self.ask("Metadata", 10, body))["topics"]
+        return list(topic["partitions"])
+
+    async def _until(self, good: Callable[[Body], bool]) -> None:
+        end_us = self._peer.now_us + _PATIENCE_US
+        while True:
+            told = await self._partitions()
+            if all(good(partition) for partition in told):
+                return
+            if self._peer.now_us > end_us:
+                raise TimeoutError(f"{OFFSETS} did not get there in {_PATIENCE_US // 1_000_000} s: {told}")
+            await self._peer.sleep(_LOOK_EVERY_US)

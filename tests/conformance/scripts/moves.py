@@ -1,0 +1,287 @@
+"""The group's coordinator moves from one node to the next: what parked requests hear, what is kept and what is lost.
+
+Reference 3.3 to 3.5. On the real cluster the partition's replicas are put into another order and the preferred leader
+is elected; on the simulated one the controller is told to move the leadership.
+"""
+
+from __future__ import annotations
+
+from tests.conformance.script import Script, script
+from tests.conformance.scripts.transactions import begun, ended
+
+NOT_HERE = "NOT_COORDINATOR"
+
+
+@script(
+    rows=[
+        "1.2-not-leader-{JoinGroup,SyncGroup,Heartbeat,LeaveGroup,OffsetCommit,OffsetFetch,OffsetDelete,DescribeGroups,DeleteGroups}"
+    ],
+    nodes=3,
+)
+async def the_old_coordinator_answers_nothing(s: Script) -> None:
+    a = await s.actor("a", instance="i")
+    t = await s.topic()
+    await s.form(a)
+    await s.move()
+    await a.join(error=NOT_HERE)
+    await a.sync(error=NOT_HERE)
+    await a.heartbeat(error=NOT_HERE)
+    await a.leave(error=NOT_HERE)
+    await a.commit(offsets={t: {0: 1}}, error=NOT_HERE)
+    await a.fetch(topics={t: [0]}, error=NOT_HERE)
+    await a.fetch(topics={t: [0]}, stable=True, error=NOT_HERE)
+    await a.fetch(v=1, topics={t: [0]}, error=NOT_HERE)
+    await a.delete_offsets({t: [0]}, error=NOT_HERE)
+    await a.describe(error=NOT_HERE)
+    await a.delete(error=NOT_HERE)
+    await a.list()
+    await a.find()
+
+
+@script(
+    rows=[
+        "3.5-stable-group-moves-without-a-rebalance",
+        "3.3-group-is-served-after-the-load",
+        "3.4-restored-group-equals-its-record",
+        "3.4-group-record-fields",
+        "3.5-metadata-after-a-fail-over-is-described",
+        "trap-11-fail-over",
+    ],
+    versions=(0, 5, 9),
+    nodes=3,
+)
+async def a_stable_group_moves(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic(partitions=2)
+    await s.form(a, b, v=s.v)
+    await a.commit(offsets={t: {0: 5}}, metadata="said", leader_epoch=0)
+    await s.move()
+    await s.follow(a, b)
+    await a.heartbeat()
+    await b.heartbeat()
+    await b.describe()
+    await a.list()
+    await a.fetch(topics={t: [0, 1]}, stable=True)
+    await a.fetch(topics={t: [0, 1]})
+    await b.sync()
+    await a.heartbeat(generation=0, error="ILLEGAL_GENERATION")
+
+
+@script(rows=["3.4-restored-group-equals-its-record"], nodes=3)
+async def static_members_move(s: Script) -> None:
+    a, b = await s.actor("a", instance="i"), await s.actor("b", instance="j")
+    await s.form(a, b)
+    await s.move()
+    await s.follow(a, b)
+    await a.heartbeat()
+    await b.heartbeat(member=a.member_id, error="FENCED_INSTANCE_ID")
+    await a.heartbeat(instance="k", error="UNKNOWN_MEMBER_ID")
+    again = await s.actor("again", instance="i")
+    await again.join()
+    await a.heartbeat(error="FENCED_INSTANCE_ID")
+    await again.describe()
+
+
+@script(rows=["3.3-unload-answers-parked-joins", "3.5-Preparing"], versions=(1, 5, 9), nodes=3)
+async def joins_are_parked_at_the_move(s: Script) -> None:
+    a, b = await s.pair()
+    await s.form(a)
+    await b.enter(s.v)
+    await s.until("PreparingRebalance", 2)
+    await s.move()
+    await b.answer(error=NOT_HERE)
+    await s.follow(a, b)
+    await a.describe()
+    await a.heartbeat()
+    await b.join(member=b.member_id or "b-11111111-2222-4333-8444-555555555555", error="UNKNOWN_MEMBER_ID")
+
+
+@script(rows=["3.3-unload-answers-parked-syncs", "3.5-Completing"], versions=(1, 5), nodes=3)
+async def syncs_are_parked_at_the_move(s: Script) -> None:
+    a, b = await s.pair()
+    await s.form(a, b)
+    await s.again(a, b)
+    await b.park_sync(s.v)
+    await s.settle()
+    await s.move()
+    await b.answer(error=NOT_HERE)
+    await s.follow(a, b)
+    await a.describe()
+    await a.heartbeat(error="ILLEGAL_GENERATION")
+    await a.heartbeat(generation=1)
+
+
+@script(rows=["3.5-generation-is-used-again"], nodes=3)
+async def a_generation_is_used_again(s: Script) -> None:
+    a, b, c = *await s.pair(), await s.actor("c")
+    await s.form(a, b)
+    await c.enter()
+    await s.until("PreparingRebalance", 3)
+    await a.park_join()
+    await b.park_join()
+    await s.joined(a, b, c)
+    await s.move()
+    await s.follow(a, b, c)
+    await a.heartbeat(error="ILLEGAL_GENERATION")
+    await b.sync(error="ILLEGAL_GENERATION")
+    await c.heartbeat(error="UNKNOWN_MEMBER_ID")
+    await s.again(a, b)
+    await s.synced(a, b)
+    await a.describe()
+
+
+@script(rows=["3.5-never-persisted-beyond-its-creation"], nodes=3)
+async def the_first_round_is_lost(s: Script) -> None:
+    a = await s.actor("a")
+    await s.complete(a)
+    await s.move()
+    await s.follow(a)
+    await a.describe()
+    await a.heartbeat(error="UNKNOWN_MEMBER_ID")
+    await a.join(error="UNKNOWN_MEMBER_ID")
+    await a.join(member="", error="MEMBER_ID_REQUIRED")
+
+
+@script(rows=["3.5-pending-ids-are-lost"], nodes=3)
+async def a_pending_id_is_lost(s: Script) -> None:
+    a = await s.actor("a")
+    await a.join(error="MEMBER_ID_REQUIRED")
+    await s.move()
+    await s.follow(a)
+    await a.describe()
+    await a.join(error="UNKNOWN_MEMBER_ID")
+
+
+@script(rows=["3.5-protocol-collapse-makes-followers-rebalance"], nodes=3)
+async def a_followers_list_is_another_after_the_move(s: Script) -> None:
+    a, b = await s.pair()
+    both = {"range": "r", "roundrobin": "rr"}
+    await s.form(a, b, protocols=both)
+    await b.join(protocols=both)
+    await s.move()
+    await s.follow(a, b)
+    await b.park_join(protocols=both)
+    await s.until("PreparingRebalance", 2)
+    await a.join(protocols=both)
+    await b.answer()
+
+
+@script(rows=["3.5-protocol-collapse-refuses-newcomers-until-members-rejoin"], nodes=3)
+async def a_newcomer_is_refused_after_the_move(s: Script) -> None:
+    a, b = await s.pair()
+    both = {"range": "r", "roundrobin": "rr"}
+    await s.form(a, protocols=both)
+    await s.move()
+    await s.follow(a, b)
+    await b.join(protocols={"roundrobin": "rr"}, error="INCONSISTENT_GROUP_PROTOCOL")
+    await a.join(protocols=both)
+    await b.enter(protocols={"roundrobin": "rr"})
+    await s.until("PreparingRebalance", 2)
+    await a.join(protocols=both)
+    await b.answer()
+
+
+@script(rows=["3.5-simple-group-without-offsets-is-lost", "3.4-tombstones-on-the-log-are-obeyed"], nodes=3)
+async def what_was_deleted_stays_deleted(s: Script) -> None:
+    a = await s.actor("a")
+    t = await s.topic(partitions=2)
+    await a.commit(offsets={t: {0: 1, 1: 2}})
+    await a.delete_offsets({t: [0]})
+    await s.move()
+    await s.follow(a)
+    await a.fetch(topics={t: [0, 1]})
+    await a.describe()
+    await a.delete_offsets({t: [1]})
+    await s.move()
+    await s.follow(a)
+    await a.describe(error="GROUP_ID_NOT_FOUND")
+    await a.list()
+
+
+@script(rows=["3.4-tombstones-on-the-log-are-obeyed"], nodes=3)
+async def a_deleted_group_stays_deleted(s: Script) -> None:
+    a = await s.actor("a")
+    t = await s.topic()
+    await s.form(a)
+    await a.commit(offsets={t: {0: 1}})
+    await a.leave()
+    await a.delete()
+    await s.move()
+    await s.follow(a)
+    await a.describe(error="GROUP_ID_NOT_FOUND")
+    await a.fetch(topics={t: [0]})
+
+
+@script(rows=["3.5-sessions-begin-anew"], nodes=3)
+async def sessions_begin_anew(s: Script) -> None:
+    a = await s.actor("a")
+    await s.form(a, session=4_000)
+    await s.sleep(2_500)
+    moved = await s.move()
+    await s.until("Empty", 0, due=(4_000, moved))
+
+
+@script(rows=["3.5-flags-are-lost"], nodes=3)
+async def an_empty_group_keeps_counting(s: Script) -> None:
+    a = await s.actor("a")
+    await s.form(a)
+    await a.leave()
+    await s.until("Empty", 0)
+    await s.move()
+    await s.follow(a)
+    await a.describe()
+    a.member_id = ""
+    await s.form(a)
+
+
+@script(rows=["1.8-load", "3.3-markers"], versions=(3, 4), nodes=3)
+async def an_open_transaction_moves(s: Script) -> None:
+    a, p = await s.actor("a"), await s.actor("p")
+    t = await s.topic(partitions=2)
+    await a.commit(offsets={t: {0: 1}})
+    named = await p.find(keys=[s.named(".x")], key_type=1)
+    away = named["coordinators"][0]["node_id"]
+    await p.go(await s.peer.connect("p", away))
+    producer = await begun(s, p)
+    await s.follow(p)
+    await producer.commit(s.v, {t: {0: 5}})
+    await s.move()
+    await s.follow(a)
+    await a.fetch(topics={t: [0]})
+    await a.fetch(topics={t: [0]}, stable=True, error="UNSTABLE_OFFSET_COMMIT")
+    await p.go(await s.peer.connect("p", away))
+    await ended(s, producer)
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["3.3-crash", "1.12-leader"], nodes=3)
+async def the_coordinator_is_stopped(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic()
+    await s.form(a, b)
+    await a.commit(offsets={t: {0: 5}})
+    await s.cluster.stop(s.node)
+    await s.settle_at_coordinator()
+    await s.follow(a, b)
+    await a.find()
+    await a.heartbeat()
+    await b.heartbeat()
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["3.3-crash"], nodes=3)
+async def the_coordinator_is_killed(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic()
+    await s.form(a)
+    await a.commit(offsets={t: {0: 5}})
+    await b.enter()
+    await s.until("PreparingRebalance", 2)
+    await s.cluster.kill(s.node)
+    await b.closed()
+    await s.settle_at_coordinator()
+    await s.follow(a, b)
+    await a.heartbeat()
+    await a.describe()
+    await a.fetch(topics={t: [0]}, stable=True)
+    await b.join(error="UNKNOWN_MEMBER_ID")

@@ -1,0 +1,139 @@
+"""A follower stands still: what waits for the log, what does not, and what is told after `offsets.commit.timeout.ms`.
+
+Reference 3.2. The follower is paused (SIGSTOP on the real cluster) and is in sync until the controller or the leader
+has missed it, so nothing is committed meanwhile.
+"""
+
+from __future__ import annotations
+
+from tests.conformance.basics import COMMIT_MS
+from tests.conformance.script import LATER, Script, script
+
+LATE = "COORDINATOR_NOT_AVAILABLE"
+
+
+def follower(s: Script) -> int:
+    """A node that is not the group's coordinator, and not the first: that one is asked by administrators."""
+    return next(node for node in (2, 1, 0) if node != s.node)
+
+
+@script(
+    rows=[
+        "3.2-{commit-waits,heartbeat-waits,leave-waits,stable-fetch-waits}",
+        "3.2-commit-is-answered-when-it-is-replicated",
+        "1.6-answer-waits-for-earlier-writes",
+        "1.9-stable-fetch-waits-for-what-is-appended",
+        "1.9-plain-fetch-reads-the-committed-view",
+        "3.2-{join-at-once,stable-sync-at-once,plain-fetch-at-once,heartbeat-error-at-once,sync-error-at-once,commit-error-at-once}",
+        "3.2-slow-replica",
+    ],
+    nodes=3,
+)
+async def what_waits_for_the_log(s: Script) -> None:
+    a, b, c, d, e = [await s.actor(name) for name in "abcde"]
+    t = await s.topic(partitions=2)
+    await s.form(a, b)
+    c.member_id, c.generation = a.member_id, a.generation
+    await s.cluster.pause(follower(s))
+    await a.commit(offsets={t: {0: 5}}, error=LATER)
+    await s.settle()
+    await c.heartbeat(error=LATER)
+    await d.fetch(topics={t: [0]}, stable=True, error=LATER)
+    await b.leave(members=[("x", None)], error=LATER)
+    await e.fetch(topics={t: [0]})
+    await e.join(error="MEMBER_ID_REQUIRED")
+    await e.heartbeat(generation=1, member="x", error="UNKNOWN_MEMBER_ID")
+    await e.sync(generation=1, member="x", protocol="range", error="UNKNOWN_MEMBER_ID")
+    await e.sync(generation=1, member=a.member_id, protocol="range")
+    await e.commit(offsets={t: {0: 5}}, generation=1, member="x", error="UNKNOWN_MEMBER_ID")
+    for waits in (a, c, d, b):
+        await waits.silence(20)
+    await s.cluster.resume(follower(s))
+    await a.answer()
+    await c.answer()
+    await d.answer()
+    await b.answer(error="UNKNOWN_MEMBER_ID")
+
+
+@script(rows=["3.2-write-timeout-answers-without-undoing", "trap-12-write-timeout", "1.2-append-timeout"], nodes=3)
+async def a_commit_takes_too_long(s: Script) -> None:
+    a = await s.actor("a")
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 1}})
+    await s.cluster.pause(follower(s))
+    await a.commit(offsets={t: {0: 5}}, error=LATER)
+    await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
+    await a.fetch(topics={t: [0]})
+    await s.cluster.resume(follower(s))
+    await s.sleep(3_000)
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["3.2-write-timeout-of-the-leaders-assignment"], versions=(0, 5), nodes=3)
+async def an_assignment_takes_too_long(s: Script) -> None:
+    a, b = await s.pair()
+    await s.complete(a, b)
+    await b.park_sync(s.v)
+    await s.settle()
+    await s.cluster.pause(follower(s))
+    await a.park_sync(s.v, give={a: "for a", b: "for b"})
+    await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
+    await b.answer(error=LATE)
+    await a.describe()
+    await s.cluster.resume(follower(s))
+    await s.sleep(3_000)
+    await a.describe()
+    await a.heartbeat(error="REBALANCE_IN_PROGRESS")
+
+
+@script(rows=["3.2-{offset-delete-waits,commit-waits}", "3.2-delete-groups-waits-for-its-tombstones"], nodes=3)
+async def deletions_wait_for_the_log(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic(partitions=2)
+    await a.commit(offsets={t: {0: 5, 1: 6}})
+    await s.cluster.pause(follower(s))
+    await a.delete_offsets({t: [0]}, error=LATER)
+    await s.settle()
+    await b.delete(error=LATER)
+    await a.silence(100)
+    await b.silence(100)
+    await s.cluster.resume(follower(s))
+    await a.answer()
+    await b.answer()
+    await a.describe(error="GROUP_ID_NOT_FOUND")
+
+
+@script(rows=["3.3-unload-fails-what-waits-for-the-log-first"], nodes=3)
+async def the_coordinator_moves_while_a_commit_waits(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic()
+    await s.complete(a, b)
+    await b.park_sync()
+    await s.settle()
+    still = follower(s)
+    await s.cluster.pause(still)
+    await a.park_sync(give={a: "for a", b: "for b"})
+    await s.settle()
+    other = ({0, 1, 2} - {still, s.node}).pop()
+    await s.cluster.move(s.partition, other)
+    await a.answer(error="NOT_COORDINATOR")
+    await b.answer(error="NOT_COORDINATOR")
+    await s.cluster.resume(still)
+    await s.settle_at_coordinator()
+    await s.follow(a, b)
+    await a.describe()
+    await a.heartbeat()
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["1.10-group-appears-when-its-record-is-committed"], nodes=3)
+async def a_group_appears_when_it_is_written(s: Script) -> None:
+    a, b = await s.pair()
+    await s.cluster.pause(follower(s))
+    await a.join(error="MEMBER_ID_REQUIRED")
+    await b.describe(error="GROUP_ID_NOT_FOUND")
+    await b.list()
+    await s.cluster.resume(follower(s))
+    await s.sleep(1_000)
+    await b.describe()
+    await b.list()

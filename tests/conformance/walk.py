@@ -1,0 +1,239 @@
+"""Random walks on a real Kafka broker and on the core: every answer has to be equal.
+
+    python -m tests.conformance.walk                         200 walks; the broker is fetched and started here
+    python -m tests.conformance.walk --walks 2000 --first 1  from that seed on
+    python -m tests.conformance.walk --seed 17               one of them, with all that was said
+    python -m tests.conformance.walk --record 36             kept in walks.json, which `make test` plays on the core
+
+A walk that differs is played three times more; what differs then, too, is cut down to the fewest moves that still
+differ in the same way, and printed as a script to be put into `scripts/`. What does not is told as a matter of timing,
+with the first line that differed. Exit code 1 when anything differs for good. See `walking.py` for what a walk is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+
+import trio
+from attrs import evolve, frozen
+
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from tests.conformance.basics import Topic
+from tests.conformance.choosing import Chooser
+from tests.conformance.core import CorePeer
+from tests.conformance.peers import tcp_peer
+from tests.conformance.player import SETTINGS
+from tests.conformance.ready import await_ready
+from tests.conformance.servers import KAFKA, VERSION
+from tests.conformance.transcript import Transcript
+from tests.conformance.walk_data import save
+from tests.conformance.walk_script import script_of
+from tests.conformance.walking import PARTITIONS, TOPIC, Move, Source, Walked, begin, found, the_same, walk
+
+AT_ONCE = 24
+AGAIN = 3
+_PLAYS = count()
+
+
+@frozen
+class Job:
+    """A walk to be played: its name, its static members, where its moves come from."""
+
+    name: str
+    statics: Mapping[str, str]
+    source: Callable[[], Source]
+
+
+@frozen
+class Compared:
+    """A walk on both, and what differs."""
+
+    job: Job
+    real: Walked
+    lines: Sequence[str]
+
+
+def job_of(seed: int) -> Job:
+    """The walk of a seed, drawn as it goes."""
+    return Job(f"walk-{seed}", Chooser(seed).statics, lambda: Chooser(seed))
+
+
+def given(job: Job, moves: Sequence[Move]) -> Job:
+    """The same walk with these moves."""
+    return evolve(job, source=lambda: the_same(moves, skip_busy=True))
+
+
+async def on_broker(jobs: Sequence[Job], host: str, port: int, topic: Topic, at_once: int) -> list[Walked]:
+    """Play walks on a broker behind a socket, many at once."""
+    results: dict[int, Walked] = {}
+    places = trio.CapacityLimiter(at_once)
+
+    async def one(at: int, job: Job) -> None:
+        async with places:
+            results[at] = await _on_line(job, host, port, topic)
+
+    async with trio.open_nursery() as nursery:
+        for at, job in enumerate(jobs):
+            nursery.start_soon(one, at, job)
+    return [results[at] for at in range(len(jobs))]
+
+
+async def _on_line(job: Job, host: str, port: int, topic: Topic) -> Walked:
+    walked = Walked((), (), Transcript({}, {}), (), (), "not played")
+    try:
+        async with tcp_peer(host, port) as peer:
+            play = begin(job.name, peer, job.statics, f"-{next(_PLAYS)}!")
+            walked = await walk(play, job.source(), topic)
+    except* Exception as failed:  # one walk that fails must not end all the others
+        walked = evolve(walked, failure="; ".join(f"{type(error).__name__}: {error}" for error in failed.exceptions))
+    return walked
+
+
+def on_core(job: Job, real: Walked) -> Walked:
+    """Play a walk in virtual time, at the times and with the ids of the real play."""
+
+    async def main(loop: VirtualLoop) -> Walked:
+        peer = CorePeer(loop, real.transcript, SETTINGS)
+        return await walk(begin(job.name, peer, job.statics), the_same(real.moves), None, real.times)
+
+    return run_virtual(main)
+
+
+def compared(job: Job, real: Walked) -> Compared:
+    """Play on the core what was played on the broker."""
+    return Compared(job, real, [real.failure] if real.failure else found(real, on_core(job, real)))
+
+
+class Session:
+    """A broker that runs, and what is played on it."""
+
+    def __init__(self, address: str, at_once: int) -> None:
+        host, _, port = address.rpartition(":")
+        self._host, self._port, self._at_once = host, int(port), at_once
+        trio.run(await_ready, self._host, self._port)
+        self._topic = Topic(TOPIC, trio.run(self._make_topic))
+
+    async def _make_topic(self) -> str:
+        async with tcp_peer(self._host, self._port) as peer:
+            return await peer.create_topic(TOPIC, PARTITIONS)
+
+    def compare(self, jobs: Sequence[Job]) -> list[Compared]:
+        """Play on the broker, then on the core."""
+        walked = trio.run(on_broker, jobs, self._host, self._port, self._topic, self._at_once)
+        return [compared(job, real) for job, real in zip(jobs, walked, strict=True)]
+
+    def confirm(self, one: Compared) -> Compared | None:
+        """The first of three further plays that differs, if two of them do."""
+        again = self.compare([given(one.job, one.real.moves)] * AGAIN)
+        differ = [other for other in again if other.lines]
+        return differ[0] if len(differ) > 1 else None
+
+    def shrink(self, one: Compared) -> Compared:
+        """The fewest moves that differ in the same way, as far as leaving out finds them."""
+        sign, size = signature(one.lines[0]), max(1, len(one.real.moves) // 2)
+        while True:
+            shorter = next(
+                (other for other in self._without(one, size) if other.lines and signature(other.lines[0]) == sign), None
+            )
+            if shorter is not None:
+                one = shorter
+            elif size == 1:
+                return one
+            else:
+                size //= 2
+            size = min(size, max(1, len(one.real.moves) // 2))
+
+    def _without(self, one: Compared, size: int) -> list[Compared]:
+        moves = list(one.real.moves)
+        starts = range(0, len(moves), size)
+        return self.compare([given(one.job, moves[:at] + moves[at + size :]) for at in starts])
+
+
+def signature(line: str) -> str:
+    """What differs, without who, which number, and which values of lists."""
+    what = line.partition(": ")[2]
+    return re.sub(r"\$[?\w]+|\d+|\[.*?\](?= there| here|;|$)", "#", what)[:200]
+
+
+def tell(kind: str, one: Compared) -> None:
+    """A line for a walk that differs."""
+    print(f"{kind}  {one.job.name}: {one.lines[0][:400]}", flush=True)
+
+
+def examine(session: Session, different: Iterable[Compared]) -> Counter[str]:
+    """Play again what differed; print what differs for good as a script, each kind of difference once."""
+    seen: Counter[str] = Counter()
+    for one in different:
+        sure = session.confirm(one)
+        if sure is None:
+            tell("TIMING ", one)
+            seen["timing"] += 1
+            continue
+        seen[sign := signature(sure.lines[0])] += 1
+        tell("DIFFERS", sure)
+        if seen[sign] == 1:
+            small = session.shrink(sure)
+            print("\n".join(f"    {line[:600]}" for line in small.lines[:4]))
+            print(script_of(small.job.statics, small.real), flush=True)
+    return seen
+
+
+def batches(asked: argparse.Namespace) -> Iterable[list[Job]]:
+    """The walks that are asked for, so many at a time that the pages of results stay small."""
+    seeds = [asked.seed] if asked.seed is not None else list(range(asked.first, asked.first + asked.walks))
+    for at in range(0, len(seeds), 240):
+        yield [job_of(seed) for seed in seeds[at : at + 240]]
+
+
+def run(session: Session, asked: argparse.Namespace) -> int:
+    """Play, compare, examine; 0 when nothing differs for good."""
+    walks = requests = 0
+    seen: Counter[str] = Counter()
+    for jobs in batches(asked):
+        results = session.compare(jobs)
+        walks += len(results)
+        requests += sum(len(one.real.order) for one in results)
+        different = [one for one in results if one.lines]
+        print(f"{walks} walks, {requests} requests, {len(different)} of the last {len(jobs)} differ", flush=True)
+        seen += examine(session, different)
+    kinds = len(seen) - ("timing" in seen)
+    print(f"{walks} walks, {requests} requests; {kinds} kinds of differences, {seen['timing']} walks of timing")
+    return 1 if kinds else 0
+
+
+def record(session: Session, asked: argparse.Namespace) -> int:
+    """Keep the first so many walks that are the same on both."""
+    same = [one for one in session.compare([job_of(asked.first + at) for at in range(asked.record)]) if not one.lines]
+    save(VERSION, {one.job.name: (one.job.statics, one.real) for one in same})
+    print(f"{len(same)} walks recorded, {asked.record - len(same)} left out: they differ")
+    return 0
+
+
+def main() -> int:
+    """Walk; 0 when nothing differs for good."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.walk",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--walks", type=int, default=200)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--seed", type=int, help="this one only")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE)
+    parser.add_argument("--record", type=int, help="keep so many walks")
+    parser.add_argument("--broker", help="host:port of a fresh broker that runs already, with the same settings")
+    asked = parser.parse_args()
+    do = record if asked.record else run
+    if asked.broker:
+        return do(Session(asked.broker, asked.at_once), asked)
+    with KAFKA(1, SETTINGS) as broker:
+        return do(Session(broker.bootstrap, asked.at_once), asked)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,302 @@
+"""A random walk through one group: its moves, how one is played on a peer, and what comes of it.
+
+A move is one request on one connection, written with references instead of ids (`@a`: the member id that connection a
+was given last, `["@a", 1]`: its generation and one more), so that the same move can be made on any broker. The walk is
+played twice: first on the real broker, at a pace of one move in 150 ms, where `choosing.Chooser` draws each move from
+what has been said so far; then on the core in virtual time, with the real broker's member ids and at the very same
+times. So the core's timers and the real ones see the same world, and every answer has to be equal.
+
+Each move is followed by a look: DescribeGroups on a connection of its own, which is part of the transcript. A request
+that may park is given 30 ms; then the look goes out, and its answer is taken whenever it comes. What came when is
+compared too, within 100 ms. The timeouts of a walk are chosen so that a timer that was set by a move ends between two
+later moves, even after another timer; the rest of the races on a busy machine are told apart by playing a walk that
+differs again (`walk.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from tests.conformance.actor import Actor
+from tests.conformance.basics import PATIENCE_US, Mark, ScriptFailed, Step, Topic
+from tests.conformance.bodies import Body, decode
+from tests.conformance.cases import Case
+from tests.conformance.peers import Closed, Peer
+from tests.conformance.script import Script
+from tests.conformance.scripts.transactions import Producer
+from tests.conformance.transcript import Transcript, differences, transcript_of
+
+PACE_US = 150_000
+PARKS_US = 30_000
+COLLECT_US = 12_000
+LATE_US = 100_000
+TOPIC = "walk-topic"
+PARTITIONS = 2
+NO_TOPIC = Topic("walk-none", "11111111-2222-4333-8444-555555555555")
+SLOTS = ("a", "b", "c", "d", "e")
+OUTSIDE, PRODUCER, WATCH = "o", "p", "w"
+PARKING = ("park_join", "park_sync")
+ON_A_PRODUCER = ("init", "add_offsets", "txn", "end")
+
+
+@frozen
+class Move:
+    """`what` (a method of Actor or Producer, "wait", "hang_up") on connection `who`, with references in `args`."""
+
+    who: str
+    what: str
+    args: Mapping[str, Any] = field(factory=dict)
+
+
+@frozen
+class Walked:
+    """A walk that is over: its moves, when (µs since its beginning) each was made and looked at, what was said.
+
+    `times` has one entry more than there are moves: the end.
+    """
+
+    moves: Sequence[Move]
+    times: Sequence[tuple[int, int]]
+    transcript: Transcript
+    arrivals: Sequence[int | None]
+    order: Sequence[tuple[str, int]]
+    """For each request in the order of sending: its connection, and its number there."""
+    failure: str | None = None
+
+
+class Walker(Actor):
+    """A connection of a walk: takes whatever is answered."""
+
+    arrived: Callable[[Step, int], None]
+
+    @property
+    def busy(self) -> bool:
+        """A request of it waits: nothing else is read from the connection before it is answered."""
+        return bool(self._waiting)
+
+    async def answer(self, *, error: str = "NONE", due: object = None, patience_us: int = PATIENCE_US) -> Body:
+        """The next answer, if one comes; what it says is for the transcript to tell."""
+        if not self._waiting:
+            return {}
+        correlation, step = self._waiting[0]
+        try:
+            got = None if step.response == "closed" else await self._line.receive(patience_us)
+        except Closed:
+            step.response = "closed"
+            got = None
+        if got is None:
+            if step.response == "closed":
+                self._waiting.clear()
+            return {}
+        self._waiting.pop(0)
+        told, body = decode(step.api, step.version, got[0])
+        if told != correlation:
+            raise ScriptFailed(f"{self.name}: {step.api}: correlation id {told}, expected {correlation}")
+        step.response = body
+        self.mark = Mark(self.mark.lo_us, got[1])
+        self.arrived(step, got[1])
+        self._learn(step.api, body)
+        return body
+
+
+@define(eq=False)
+class Play:
+    """One play of a walk on one peer: its connections and what they have learnt."""
+
+    script: Script
+    statics: Mapping[str, str]
+    """Which connections at the beginning are static members, by their instance ids."""
+    begun_us: int = 0
+    actors: dict[str, Walker] = field(factory=dict)
+    slots: dict[str, str] = field(factory=dict)
+    """The connection that each of the five stands for now; it is another one after a hang-up."""
+    state: str = "Dead"
+    members: int = 0
+    arrivals: dict[int, int] = field(factory=dict)
+    topic: Topic = NO_TOPIC
+    producer: Producer | None = None
+
+    async def open(self, topic: Topic | None) -> None:
+        """Connect, and make the topic unless it is there."""
+        made = topic or Topic(TOPIC, await self.script.peer.create_topic(TOPIC, PARTITIONS))
+        self.topic = self.script.topics[""] = made
+        for name in (*SLOTS, OUTSIDE, PRODUCER, WATCH):
+            await self._connect(name, self.statics.get(name))
+        self.slots = {name: name for name in SLOTS}
+        self.producer = Producer(self.script, self.actors[PRODUCER], self.script.named(".x"))
+        self.begun_us = self.script.peer.now_us
+
+    async def _connect(self, name: str, instance: str | None) -> None:
+        actor = Walker(self.script, name, await self.script.peer.connect(name), instance)
+        actor.arrived = self._arrived
+        self.actors[name] = self.script.actors[name] = actor
+
+    def _arrived(self, step: Step, at_us: int) -> None:
+        self.arrivals[id(step)] = at_us - self.begun_us
+
+    async def until(self, at_us: int) -> int:
+        """Sleep until so many µs after the beginning; the time it is then."""
+        peer = self.script.peer
+        if (left := self.begun_us + at_us - peer.now_us) > 0:
+            await peer.sleep(left)
+        return peer.now_us - self.begun_us
+
+    async def collect(self) -> None:
+        """Take what has arrived."""
+        for actor in list(self.actors.values()):
+            if actor.busy:
+                await actor.answer(patience_us=1_000)
+
+    async def look(self) -> None:
+        """DescribeGroups."""
+        told = await self.actors[WATCH].describe(v=5)
+        for group in told.get("groups", ()):
+            self.state, self.members = group["group_state"], len(group["members"])
+
+    async def make(self, move: Move) -> None:
+        """Make a move and take its answer, or see that it parks."""
+        if move.what == "wait":
+            return
+        actor = self.actors[move.who]
+        if actor.busy and move.what != "hang_up":
+            self.script.steps.append(Step(move.who, move.what, 0, {}, "busy"))
+        elif move.what == "hang_up":
+            await actor.hang_up()
+            actor._waiting.clear()
+            await self._connect(move.args["new"], actor.instance)
+            self.slots |= {slot: move.args["new"] for slot, name in self.slots.items() if name == move.who}
+        elif move.what in ON_A_PRODUCER:
+            await self._produce(move)
+        else:
+            await getattr(actor, move.what)(**self.resolved(move.args))
+            if move.what in PARKING:
+                await actor.answer(patience_us=PARKS_US)
+
+    async def _produce(self, move: Move) -> None:
+        args = self.resolved(move.args)
+        producer = self.producer
+        assert producer is not None
+        if stale := args.pop("epoch", 0):
+            producer = evolve(producer, epoch=producer.epoch + stale)
+        if move.what == "txn":
+            await producer.commit(args.pop("v"), args.pop("offsets"), **args)
+        else:
+            await getattr(producer, move.what)(**args)
+
+    def resolved(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments as the framework's own methods take them."""
+        return {name: self._resolve(name, value) for name, value in args.items()}
+
+    def _resolve(self, name: str, value: Any) -> Any:
+        if name in ("offsets", "topics") and value is not None:
+            return {self.topic if key == "t" else NO_TOPIC: _numbers(of) for key, of in value.items()}
+        if name == "give":
+            return {self.actors[key]: text for key, text in value.items()}
+        if name == "members":
+            return [(self._resolve("member", who), instance) for who, instance in value]
+        if name == "groups":
+            return [self.script.named(suffix) for suffix in value]
+        if name == "generation" and isinstance(value, list):
+            return self.actors[value[0][1:]].generation + value[1]
+        if name == "member" and isinstance(value, list):
+            return None if value[0] is None else self._resolve("member", value[0]), value[1]
+        if name in ("member", "protocol") and isinstance(value, str) and value.startswith("@"):
+            actor = self.actors[value[1:]]
+            return actor.member_id if name == "member" else actor.protocol
+        return value
+
+
+def _numbers(of: Any) -> Any:
+    return {int(number): offset for number, offset in of.items()} if isinstance(of, Mapping) else of
+
+
+Source = Callable[[Play], Move | None]
+"""The next move of a play; None when it is over."""
+
+
+def the_same(moves: Sequence[Move], *, skip_busy: bool = False) -> Source:
+    """Moves that are given; `skip_busy` leaves out those whose connection waits for an answer."""
+    left = list(moves)
+
+    def next_move(play: Play) -> Move | None:
+        while left:
+            move = left.pop(0)
+            actor = play.actors.get(move.who)
+            if move.what == "wait" or (actor is not None and not (skip_busy and _cannot(actor, move))):
+                return move
+        return None
+
+    return next_move
+
+
+def _cannot(actor: Walker, move: Move) -> bool:
+    return actor.busy and move.what != "hang_up"
+
+
+async def walk(
+    play: Play, source: Source, topic: Topic | None = None, times: Sequence[tuple[int, int]] | None = None
+) -> Walked:
+    """Play a walk: at its own pace, or at the times of another play of it. Raises ScriptFailed."""
+    await play.open(topic)
+    moves: list[Move] = []
+    made: list[tuple[int, int]] = []
+    due = 0
+    for number in range(1_000):
+        if times is not None:
+            due = times[number][0]
+        await play.until(due - COLLECT_US)
+        await play.collect()
+        now = await play.until(due)
+        move = source(play)
+        if move is None:
+            break
+        moves.append(move)
+        await play.make(move)
+        looked = await play.until(0 if times is None else times[number][1])
+        await play.look()
+        made.append((now, looked))
+        due = now + PACE_US * max(1, move.args.get("paces", 1))
+    end = await play.until(due + PACE_US // 2 if times is None else due)
+    await play.collect()
+    return _walked(play, moves, [*made, (end, end)])
+
+
+def _walked(play: Play, moves: Sequence[Move], times: Sequence[tuple[int, int]]) -> Walked:
+    counts: dict[str, int] = {}
+    order = []
+    for step in play.script.steps:
+        counts[step.actor] = counts.get(step.actor, 0) + 1
+        order.append((step.actor, counts[step.actor]))
+    arrivals = [play.arrivals.get(id(step)) for step in play.script.steps]
+    return Walked(moves, times, transcript_of(play.script), arrivals, order)
+
+
+def case_of(name: str) -> Case:
+    """What the framework calls a walk."""
+
+    async def nothing(script: Script) -> None:
+        raise ScriptFailed("a walk is played by `walking.walk`")
+
+    return Case("walk", name, None, nothing, ())
+
+
+def begin(name: str, peer: Peer, statics: Mapping[str, str], nonce: str = "") -> Play:
+    """A play that has not begun."""
+    return Play(Script(case_of(name), peer, nonce), statics)
+
+
+def found(real: Walked, ours: Walked) -> list[str]:
+    """What differs, in the order of the requests: what was said, and when."""
+    place = {f"{line}, request {number}": at for at, (line, number) in enumerate(real.order)}
+    lines = differences(real.transcript, ours.transcript, members_in_order=True)
+    lines.sort(key=lambda line: place.get(line.split(":")[0], len(place)))
+    if lines or real.order != ours.order:
+        return lines or ["the requests are not the same"]
+    late = []
+    for (line, number), there, here in zip(real.order, real.arrivals, ours.arrivals, strict=True):
+        if there is not None and here is not None and abs(there - here) > LATE_US:
+            late.append(f"{line}, request {number}: answered at {there / 1e3:.0f} ms there, {here / 1e3:.0f} ms here")
+    return late
