@@ -227,9 +227,8 @@ class Chooser:
         parked = [play.actors[name] for name in play.slots.values() if play.actors[name].busy]
         every = parked or [play.actors[name] for name in play.slots.values()]
         actor = self.dice.choice(every)
-        slot = actor.name[0]
-        number = int(actor.name[1:] or 1) + 1
-        return Move(actor.name, "hang_up", {"new": f"{slot}{number}"})
+        slot, _, number = actor.name.partition("_")
+        return Move(actor.name, "hang_up", {"new": f"{slot}_{int(number or 1) + 1}"})
 
     # --- outside clients -----------------------------------------------------------------------------------------
 

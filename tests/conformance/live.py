@@ -43,4 +43,4 @@ def served(settings: Mapping[str, object], brokers: int = 1) -> Iterator[Live]:
     said = [f"{name}={value}" for name, value in settings.items() if name not in WITHOUT]
     options = [part for text in said for part in ("--broker", text)]
     with Served("--brokers", str(brokers), *options) as simulated:
-        yield Live(addresses_of(simulated.bootstrap), ServedNodes(simulated.control) if brokers > 1 else None)
+        yield Live(addresses_of(simulated.bootstrap), ServedNodes(simulated.control, brokers) if brokers > 1 else None)

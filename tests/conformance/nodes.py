@@ -7,10 +7,11 @@ cluster's own methods. Settings are changed by IncrementalAlterConfigs on all th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import trio
+from attrs import define, field
 
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.control import Control
@@ -25,8 +26,21 @@ _LOOK_EVERY_US = 50_000
 _PATIENCE_US = 60_000_000
 
 
+@define
+class Handled:
+    """What has been done to the nodes so far, and not undone."""
+
+    up: set[int]
+    down: set[int] = field(factory=set)
+    paused: set[int] = field(factory=set)
+    settings: dict[str, int | None] = field(factory=dict)
+
+
 class Nodes(Protocol):
     """How a peer's nodes are handled. Each method returns when it is done, not when the cluster has noticed."""
+
+    @property
+    def handled(self) -> Handled: ...
 
     async def stop(self, node: int) -> None: ...
     async def kill(self, node: int) -> None: ...
@@ -41,6 +55,7 @@ class RealNodes:
 
     def __init__(self, kafka: KafkaBroker) -> None:
         self._kafka = kafka
+        self.handled = Handled(set(kafka.nodes))
 
     async def stop(self, node: int) -> None:
         await trio.to_thread.run_sync(self._kafka.stop, node)
@@ -69,8 +84,9 @@ class RealNodes:
 class ServedNodes:
     """The brokers of a `groupsim serve`, by way of its control port."""
 
-    def __init__(self, control: Control) -> None:
+    def __init__(self, control: Control, brokers: int) -> None:
         self._control = control
+        self.handled = Handled(set(range(brokers)))
 
     async def stop(self, node: int) -> None:
         await self._do("stop-broker", broker=node)
@@ -101,6 +117,7 @@ class CoreNodes:
     def __init__(self, loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
         self._loop = loop
         self._cluster = cluster
+        self.handled = Handled(set(cluster.brokers))
 
     async def stop(self, node: int) -> None:
         down: list[int] = []
@@ -124,16 +141,23 @@ class CoreNodes:
 
 
 class Hands:
-    """The nodes of a cluster in the hands of scripts, one script at a time; remembers what was done to them."""
+    """The nodes of a cluster in the hands of one play."""
 
-    def __init__(self, peer: Peer, nodes: Nodes, numbers: Iterable[int]) -> None:
-        self.up = set(numbers)
-        self.down: set[int] = set()
+    def __init__(self, peer: Peer, nodes: Nodes) -> None:
         self._peer = peer
         self._nodes = nodes
-        self._paused: set[int] = set()
-        self._settings: dict[str, int | None] = {}
+        self._handled = nodes.handled
         self._lines: dict[int, Line] = {}
+
+    @property
+    def up(self) -> set[int]:
+        """The nodes that run."""
+        return self._handled.up
+
+    @property
+    def down(self) -> set[int]:
+        """Those that were stopped or killed."""
+        return self._handled.down
 
     # --- doing ---------------------------------------------------------------------------------------------------
 
@@ -154,12 +178,12 @@ class Hands:
 
     async def pause(self, node: int) -> None:
         """It stands still until `resume`."""
-        self._paused.add(node)
+        self._handled.paused.add(node)
         await self._nodes.pause(node)
 
     async def resume(self, node: int) -> None:
         """It goes on."""
-        self._paused.discard(node)
+        self._handled.paused.discard(node)
         await self._nodes.resume(node)
 
     async def move(self, partition: int, to: int) -> None:
@@ -169,19 +193,19 @@ class Hands:
 
     async def configure(self, setting: str, value: int | None) -> None:
         """A setting of the offsets topic, from now on; None: the default."""
-        if self._settings.get(setting) == value:
+        if self._handled.settings.get(setting) == value:
             return
         one = {"name": setting, "config_operation": 1 if value is None else 0, "value": value and str(value)}
         resource = {"resource_type": TOPIC, "resource_name": OFFSETS, "configs": [one]}
         await self.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
-        self._settings[setting] = value
+        self._handled.settings[setting] = value
         await self._peer.sleep(700_000)  # until the brokers have heard
 
     async def whole(self, without: int | None = None) -> None:
         """All nodes are up, in sync and answer (but `without`, which is stopped), and the settings are as they were."""
-        for node in sorted(self._paused):
+        for node in sorted(self._handled.paused):
             await self.resume(node)
-        for setting in list(self._settings):
+        for setting in list(self._handled.settings):
             await self.configure(setting, None)
         for node in sorted(self.down - {without}):
             await self._nodes.start(node)
@@ -199,7 +223,7 @@ class Hands:
 
     async def ask(self, api: str, version: int, body: Body) -> Body:
         """A request of an administrator to some node that is up."""
-        node = min(self.up - self._paused)
+        node = min(self.up - self._handled.paused)
         if node not in self._lines:
             self._lines[node] = await self._peer.connect("hands", node)
         line = self._lines[node]

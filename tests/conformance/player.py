@@ -62,7 +62,7 @@ class Played:
 
 async def play(case: Case, peer: Peer, nonce: str = "", nodes: Nodes | None = None) -> Played:
     """Play a case; what fails is told, not raised. Raises TimingFailed."""
-    hands = None if nodes is None else Hands(peer, nodes, range(case.nodes))
+    hands = None if nodes is None else Hands(peer, nodes)
     script = Script(case, peer, nonce, hands)
     try:
         if hands is not None:
