@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
+EXTRAS := report,serve
 SWEEP  := .build/demo
 
 # A command with a sign of life every few seconds; what it prints itself, its exit code and ctrl-C pass through.
@@ -21,7 +22,7 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("groupsim needs Python 3.11 or newer; this is " + sys.version.split()[0] + " (try: make PYTHON=python3.12)") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setting up $(VENV) (once) ..."
-	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[report]')
+	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]')
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

@@ -30,7 +30,7 @@ class Control:
         Raises Unreachable when nobody answers there, ControlError when the token is wrong.
         """
         text = str(where)
-        if text.startswith("http://"):
+        if text.startswith(("http://", "https://")):
             control = cls(text, token=token)
         else:
             ready = _read(Path(where))
@@ -210,7 +210,8 @@ def _read(path: Path) -> Json:
     try:
         ready: Json = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise Unreachable(f"{path}: {error.strerror}; is the cluster up? It writes the file when it is") from error
+        words = f"{path}: {error.strerror}; is the cluster up? It writes the file when it is"
+        raise Unreachable(f"{words} (an address is written http://127.0.0.1:9080)") from error
     except ValueError as error:
         raise Unreachable(f"{path} is no ready file: {error}") from error
     return ready

@@ -20,7 +20,7 @@ from groupsim.protocol.wire.families import READERS
 from groupsim.protocol.wire.schema import known_versions
 
 PROFILES: Mapping[str, str] = {"2.8": "2.8", "3.9": "3.9", "4.0.0": "4.0.0", BASELINE: BASELINE, "4.x": BASELINE}
-"""The profiles that are tested, with their release; the number of any other release from 2.0 to the baseline is, too."""
+"""The profiles that are tested, with their release; so is the number of any other release from 2.0 on."""
 
 _OLDEST = (2, 0)
 _NEWEST = tuple(int(part) for part in BASELINE.split("."))

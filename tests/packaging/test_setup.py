@@ -98,7 +98,7 @@ def test_the_demo_installs_what_runs_and_nothing_more(checkout: Path, tmp_path: 
     """`make demo` makes a virtual environment, installs the package under the constraints, runs, sweeps and reports."""
     commands = dry_run(checkout, tmp_path, "demo")
     assert "-m venv .venv" in commands
-    assert "-c constraints.txt -e '.[report]'" in commands
+    assert "-c constraints.txt -e '.[report,serve]'" in commands
     assert "[dev]" not in commands
     order = [
         "groupsim run demo",

@@ -194,3 +194,7 @@ def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
         Control.connect("http://127.0.0.1:9")
     with pytest.raises(Unreachable, match="is the cluster up"):
         Control.connect(tmp_path / "ready.json")
+    with pytest.raises(Unreachable, match="an address is written http://"):
+        Control.connect("127.0.0.1:9080")
+    with pytest.raises(ValueError, match="is no address of a control port"):
+        Control.connect("https://127.0.0.1:9080")

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from groupsim.control import Control, ControlError, Served, ServeFailed
 
@@ -61,24 +62,88 @@ def test_a_port_in_use_is_named_with_the_remedy(tmp_path: Path) -> None:
     assert not data.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--port", "80000"), "--port 80000 is no port"),
-        (("--brokers", "0"), "--brokers 0"),
-        (("--topic", "a:b"), "write --topic orders:6"),
-        (("--api-profile", "new"), "--api-profile"),
-        (("--broker", "group.initial.rebalance.delay=3"), "did you mean group.initial.rebalance.delay.ms"),
-        (("nosuch",), "nosuch"),
-        (("--ready-file", "/nowhere/x"), "/nowhere"),
-    ],
-)
-def test_bad_input_is_told_before_anything_starts(arguments: tuple[str, ...], words: str) -> None:
+BAD_INPUT = {
+    ("--port", "80000"): "--port 80000 is no port",
+    ("--brokers", "0"): "--brokers 0",
+    ("--topic", "a:b"): "write --topic orders:6",
+    ("--topic", "no name:1"): "a topic cannot be made: Topic name is invalid",
+    ("--topic", "orders:1:4"): "only 3 broker(s) are registered",
+    ("--api-profile", "new"): "expected one of 2.8, 3.9",
+    ("--api-profile", "5.0"): "or another release from 2.0 to 4.4",
+    ("--broker", "group.initial.rebalance.delay=3"): "did you mean group.initial.rebalance.delay.ms",
+    ("--set", "run-for=1s"): "--broker KEY=VALUE changes a setting of a bare cluster",
+    ("nosuch",): "no scenario of the library has this name",
+    ("--ready-file", "/nowhere/x"): "/nowhere",
+    ("--listen", "192.0.2.1"): "--listen takes an address of this machine",
+}
+
+EACH_IN_TURN = """
+import contextlib, io, json, sys
+from groupsim.cli import main
+told = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["groupsim", "serve", "--port", "0", *arguments]
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            main()
+        except SystemExit as ended:
+            told.append((ended.code, said.getvalue()))
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[tuple[str, ...], tuple[int, str]]:
+    """What each bad input came to, exit code and stderr: all in one process, which takes its time to import."""
+    given = json.dumps([list(arguments) for arguments in BAD_INPUT])
+    command = [sys.executable, "-c", EACH_IN_TURN, given]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    answers = [(code, said) for code, said in json.loads(done.stdout)]
+    return dict(zip(BAD_INPUT, answers, strict=True))
+
+
+@pytest.mark.parametrize("arguments", BAD_INPUT, ids=" ".join)
+def test_bad_input_is_told_before_anything_starts(
+    told: dict[tuple[str, ...], tuple[int, str]], arguments: tuple[str, ...]
+) -> None:
     """A sentence with the remedy, exit code 2."""
-    code, said = ended(*arguments, *(() if "--port" in arguments else ("--port", "0")), "--control-port", "0")
+    code, said = told[arguments]
     assert code == 2
-    assert words in said
+    assert BAD_INPUT[arguments] in said
     assert "Traceback" not in said
+    assert "a defect" not in said
+
+
+MISSING = """
+import sys
+sys.modules[sys.argv[1]] = None
+sys.argv = ["groupsim", "serve", "--port", "0"]
+from groupsim.cli import main
+main()
+"""
+
+
+def test_what_is_not_installed_is_named_with_the_extra() -> None:
+    """Without a package of the extra the command says which it is and what to install."""
+    done = subprocess.run([sys.executable, "-c", MISSING, "kio"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "serving needs kio, which is not installed" in done.stderr
+    assert 'pip install "groupsim[serve]"' in done.stderr
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    """Two signals, one right after the other: the process ends with the second's code, and the ready file is gone."""
+    ready = tmp_path / "ready.json"
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", "--brokers", "1", "--ready-file", str(ready)], stdout=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while not ready.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):  # both are there when it goes on
+        process.send_signal(number)
+    assert process.wait(60) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+    assert not ready.exists()
 
 
 def test_off_loopback_the_control_port_needs_its_token() -> None:
@@ -94,7 +159,7 @@ def test_off_loopback_the_control_port_needs_its_token() -> None:
 
 
 def test_a_kept_cluster_is_the_same_the_next_time(tmp_path: Path) -> None:
-    """Its id and topics are there again; meanwhile nobody else may have the folder."""
+    """Its topics are there again, and its id, wherever it is told; meanwhile nobody else may have the folder."""
     options = ("--data-dir", str(tmp_path / "data"), "--brokers", "1", "--broker", "offsets.topic.num.partitions=2")
     with Served(*options) as first:
         first.control.create_topic("orders", 3)
@@ -103,7 +168,9 @@ def test_a_kept_cluster_is_the_same_the_next_time(tmp_path: Path) -> None:
             Served(*options)
     with Served(*options) as second:
         after = second.control.cluster()
-    assert after["cluster_id"] == before["cluster_id"]
+        told = AdminClient({"bootstrap.servers": second.bootstrap}).list_topics(timeout=30)
+        ready = json.loads(second.ready_file.read_text("utf-8"))
+    assert {after["cluster_id"], ready["cluster_id"], told.cluster_id} == {before["cluster_id"]}
     assert "orders" in [topic["name"] for topic in after["topics"]]
 
 

@@ -8,11 +8,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 
 from groupsim.control import Served
 from groupsim.protocol.wire.apis import markdown
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "serving.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "serving.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+
+pytest_plugins = ["pytester"]
 
 
 def test_the_table_of_versions_is_the_one_that_is_told() -> None:
@@ -23,10 +28,12 @@ def test_the_table_of_versions_is_the_one_that_is_told() -> None:
 
 
 def commands() -> list[list[str]]:
-    """The page's curl commands, in order."""
+    """The curl commands of the README, in order, then those of the page."""
     block = re.search(r"```sh\n(curl .*?)```", PAGE, re.DOTALL)
     assert block is not None
-    return [shlex.split(line) for line in block[1].splitlines()]
+    short = re.findall(r"^    (curl .*?)(?:  .*)?$", README, re.MULTILINE)
+    assert len(short) == 3
+    return [shlex.split(line.replace("127.0.0.1:9080", "$CONTROL")) for line in [*short, *block[1].splitlines()]]
 
 
 def test_every_curl_command_is_accepted() -> None:
@@ -35,7 +42,10 @@ def test_every_curl_command_is_accepted() -> None:
         subprocess.run(["curl", "--version"], check=True, capture_output=True)
     except OSError:
         pytest.skip("curl is not installed")
-    with Served() as served:
+    with Served("--topic", "orders:6") as served:
+        member = Consumer({"bootstrap.servers": served.bootstrap, "group.id": "g1"})
+        member.subscribe(["orders"])
+        served.control.await_group("g1", state="Stable", members=1)
         for command in commands():
             words = [word.replace("$CONTROL", served.control.url) for word in command]
             words = _plain(words)
@@ -43,6 +53,17 @@ def test_every_curl_command_is_accepted() -> None:
                 [*words, "--silent", "--show-error", "--fail-with-body"], capture_output=True, text=True
             )
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        member.close()
+
+
+def test_the_tests_that_are_shown_pass(pytester: pytest.Pytester) -> None:
+    """The README's with its imports, the page's with those of the README."""
+    shown = [re.search(r"```python\n((?:(?!```).)*kafka_lab.*?)```", text, re.DOTALL) for text in (README, PAGE)]
+    first, second = [found[1] for found in shown if found is not None]
+    imports = "".join(line + "\n" for line in first.splitlines() if re.match(r"import|from", line))
+    pytester.makepyfile(test_readme=first, test_page=imports + second)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(passed=2)
 
 
 def _plain(words: list[str]) -> list[str]:

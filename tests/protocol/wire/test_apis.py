@@ -46,7 +46,7 @@ def test_4_0_0_alone_refuses_old_joins() -> None:
     assert api_table("4.0.1")[Api.JOIN_GROUP].oldest == 0
 
 
-@pytest.mark.parametrize("profile", ["5.x", "0.9.0", "", "4", "-1.2", "four"])
+@pytest.mark.parametrize("profile", ["5.x", "5.0", "4.9", "4.5.0", "0.9.0", "1.1", "", "4", "-1.2", "four"])
 def test_a_profile_there_is_not_names_those_there_are(profile: str) -> None:
     """The error of a misspelt profile lists them."""
     if profile == "4":
