@@ -11,9 +11,19 @@ from groupsim.exits import Trouble
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.canonical import parse
 from groupsim.scenarios.document import Document, parse_document
-from groupsim.scenarios.lint import Client, Finding, broker_of, client_of, lint_broker, lint_properties, lint_scenario
+from groupsim.scenarios.lint import (
+    Client,
+    Finding,
+    broker_of,
+    client_of,
+    is_producers,
+    lint_broker,
+    lint_producer,
+    lint_properties,
+    lint_scenario,
+)
 from groupsim.scenarios.lint.brokers import BrokerView
-from groupsim.scenarios.lint.places import ELSEWHERE
+from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
 from groupsim.scenarios.problems import Place, one_problem, suggest
 
 DEFAULT_CLIENT = "java-3.9"
@@ -69,7 +79,7 @@ def _pairs(settings: list[str]) -> dict[str, str]:
     found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
-        known = [name for name, kind in ELSEWHERE.items() if kind == "broker"]
+        known = [*(name for name, kind in ELSEWHERE.items() if kind == "broker"), *OF_BROKERS_TOO]
         if not equals:
             raise Trouble(f"--set {setting}: no value", "write --set group.max.session.timeout.ms=60000")
         if key not in known:
@@ -83,10 +93,10 @@ def report_of(file: str, options: Options) -> Report:
     path, text = _text_of(file)
     shown = "<stdin>" if file == STDIN else str(path)
     if not _is_yaml(path, text):
+        if options.client.library == "java" and is_producers(text):
+            return Report(lint_producer(text, shown, options.client, options.broker), "producer", _as_what(options))
         findings = lint_properties(text, shown, options.client, options.broker)
-        return Report(
-            findings, "properties", options.client.profile.name if options.client.low == (0,) else options.client.name
-        )
+        return Report(findings, "properties", _as_what(options))
     if options.chosen:
         remedy = "change the file, or leave the option out"
         raise one_problem(
@@ -96,6 +106,10 @@ def report_of(file: str, options: Options) -> Report:
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _of_experiment(file, shown)
     return Report(lint_scenario(document), "scenario")
+
+
+def _as_what(options: Options) -> str:
+    return options.client.profile.name if options.client.low == (0,) else options.client.name
 
 
 def _text_of(file: str) -> tuple[Path, str]:

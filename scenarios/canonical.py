@@ -43,9 +43,10 @@ def canonical_json(document: Document, name: str, read: Reader | None = None) ->
             _resolve(group, Path(document.file).parent, read or _read)
             _resolve_written(group.get("produces"))
     _resolve_written(data.get("broker"))
-    for section in ("topics", "producers"):
-        for spec in (data.get(section) or {}).values():
-            _resolve_written(spec)
+    for spec in (data.get("topics") or {}).values():
+        _resolve_written(spec)
+    for spec in (data.get("producers") or {}).values():
+        _resolve_producer(spec, Path(document.file).parent, read or _read)
     return dump(data)
 
 
@@ -105,8 +106,16 @@ def _resolve(group: dict[str, Any], folder: Path, read: Reader) -> None:
         group["members"][key] = own
 
 
+def _resolve_producer(spec: object, folder: Path, read: Reader) -> None:
+    """Read in the .properties file of a producer; what is written in the scenario goes before it."""
+    if isinstance(spec, dict):
+        written, path = _written(spec), spec.pop("properties-file", None)
+        if path is not None:
+            spec["properties"] = {**without_secrets(parse_properties(read(folder / path))), **written}
+
+
 def _resolve_written(spec: object) -> None:
-    """Settings without a file of their own: of brokers, topics, producers."""
+    """Settings without a file of their own: of brokers, topics, transforming producers."""
     if isinstance(spec, dict):
         _written(spec)
 

@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
-from groupsim.members.producer.keys import PRODUCER_KEYS
-from groupsim.members.producer.settings import producer_settings_from
-from groupsim.members.settings import Note, SettingError
 from groupsim.scenarios.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
 from groupsim.scenarios.actions import CrashBroker
 from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, without_effect
@@ -21,8 +18,9 @@ from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
 from groupsim.scenarios.mistakes import Wrong
 from groupsim.scenarios.model import ProducerSpec, ProducesSpec, Scenario, TopicSpec
 from groupsim.scenarios.naming import partition_limits, plans
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
-from groupsim.scenarios.producing import FEED_PREFIX, ProducerPlan, producer_plans, transforming_properties
+from groupsim.scenarios.problems import NOTE, WARNING, Problem, suggest
+from groupsim.scenarios.producer_sense import noted_producers, settings_problems
+from groupsim.scenarios.producing import FEED_PREFIX, producer_plans, transforming_properties
 from groupsim.scenarios.write_sense import broker_path, unwritable
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -118,9 +116,6 @@ def _producer(path: Path_, spec: ProducerSpec, limits: dict[str, int]) -> Found:
         yield (*path, "weights"), Wrong("weights and keys at once: both choose the partition", "keep one of the two")
     if spec.keys is not None and spec.keys.hot is not None and not spec.keys.hot.percent:
         yield (*path, "keys", "hot"), Wrong("a share of the records is a percentage", "write for example `hot: 20%`")
-    transactional = spec.transactional_id is not None or "transactional.id" in spec.properties
-    if spec.commit_every is not None and not transactional:
-        yield (*path, "commit-every"), Wrong("only a transactional producer commits", "give it a `transactional-id`")
     if spec.commit_every == 0:
         yield (*path, "commit-every"), Wrong("commits without end at one instant", "write for example `1s`")
 
@@ -146,14 +141,11 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
         for name, topic in scenario.topics.items():
             yield from _unsafe(name, topic, scenario, document)
         yield from unwritable(scenario, document)
-    for plan in producer_plans(scenario):
-        if plan.number == 1:
-            yield from _settings(("producers", plan.key), plan.properties(), document)
-            yield from _open_for_ever(plan, document)
+    yield from noted_producers(scenario, document)
     for member in plans(scenario):
         produces = scenario.groups[member.group].produces
         if produces is not None and member.number == 1:
-            yield from _settings(
+            yield from settings_problems(
                 ("groups", member.group, "produces"), transforming_properties(member, produces), document
             )
 
@@ -171,7 +163,10 @@ def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document)
     least, place = said("min.insync.replicas")
     if least.isdecimal() and int(least) > replicas:
         message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
-        remedy = "with acks=all every record is refused (NOT_ENOUGH_REPLICAS): give it more replicas, or ask for fewer"
+        remedy = (
+            f"it counts as {replicas} here; before Kafka 3.7 with acks=all every record is refused "
+            "(NOT_ENOUGH_REPLICAS, KAFKA-15583): give it more replicas, or ask for fewer"
+        )
         yield Problem(place, message, remedy, WARNING)
     elif least.isdecimal() and int(least) == replicas > 1:
         message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
@@ -208,34 +203,3 @@ def _idle_of_topic(path: Path_, document: Document, *, replicated: bool) -> Iter
     for key in ("properties", "record-size", "replicas"):
         if document.holds((*path, key)):
             yield (*path, key), f"`{key}` has no effect here", f"counted logs hold no records; {REMEDY}"
-
-
-def _settings(path: Path_, properties: dict[str, object], document: Document) -> Iterator[Problem]:
-    def place(key: str) -> Any:
-        for where in ((*path, "properties", key), (*path, key.replace(".", "-")), (*path, "properties")):
-            if document.holds(where):
-                return document.at_key(where)
-        return document.at_key(path)
-
-    try:
-        _, notes = producer_settings_from(properties)
-    except SettingError as error:
-        yield Problem(place(error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy)
-        return
-    for note in notes:
-        yield _note(note, place(note.key), written=document.holds((*path, "properties", note.key)))
-
-
-def _note(note: Note, place: Any, *, written: bool) -> Problem:
-    """A misspelt key in the file's own mapping is an error, in pasted text a warning."""
-    message, _, remedy = note.message.partition("; ")
-    shown = message if note.key in message else f"`{note.key}`: {message}"
-    misspelt = note.key not in PRODUCER_KEYS and "did you mean" in remedy and written
-    level = ERROR if misspelt else WARNING if note.level == "warning" else NOTE
-    return Problem(place, shown, remedy, level)
-
-
-def _open_for_ever(plan: ProducerPlan, document: Document) -> Iterator[Problem]:
-    if "transactional.id" in plan.properties() and plan.spec.commit_every is None:
-        remedy = "add `commit-every`, for example 1s; read_committed consumers see nothing of it"
-        yield Problem(document.at_key(("producers", plan.key)), "this producer never commits", remedy, WARNING)

@@ -104,6 +104,14 @@ class KeysSpec:
 
 
 @frozen
+class Pauses:
+    """Long stops of the whole process, as garbage collection makes them."""
+
+    every: Distribution = key("Time from the end of one pause to the next.")
+    length: Distribution = key("Length of a pause.")
+
+
+@frozen
 class ProducerSpec:
     """Processes that produce to a topic; they need `logs: replicated`."""
 
@@ -117,20 +125,16 @@ class ProducerSpec:
     properties: ProducerProperties = key(
         "Settings by Kafka's own names, as a mapping or as the pasted text of a .properties file.", factory=dict
     )
+    properties_file: str | None = key("A .properties file to read, relative to the scenario file.", None)
     client_id: str | None = key("client.id; `{name}` and `{n}` are filled in; by default the process's name.", None)
     transactional_id: str | None = key("transactional.id; `{name}` and `{n}` are filled in.", None)
     commit_every: Duration | None = key("How often a transactional producer commits.", None)
     count: Amount = key("How many; more than one are called name-1, name-2 …", 1)
     start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
     stagger: Duration = key("Time between the starts of one and the next of several.", 0)
-
-
-@frozen
-class Pauses:
-    """Long stops of the whole process, as garbage collection makes them."""
-
-    every: Distribution = key("Time from the end of one pause to the next.")
-    length: Distribution = key("Length of a pause.")
+    start_spread: Distribution | None = key("An extra delay of the start, drawn for each.", None)
+    pauses: Pauses | None = key("Long stops of the whole process.", None)
+    restart_after: Duration | None = key("A supervisor starts a failed process again after this time.", None)
 
 
 @frozen

@@ -7,9 +7,10 @@ of that moment. So its loads are made anew for each life.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
@@ -20,7 +21,7 @@ from groupsim.members.producer.settings import ProducerSettings, producer_settin
 from groupsim.members.settings import Note
 from groupsim.scenarios.model import KeysSpec, ProducerSpec, ProducesSpec, Scenario
 from groupsim.scenarios.naming import MemberPlan, fill, member_names
-from groupsim.scenarios.properties import is_secret
+from groupsim.scenarios.properties import is_secret, parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,17 +35,26 @@ FEED_PREFIX = "producer-"
 
 @frozen
 class ProducerPlan:
-    """One process that produces: its name, number within its specification, and what is said of it."""
+    """One process that produces: its name, number within its specification, and what is said of it.
+
+    `folder` is where a `properties-file` is looked for.
+    """
 
     name: str
     number: int
     spec: ProducerSpec
     key: str
+    folder: Path = field(factory=Path)
 
     def properties(self) -> dict[str, object]:
-        """What the producer is configured with; values of secrets are left out."""
-        spec = self.spec
-        found = {name: value for name, value in spec.properties.items() if not is_secret(name)}
+        """What the producer is configured with: file, then what is written; values of secrets are left out.
+
+        Raises OSError or ValueError when a properties file cannot be read.
+        """
+        spec, read = self.spec, dict[str, object]()
+        if spec.properties_file is not None:
+            read = parse_properties((self.folder / spec.properties_file).read_text(encoding="utf-8"))
+        found = {name: value for name, value in {**read, **spec.properties}.items() if not is_secret(name)}
         found.setdefault("client.id", self.name)
         for name, pattern in (("client.id", spec.client_id), ("transactional.id", spec.transactional_id)):
             value = pattern if pattern is not None else found.get(name)
@@ -53,11 +63,12 @@ class ProducerPlan:
         return found
 
 
-def producer_plans(scenario: Scenario) -> Iterator[ProducerPlan]:
-    """Every producer process of a scenario, in the order of the file."""
+def producer_plans(scenario: Scenario, folder: Path | None = None) -> Iterator[ProducerPlan]:
+    """Every producer process of a scenario, in the order of the file; `folder` is that of the scenario's file."""
+    folder = folder if folder is not None else Path(scenario.file).parent
     for key, spec in scenario.producers.items():
         for number, name in enumerate(member_names(key, spec.count), 1):
-            yield ProducerPlan(name, number, spec, key)
+            yield ProducerPlan(name, number, spec, key, folder)
 
 
 def transforming_properties(plan: MemberPlan, produces: ProducesSpec) -> dict[str, object]:
@@ -92,6 +103,8 @@ class ProducerActor:
         every = plan.spec.commit_every
         self.producer = Producer(loop, plan.name, settings, transport, commit_every_us=every)
         self._changed: list[tuple[int, int]] = []
+        self._lives = 0
+        self._pauses = loop.stream("pauses", plan.name)
 
     @property
     def name(self) -> str:
@@ -105,9 +118,15 @@ class ProducerActor:
 
     def start(self) -> None:
         """Begin a process, unless one runs."""
-        if not self.producer.running:
-            self.producer.loads = (self._load(),)
-            self.producer.start()
+        if self.producer.running:
+            return
+        self._lives += 1
+        self.producer.loads = (self._load(),)
+        self.producer.start()
+        if self.plan.spec.pauses is not None:
+            self._plan_pause(self._lives)
+        if self.plan.spec.restart_after is not None:
+            self.loop.host("scenario").start_soon(self._supervise, self._lives, name=f"supervisor of {self.name}")
 
     def stop(self, leave: bool | None = None) -> None:
         """Close: what was sent is delivered first. `leave` is for members of groups."""
@@ -136,6 +155,28 @@ class ProducerActor:
         if not self.producer.running:
             raise ValueError(f"producer {self.name} does not run; start it before the burst")
         self.producer.burst(self.plan.spec.topic, records)
+
+    async def _supervise(self, life: int) -> None:
+        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
+        await self.producer.ended()
+        if self.producer.state == "FAILED" and self._lives == life and self.plan.spec.restart_after is not None:
+            await self.loop.sleep(self.plan.spec.restart_after)
+            if self._lives == life:
+                self.start()
+
+    def _plan_pause(self, life: int) -> None:
+        pauses = self.plan.spec.pauses
+        if pauses is not None and life == self._lives and self.producer.running:
+            after = max(pauses.every.draw(self._pauses), 1)
+            self.loop.call_at(self.loop.now_us + after, self._pause_now, life)
+
+    def _pause_now(self, life: int) -> None:
+        pauses = self.plan.spec.pauses
+        if pauses is None or life != self._lives or not self.producer.running:
+            return
+        length = pauses.length.draw(self._pauses)
+        self.producer.pause(length)
+        self.loop.call_at(self.loop.now_us + length, self._plan_pause, life)
 
     def _load(self) -> Load:
         """What the application sends from now on."""

@@ -110,7 +110,7 @@ def _groups(scenario: Scenario) -> Found:
 def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
     """Names and patterns that a group or member gives."""
     if spec.client is not None and spec.client not in CLIENTS:
-        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", suggest(spec.client, CLIENTS, "profiles"))
+        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", _profile_for(spec.client))
     for topic in spec.subscribe or ():
         if topic not in limits:
             yield (*path, "subscribe"), _no_topic(topic, limits)
@@ -120,6 +120,19 @@ def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found
         yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
     for name in spec.assignor or ():
         yield from _assignor((*path, "assignor"), name)
+
+
+def _profile_for(name: str) -> str:
+    """What to write instead: the linter knows single releases, a member behaves as one of the profiles does."""
+    from groupsim.scenarios.lint.clients import client_of  # the linter's package imports this module
+
+    try:
+        profile = client_of(name).profile.name
+    except ValueError:
+        profile = ""
+    if profile not in CLIENTS:
+        return suggest(name, CLIENTS, "profiles")
+    return f"write `{profile}`: that release behaves like it"
 
 
 def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:

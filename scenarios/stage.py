@@ -117,6 +117,8 @@ class Stage:
             said = producer.plan.spec
             if said.start != "never":
                 at = int(said.start) + said.stagger * (producer.plan.number - 1)
+                if said.start_spread is not None:
+                    at += said.start_spread.draw(self.loop.stream("start", producer.name))
                 self.loop.call_at(at, _start, producer)
 
     def processes(self, targets: Iterable[str]) -> list[Actor | ProducerActor]:

@@ -6,6 +6,7 @@ All of it runs, and the run shows that nothing is written; whoever wrote the fil
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from groupsim.cluster.log.config import topic_config
 from groupsim.cluster.replicated_config import ReplicatedConfig
@@ -13,7 +14,6 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.settings import ProducerSettings
 from groupsim.members.producer.sizes import batch_bytes, serialized_bytes
-from groupsim.members.settings import SettingError
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.model import ProducerSpec, Scenario
 from groupsim.scenarios.problems import NOTE, WARNING, Problem
@@ -31,11 +31,11 @@ def unwritable(scenario: Scenario, document: Document) -> Iterator[Problem]:
         if not any(document.holds((*path, key)) for key in ("rate", "steps", "record-size")):
             continue  # nobody but its producers writes to it
         yield from _too_large(path, topic.record_size, _NO_KEY, ProducerSettings(), name, scenario, document)
-    for plan in producer_plans(scenario):
+    for plan in producer_plans(scenario, Path(document.file).parent):
         if plan.number == 1:
             try:
                 settings, _ = settings_of(plan.properties())
-            except SettingError:
+            except (OSError, ValueError):
                 continue  # said elsewhere
             spec, path = plan.spec, ("producers", plan.key)
             yield from _too_large(path, spec.record_size, _key(spec), settings, spec.topic, scenario, document)
@@ -105,8 +105,8 @@ def _offsets(scenario: Scenario, document: Document) -> Iterator[Problem]:
     if least > replicas:
         message = f"`{_IN_SYNC}` {least} and {replicas} replicas of `{OFFSETS_TOPIC}`"
         remedy = (
-            "no commit and no generation of a group can ever be acknowledged: ask for fewer, or raise "
-            f"`{_FACTOR}` and `cluster.brokers`"
+            f"it counts as {replicas} here; before Kafka 3.7 no commit and no generation of a group can ever be "
+            f"acknowledged (KAFKA-15583): ask for fewer, or raise `{_FACTOR}` and `cluster.brokers`"
         )
         yield Problem(document.at_key(broker_path(document, _IN_SYNC)), message, remedy, WARNING)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from groupsim.scenarios.lint.clients import Client, client_of
 from groupsim.scenarios.lint.engine import RULES
-from groupsim.scenarios.lint.in_properties import broker_of, lint_broker, lint_properties
+from groupsim.scenarios.lint.in_properties import broker_of, is_producers, lint_broker, lint_producer, lint_properties
 from groupsim.scenarios.lint.in_scenario import lint_scenario
 from groupsim.scenarios.lint.rule import Finding, Rule
 
@@ -24,7 +24,9 @@ __all__ = [
     "Rule",
     "broker_of",
     "client_of",
+    "is_producers",
     "lint_broker",
+    "lint_producer",
     "lint_properties",
     "lint_scenario",
 ]

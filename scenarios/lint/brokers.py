@@ -23,9 +23,24 @@ _DEFAULTS_848 = {
 }
 
 
+#: Defaults of the newest broker for settings of replicas and transactions.
+_DEFAULTS_OF_REPLICAS = {
+    "broker.heartbeat.interval.ms": 2_000,
+    "broker.session.timeout.ms": 9_000,
+    "default.replication.factor": 1,
+    "min.insync.replicas": 1,
+    "offsets.topic.replication.factor": 3,
+    "replica.fetch.wait.max.ms": 500,
+    "replica.lag.time.max.ms": 30_000,
+    "transaction.max.timeout.ms": 900_000,
+}
+_DEFAULTS = {**_DEFAULTS_848, **_DEFAULTS_OF_REPLICAS}
+_LAG, _LAG_BEFORE_2_5 = "replica.lag.time.max.ms", 10_000  # KIP-537
+
+
 def is_number(key: str) -> bool:
     """Whether a broker setting that the rules look at is a number."""
-    return key in BROKER_KEYS or key in _DEFAULTS_848
+    return key in BROKER_KEYS or key in _DEFAULTS
 
 
 @frozen
@@ -38,13 +53,18 @@ class Written:
 
 @frozen
 class BrokerView:
-    """A broker's version and settings, by Kafka's names. `where` is the place of the whole."""
+    """A broker's version and settings, by Kafka's names. `where` is the place of the whole.
+
+    `brokers` and `racks` are those of the cluster, as far as a scenario says them; None is not known.
+    """
 
     where: Place
     version_text: str
     settings: Mapping[str, Written] = field(factory=dict)
     #: Whether the version was said, rather than taken as the newest.
     said: bool = True
+    brokers: int | None = None
+    racks: tuple[str, ...] | None = None
 
     @property
     def version(self) -> Version:
@@ -65,8 +85,10 @@ class BrokerView:
         text = str(given.value).strip() if given is not None else ""
         if text.removeprefix("-").isdecimal():
             return int(text)
-        if key in _DEFAULTS_848:
-            return _DEFAULTS_848[key]
+        if key == _LAG and self.before(2, 5):
+            return _LAG_BEFORE_2_5
+        if key in _DEFAULTS:
+            return _DEFAULTS[key]
         default = CoordinatorConfig.from_properties({"broker.version": self.version_text})
         return int(getattr(default, BROKER_KEYS[key].attribute))
 

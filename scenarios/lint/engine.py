@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from groupsim.scenarios.lint import idle, membership, names, ranges, timeouts, values, workload
+from groupsim.scenarios.lint import (
+    idle,
+    membership,
+    names,
+    producers,
+    ranges,
+    reading,
+    replication,
+    timeouts,
+    values,
+    workload,
+    writes,
+)
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.membership import GroupView
+from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding, Rule
 from groupsim.scenarios.lint.view import ClientView
+from groupsim.scenarios.lint.writes import WriteView
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place
 
 T = TypeVar("T")
@@ -21,13 +35,16 @@ CLIENT_RULES: tuple[Rule[ClientView], ...] = (
     *timeouts.RULES,
     *membership.CLIENT_RULES,
     *ranges.CLIENT_RULES,
+    *reading.RULES,
     *workload.RULES,
 )
 GROUP_RULES: tuple[Rule[GroupView], ...] = membership.GROUP_RULES
-BROKER_RULES: tuple[Rule[BrokerView], ...] = ranges.BROKER_RULES
+BROKER_RULES: tuple[Rule[BrokerView], ...] = (*ranges.BROKER_RULES, *replication.RULES)
+PRODUCER_RULES: tuple[Rule[ProducerView], ...] = producers.RULES
+WRITE_RULES: tuple[Rule[WriteView], ...] = writes.RULES
 
 #: Every rule there is, in the order of the documentation.
-RULES: tuple[Rule[Any], ...] = (*CLIENT_RULES, *GROUP_RULES, *BROKER_RULES)
+RULES: tuple[Rule[Any], ...] = (*CLIENT_RULES, *GROUP_RULES, *PRODUCER_RULES, *WRITE_RULES, *BROKER_RULES)
 _GRAVITY = {ERROR: 0, WARNING: 1, NOTE: 2}
 
 
@@ -44,6 +61,16 @@ def of_group(group: GroupView) -> Iterator[Finding]:
 def of_broker(broker: BrokerView) -> Iterator[Finding]:
     """What the rules find in the broker's settings."""
     return _apply(BROKER_RULES, broker, broker.place_of, "broker")
+
+
+def of_producer(view: ProducerView) -> Iterator[Finding]:
+    """What the rules find in one producer's configuration."""
+    return _apply(PRODUCER_RULES, view, view.place_of, view.subject)
+
+
+def of_writes(view: WriteView) -> Iterator[Finding]:
+    """What the rules find in a topic beside those who write to it."""
+    return _apply(WRITE_RULES, view, view.place_of, view.name)
 
 
 def _apply(

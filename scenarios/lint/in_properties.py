@@ -8,10 +8,17 @@ from groupsim.coordinator.versions import BASELINE, parse_version
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.clients import Client
+from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.view import ClientView
+from groupsim.scenarios.lint.writes import defaults_of
 from groupsim.scenarios.problems import Place, one_problem
 from groupsim.scenarios.properties import entries
+
+#: Releases that changed the producer's defaults, the newest first.
+_MAJORS = (4, 3)
+_ONLY_PRODUCERS = frozenset({"acks", "key.serializer", "value.serializer", "transactional.id", "enable.idempotence"})
+_ONLY_CONSUMERS = ("group.id", "key.deserializer", "value.deserializer")
 
 
 def lint_properties(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
@@ -22,6 +29,26 @@ def lint_properties(text: str, file: str, client: Client, broker: BrokerView) ->
     settings, repeated = _read(text, file)
     view = ClientView(client, settings, broker, Place(file), repeated=repeated)
     return engine.ordered(engine.of_client(view))
+
+
+def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
+    """What the rules find in a Java producer's own configuration, written as key=value.
+
+    Raises ScenarioError when the text is no such thing.
+    """
+    settings, _ = _read(text, file)
+    named = client.low > (0,)
+    major = next((first for first in _MAJORS if not named or client.since(first)), 0)
+    return engine.ordered(engine.of_producer(ProducerView(settings, broker, Place(file), (major, 0))))
+
+
+def is_producers(text: str) -> bool:
+    """Whether properties are a producer's: they say how to write records, and neither how to read them nor a group."""
+    try:
+        names = {key for _, key, _ in entries(text)}
+    except ValueError:
+        return False
+    return bool(names & _ONLY_PRODUCERS) and not names & set(_ONLY_CONSUMERS)
 
 
 def broker_of(
@@ -40,7 +67,9 @@ def broker_of(
 
 def lint_broker(broker: BrokerView) -> tuple[Finding, ...]:
     """What the rules find in the broker's settings alone."""
-    return engine.ordered(engine.of_broker(broker)) if broker.settings else ()
+    topic = defaults_of(broker)
+    found = [*engine.of_broker(broker), *(engine.of_writes(topic) if topic is not None else ())]
+    return engine.ordered(found) if broker.settings else ()
 
 
 def _read(text: str, file: str) -> tuple[dict[str, Written], dict[str, Written]]:

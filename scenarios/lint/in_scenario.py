@@ -16,11 +16,13 @@ from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.ancestors.kinds import uses_zookeeper
 from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
+from groupsim.scenarios.clusters import is_replicated
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import key_of
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.clients import client_of
+from groupsim.scenarios.lint.in_writes import of_writing, transactional_topics
 from groupsim.scenarios.lint.membership import GroupView
 from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.view import ClientView
@@ -72,8 +74,10 @@ def _unexplained(errors: list[Problem], found: list[Finding]) -> Iterator[Findin
 def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
     broker = _broker(scenario, document)
     yield from engine.of_broker(broker)
+    yield from of_writing(scenario, document, broker)
+    transactional = transactional_topics(scenario, Path(document.file).parent)
     for name, spec in scenario.groups.items():
-        group = _group(name, spec, scenario, document, broker)
+        group = _group(name, spec, scenario, document, broker, transactional)
         if not group.views:
             continue  # nobody a coordinator knows: no rule has anything to say
         for view in group.views:
@@ -85,7 +89,9 @@ def _broker(scenario: Scenario, document: Document) -> BrokerView:
     properties = scenario.broker.properties
     settings = {key: Written(value, _broker_place(document, key)) for key, value in properties.items()}
     version = scenario.broker.version
-    return BrokerView(document.at_key(("broker",)), str(version or BASELINE), settings, said=version is not None)
+    cluster, racks = scenario.cluster, scenario.cluster.racks if is_replicated(scenario) else None
+    where, said = document.at_key(("broker",)), version is not None
+    return BrokerView(where, str(version or BASELINE), settings, said, brokers=cluster.brokers, racks=racks)
 
 
 def _broker_place(document: Document, key: str) -> Place:
@@ -94,9 +100,16 @@ def _broker_place(document: Document, key: str) -> Place:
     return document.at_key(("broker", "properties", key) if nested else ("broker", key))
 
 
-def _group(name: str, spec: GroupSpec, scenario: Scenario, document: Document, broker: BrokerView) -> GroupView:
+def _group(
+    name: str,
+    spec: GroupSpec,
+    scenario: Scenario,
+    document: Document,
+    broker: BrokerView,
+    transactional: tuple[str, ...],
+) -> GroupView:
     plans = [plan for plan in group_plans(name, spec) if plan.spec.assign is None and not uses_zookeeper(plan.profile)]
-    views = tuple(_view(plan, document, broker) for plan in plans if plan.number == 1)
+    views = tuple(_view(plan, document, broker, transactional) for plan in plans if plan.number == 1)
     at_once = 0 if _some_end(scenario) else sum(plan.spec.start != "never" for plan in plans)
     where = document.at_key(("groups", name))
     away = _away(scenario, name, plans)
@@ -113,7 +126,7 @@ def _some_end(scenario: Scenario) -> bool:
     return any(isinstance(step.deed, Stop | Crash | Scale) for step in scenario.timeline)
 
 
-def _view(plan: MemberPlan, document: Document, broker: BrokerView) -> ClientView:
+def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactional: tuple[str, ...]) -> ClientView:
     properties = properties_of(plan, Path(document.file).parent)
     entries = {key: Written(value, _place(document, plan, key)) for key, value in properties.items()}
     return ClientView(
@@ -125,7 +138,15 @@ def _view(plan: MemberPlan, document: Document, broker: BrokerView) -> ClientVie
         subject=plan.key,
         spec=plan.spec,
         spots=_spots(document, plan),
+        transactional=tuple(topic for topic in transactional if _reads(plan, topic)),
     )
+
+
+def _reads(plan: MemberPlan, topic: str) -> bool:
+    """Whether a member subscribes to a topic; a pattern is held against the name as it stands."""
+    if plan.spec.subscribe_pattern is not None:
+        return re.fullmatch(plan.spec.subscribe_pattern, topic) is not None
+    return plan.spec.subscribe is None or topic in plan.spec.subscribe
 
 
 def _places(document: Document, plan: MemberPlan, *last: str) -> Iterator[Path_]:

@@ -89,7 +89,9 @@ broker.id node.id process.roles listeners advertised.listeners zookeeper.connect
 log.retention.ms log.retention.hours log.retention.bytes log.segment.bytes num.partitions default.replication.factor
 auto.create.topics.enable delete.topic.enable unclean.leader.election.enable num.network.threads num.io.threads
 replica.lag.time.max.ms inter.broker.protocol.version transaction.state.log.replication.factor
-transaction.state.log.min.isr group.coordinator.new.enable group.share.enable group.streams.session.timeout.ms
+transaction.state.log.min.isr transaction.max.timeout.ms replica.fetch.wait.max.ms replica.selector.class broker.rack
+broker.session.timeout.ms broker.heartbeat.interval.ms group.coordinator.new.enable group.share.enable
+group.streams.session.timeout.ms
 """
 _TOPIC = """
 retention.ms retention.bytes cleanup.policy segment.bytes segment.ms min.insync.replicas max.message.bytes
@@ -116,6 +118,9 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(_STREAMS.split(), "Kafka Streams application"),
     **dict.fromkeys(_CONNECT.split(), "Connect worker"),
 }
+
+#: Keys of topics that brokers have too, as the default for topics that do not say it.
+OF_BROKERS_TOO: tuple[str, ...] = ("min.insync.replicas",)
 
 #: Keys of the Scala consumer of 0.8, which kept its groups in ZooKeeper, and what took their place.
 OLD_CONSUMER: Mapping[str, str] = {

@@ -60,6 +60,8 @@ class ClientView:
     repeated: Mapping[str, Written] = field(factory=dict)
     #: Where what is no setting was written: `processing`, `on-revoked` …
     spots: Mapping[str, Place] = field(factory=dict)
+    #: Topics it reads that producers of the scenario write in transactions.
+    transactional: tuple[str, ...] = ()
     #: What cannot be read: name as written, and why.
     impossible: dict[str, SettingError] = field(factory=dict, init=False)
     _names: dict[str, str] = field(factory=dict, init=False)

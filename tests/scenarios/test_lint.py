@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.lint import RULES, Finding, broker_of, client_of, lint_broker, lint_properties, lint_scenario
+from groupsim.scenarios.lint import (
+    RULES,
+    Finding,
+    broker_of,
+    client_of,
+    is_producers,
+    lint_broker,
+    lint_producer,
+    lint_properties,
+    lint_scenario,
+)
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, ScenarioError
 
 JAVA, OLD_JAVA, RD, PYTHON = "java-3.9", "java-1.1", "librdkafka-2.3.0", "kafka-python-2.0"
@@ -95,6 +105,33 @@ CLIENT_CASES = [
     ("session-outside-broker-range", JAVA, "2.2", "session.timeout.ms=300001", "session.timeout.ms=300000"),
     ("commit-interval-above-retention", JAVA, "1.1", "auto.commit.interval.ms=86400000",
      "auto.commit.interval.ms=86399999"),
+    ("fetch-min-bytes-above-wait", JAVA, None, "fetch.min.bytes=5000000 | fetch.max.wait.ms=100",
+     "fetch.min.bytes=100000 | fetch.max.wait.ms=100"),
+]  # fmt: skip
+
+# rule, client, broker's settings, where it speaks, where it is silent
+PRODUCER_CASES = [
+    ("impossible-producer-value", "java-4.0", "", "acks=two", "acks=-1"),
+    ("impossible-producer-value", "java-4.0", "", "linger.ms=-5",
+     "linger.ms=3000000000 | delivery.timeout.ms=2147483647"),
+    ("idempotence-refused", "java-4.0", "", "enable.idempotence=true | acks=1", "enable.idempotence=true | acks=all"),
+    ("idempotence-refused", "java-2.8", "", "enable.idempotence=true", "acks=1"),
+    ("idempotence-refused", "java-4.0", "", "transactional.id=a | retries=0", "transactional.id=a | retries=1"),
+    ("idempotence-refused", "java-4.0", "", "transactional.id=a | max.in.flight.requests.per.connection=6",
+     "transactional.id=a | max.in.flight.requests.per.connection=5"),
+    ("idempotence-switched-off", "java-3.9", "", "acks=1", "acks=1 | enable.idempotence=false"),
+    ("idempotence-switched-off", "java-3.9", "", "max.in.flight.requests.per.connection=10", "acks=all"),
+    ("transaction-without-idempotence", "java-4.0", "", "transactional.id=a | enable.idempotence=false",
+     "transactional.id=a | enable.idempotence=true"),
+    ("delivery-timeout-below-request", "java-4.0", "", "delivery.timeout.ms=30000", "delivery.timeout.ms=30005"),
+    ("delivery-timeout-below-request", "java-3.9", "", "delivery.timeout.ms=29999", "delivery.timeout.ms=30000"),
+    ("delivery-timeout-below-request", "java-4.0", "", "request.timeout.ms=120000", "request.timeout.ms=119995"),
+    ("transaction-timeout-above-broker", "java-4.0", "", "transactional.id=a | transaction.timeout.ms=900001",
+     "transactional.id=a | transaction.timeout.ms=900000"),
+    ("transaction-timeout-above-broker", "java-4.0", "transaction.max.timeout.ms=30000", "transactional.id=a",
+     "transactional.id=a | transaction.timeout.ms=30000"),
+    ("transaction-timeout-unused", "java-4.0", "", "transaction.timeout.ms=30000",
+     "transactional.id=a | transaction.timeout.ms=30000"),
 ]  # fmt: skip
 
 # rule, broker's version, settings where it speaks, settings where it is silent
@@ -110,7 +147,29 @@ BROKER_CASES = [
     ("retention-below-weekend", "1.1", "group.min.session.timeout.ms=6000", "offsets.retention.minutes=10080"),
     ("retention-check-rare", "3.9", "offsets.retention.check.interval.ms=700000000",
      "offsets.retention.check.interval.ms=600000"),
+    ("unclean-elections", "3.9", "unclean.leader.election.enable=true", "unclean.leader.election.enable=false"),
+    ("offsets-topic-one-replica", "3.9", "offsets.topic.replication.factor=1", "offsets.topic.replication.factor=2"),
+    ("offsets-topic-min-insync", "3.9", "min.insync.replicas=3", "min.insync.replicas=2"),
+    ("offsets-topic-min-insync", "3.9", "min.insync.replicas=2 | offsets.topic.replication.factor=2",
+     "min.insync.replicas=2 | offsets.topic.replication.factor=3"),
+    ("replica-lag-below-fetch-wait", "3.9", "replica.lag.time.max.ms=999", "replica.lag.time.max.ms=1000"),
+    ("replica-lag-below-fetch-wait", "2.4", "replica.fetch.wait.max.ms=6000", "replica.fetch.wait.max.ms=5000"),
+    ("broker-session-below-heartbeats", "3.9", "broker.session.timeout.ms=3999", "broker.session.timeout.ms=4000"),
+    ("min-insync-above-replicas", "3.9", "min.insync.replicas=2 | default.replication.factor=1",
+     "min.insync.replicas=2 | default.replication.factor=3"),
 ]  # fmt: skip
+
+LOGS = "// cluster: {logs: replicated"
+SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+TRANSACTIONS = f"{LOGS}}}\nproducers: {{p: {{topic: t, transactional-id: a, commit-every: 1s}}}}"
+
+
+def writing(replicas: int, least: int, acks: str = "all") -> str:
+    """A producer with these acks, its topic made with the brokers' defaults."""
+    brokers = f"default.replication.factor: {replicas}, min.insync.replicas: {least}"
+    producer = f"producers: {{p: {{topic: t, properties: {{acks: {acks}}}}}}}"
+    return f"{LOGS}}}\nbroker: {{{brokers}}}\n{producer}"
+
 
 # rule, what a group says where the rule speaks and where it is silent; after " // " what the file says besides
 SCENARIO_CASES = [
@@ -166,6 +225,24 @@ SCENARIO_CASES = [
      "properties: {session.timeout.ms: 400000} // broker: {version: '2.3'}"),
     ("min-session-above-max", "// broker: {version: '3.9', group.max.session.timeout.ms: 5000}",
      "// broker: {version: '3.9', group.max.session.timeout.ms: 45000}"),
+    ("offsets-topic-one-replica", "// broker: {offsets.topic.replication.factor: 1}",
+     "// broker: {offsets.topic.replication.factor: 1}\ncluster: {brokers: 1}"),
+    ("rack-without-selector", f"properties: {{client.rack: a}} {LOGS}, racks: [a, b]}}",
+     f"properties: {{client.rack: a}} {LOGS}, racks: [a, b]}}\nbroker: {{replica.selector.class: {SELECTOR}}}"),
+    ("rack-without-selector",
+     f"properties: {{client.rack: a}} {LOGS}}}\nbroker: {{replica.selector.class: {SELECTOR}}}",
+     "properties: {client.rack: a}"),
+    ("reads-uncommitted", f"{TRANSACTIONS}", f"properties: {{isolation.level: read_committed}} {TRANSACTIONS}"),
+    ("reads-uncommitted", f"{TRANSACTIONS}", f"subscribe-pattern: 'u.*' {TRANSACTIONS}"),
+    ("min-insync-above-replicas", writing(2, 3), writing(2, 2)),
+    ("min-insync-equals-replicas", writing(3, 3), writing(3, 2)),
+    ("min-insync-equals-replicas", writing(2, 2), writing(1, 1)),
+    ("min-insync-1-with-acks-all", writing(3, 1), writing(3, 2)),
+    ("min-insync-1-with-acks-all", writing(2, 1, "all"), writing(2, 1, "1")),
+    ("min-insync-without-acks-all", writing(3, 2, "1"), writing(3, 2, "all")),
+    ("min-insync-without-acks-all", writing(3, 2, "0"), writing(3, 1, "0")),
+    ("idempotence-refused", writing(3, 2, "1, enable.idempotence: true"),
+     writing(3, 2, "1, enable.idempotence: false")),
     ("retention-below-weekend", "// broker: {version: '3.9', offsets.retention.minutes: 4319}",
      "// broker: {version: '3.9', offsets.retention.minutes: 4320}"),
 ]  # fmt: skip
@@ -208,6 +285,47 @@ def test_a_rule_on_a_clients_own_configuration(
     assert rule not in rules_in(of_client(silent, client, broker))
 
 
+@pytest.mark.parametrize(("rule", "client", "broker", "speaks", "silent"), PRODUCER_CASES)
+def test_a_rule_on_a_producers_own_configuration(rule: str, client: str, broker: str, speaks: str, silent: str) -> None:
+    """The rule speaks of the one producer.properties and is silent on the other."""
+
+    def found(text: str) -> list[str]:
+        lines = text.replace(" | ", "\n")
+        return rules_in(lint_producer(lines, "producer.properties", client_of(client), broker_of(None, broker)))
+
+    assert rule in found(speaks)
+    assert rule not in found(silent)
+
+
+@pytest.mark.parametrize("client", ["java-2.8", "java-3.9", "java-4.x"])
+def test_a_producers_defaults_are_no_finding(client: str) -> None:
+    """An empty producer.properties is well, in every age."""
+    assert lint_producer("", "p.properties", client_of(client), broker_of()) == ()
+
+
+def test_a_producers_properties_are_known_by_their_keys() -> None:
+    """What says how to write records is a producer's; a file shared with a consumer is a consumer's."""
+    assert is_producers("acks=1\nvalue.serializer=x")
+    assert not is_producers("acks=1\ngroup.id=g")
+    assert not is_producers("bootstrap.servers=b:9092")
+
+
+def test_min_insync_above_the_replicas_is_an_error_before_3_7() -> None:
+    """KAFKA-15583: older brokers refuse every acks=all write, newer ones count the replicas there are."""
+    said = "min.insync.replicas=2 | default.replication.factor=1"
+    level = {
+        version: next(one.severity for one in of_broker(said, version) if one.rule == "min-insync-above-replicas")
+        for version in ("3.6", "3.7")
+    }
+    assert level == {"3.6": ERROR, "3.7": WARNING}
+
+
+def test_a_client_that_only_the_linter_knows_is_told_its_profile() -> None:
+    """`java-2.4` is a release; a member of a scenario is one of the profiles, and the error says which."""
+    with pytest.raises(ScenarioError, match="write `java-2.8`: that release"):
+        of_scenario(scenario("client: java-2.4"))
+
+
 @pytest.mark.parametrize(("rule", "version", "speaks", "silent"), BROKER_CASES)
 def test_a_rule_on_the_broker(rule: str, version: str, speaks: str, silent: str) -> None:
     """The rule speaks of the one server.properties and is silent on the other."""
@@ -224,7 +342,7 @@ def test_a_rule_on_a_scenario(rule: str, speaks: str, silent: str) -> None:
 
 def test_every_rule_has_a_case_and_says_why() -> None:
     """No rule without a test, a reason, a source and a severity; no id twice."""
-    cases = {case[0] for case in (*CLIENT_CASES, *BROKER_CASES, *SCENARIO_CASES)}
+    cases = {case[0] for case in (*CLIENT_CASES, *PRODUCER_CASES, *BROKER_CASES, *SCENARIO_CASES)}
     ids = [rule.id for rule in RULES]
     assert sorted(cases) == sorted(ids)
     for rule in RULES:

@@ -116,15 +116,18 @@ TRAPS = {
 
 # What stands in the library, and why: an incident has its cause in the settings, or does not.
 LIBRARY = {
+    ("acks-1-leader-dies", "min-insync-without-acks-all"): 1,
     ("assignor-migration-in-one-bounce", "no-common-assignor"): 1,
     ("assignor-slower-than-session", "assignor-slower-than-session"): 1,
     ("deploy-jvm-S-static", "static-away-longer-than-session"): 1,  # one start in twenty takes more than 45 s
     ("group-is-full", "group-above-max-size"): 1,
+    ("lost-commit-duplicates", "unclean-elections"): 1,
     ("old-clients-evict-each-other", "heartbeat-above-third"): 1,  # 5 s of 10 s, as in the thread
     ("poll-loop-blocked-leaves", "poll-interval-below-session"): 1,  # the real librdkafka refuses 6 s beside 10 s
     ("seeking-starves-the-heartbeat", "assigned-callback-starves-heartbeat"): 1,
     ("slow-record-livelock", "record-longer-than-poll-interval"): 1,
     ("two-pods-one-instance-id", "shared-instance-id"): 1,
+    ("unclean-election-truncates-consumers", "unclean-elections"): 1,
 }
 
 
