@@ -88,8 +88,10 @@ for arguments in json.loads(sys.argv[1]):
             main()
         except SystemExit as ended:
             told.append((ended.code, said.getvalue()))
+told.append((0, f"hypothesis is loaded: {bool(sys.modules.get('hypothesis'))}"))
 print(json.dumps(told))
 """
+LOADED = ("what was imported meanwhile",)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +101,7 @@ def told() -> dict[tuple[str, ...], tuple[int, str]]:
     command = [sys.executable, "-c", EACH_IN_TURN, given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     answers = [(code, said) for code, said in json.loads(done.stdout)]
-    return dict(zip(BAD_INPUT, answers, strict=True))
+    return dict(zip([*BAD_INPUT, LOADED], answers, strict=True))
 
 
 @pytest.mark.parametrize("arguments", BAD_INPUT, ids=" ".join)
@@ -112,6 +114,11 @@ def test_bad_input_is_told_before_anything_starts(
     assert BAD_INPUT[arguments] in said
     assert "Traceback" not in said
     assert "a defect" not in said
+
+
+def test_what_only_tests_need_is_not_imported(told: dict[tuple[str, ...], tuple[int, str]]) -> None:
+    """kio would import hypothesis, and double the time of a start."""
+    assert told[LOADED] == (0, "hypothesis is loaded: False")
 
 
 MISSING = """
