@@ -278,7 +278,7 @@ class TcpConnection:
         self._requests, self._answers = _NOTHING, []
         if data is not None:
             framed = len(data).to_bytes(4, "big") + data
-            if self.plain and self._loop.now_us >= self._floor_us:
+            if self.plain and (not self._floor_us or self._loop.now_us >= self._floor_us):
                 self._stream.write(framed)
             else:
                 self._write_with_care(framed)

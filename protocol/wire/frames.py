@@ -26,6 +26,12 @@ class Frames:
         Raises Unreadable as soon as a length is negative or above the limit; the connection is of no use then.
         """
         held = self._held
+        if (
+            not held
+            and len(data) >= _SIZE
+            and self._checked(int.from_bytes(data[:_SIZE], "big", signed=True)) == (len(data) - _SIZE)
+        ):
+            return [data[_SIZE:]]  # one whole message, as who waits for each answer sends them: held nowhere
         held += data
         whole = []
         at = 0

@@ -181,18 +181,25 @@ def _read_bytes(length: Read, nullable: bool) -> Read:
             return _null(nullable, at)
         end = at + size
         if end > len(data):
-            raise ValueError(f"claims {size} bytes, {len(data) - at} are left")
+            raise _too_long(size, len(data) - at)
         return data[at:end], end
 
     return read
 
 
-def _read_text(length: Read, nullable: bool) -> Read:
-    read_bytes = _read_bytes(length, nullable)
+def _too_long(size: int, left: int) -> ValueError:
+    return ValueError(f"claims {size} bytes, {left} are left")
 
+
+def _read_text(length: Read, nullable: bool) -> Read:
     def read(data: bytes, at: int) -> tuple[str | None, int]:
-        raw, end = read_bytes(data, at)
-        return (None if raw is None else raw.decode()), end  # UnicodeDecodeError is a ValueError
+        size, at = length(data, at)
+        if size < 0:
+            return _null(nullable, at)
+        end = at + size
+        if end > len(data):
+            raise _too_long(size, len(data) - at)
+        return data[at:end].decode(), end  # UnicodeDecodeError is a ValueError
 
     return read
 
