@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import cache
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any
 
@@ -43,9 +44,11 @@ from groupsim.protocol.wire.schema import REQUIRED, Field, Shape, request_shape
 from groupsim.protocol.wire.serial import writer
 
 PROFILE = "4.x"
-ROUND = 48  # connections at once
-BURST = 16  # frames on each
-PATIENCE_S = 0.02  # for a connection that is silent: something of it is parked
+AT_ONCE = 32  # connections
+BURST = 10  # frames on each
+PATIENCE_S = 0.02  # for a connection that is silent while later ones are answered: something of it is parked
+MOST_PATIENCE_S = 1.0  # for any
+POLL_MS = 2
 WITNESS_S = 20.0
 
 NAMES = [
@@ -210,11 +213,17 @@ class Maker:
             return None if luck.random() < 0.3 else "AAAAAAAAAAAAAAAAAAAAAQ"
         if kind == "float64":
             return luck.choice([0.0, -1.5, 1e308])
-        bits = next((size for name, size in EDGES.items() if kind.startswith(name)), 15)
         if kind in ("uint16", "uint32"):
             return luck.choice([0, 1, 65_535])
-        known = [number for number in NUMBERS if -(1 << bits) <= number < 1 << bits]
-        return luck.choice(known) if luck.random() < 0.9 else luck.choice([(1 << bits) - 1, -(1 << bits)])
+        known, edges = _numbers(kind)
+        return luck.choice(known if luck.random() < 0.9 else edges)
+
+
+@cache
+def _numbers(kind: str) -> tuple[list[int], list[int]]:
+    """The numbers that are taken for a kind of field: known ones, and the edges of what it can hold."""
+    bits = next((size for name, size in EDGES.items() if kind.startswith(name)), 15)
+    return [number for number in NUMBERS if -(1 << bits) <= number < 1 << bits], [(1 << bits) - 1, -(1 << bits)]
 
 
 # --- the witness ---------------------------------------------------------------------------------------------------
@@ -339,10 +348,11 @@ def attack(frames: int, seed: int = 1) -> Outcome:
         witness = Witness(port)
         thread = threading.Thread(target=witness.run, daemon=True)
         thread.start()
-        before, connections = _memory_mb(process.pid), 0
-        maker = Maker(seed)
+        before = _memory_mb(process.pid)
+        swarm = Swarm(port, Maker(seed))
         while taken.value < frames and process.is_alive() and not witness.trouble:
-            connections += _round(port, maker)
+            swarm.turn()
+        swarm.close()
         after = _memory_mb(process.pid)
         lived = process.is_alive()
         witness.stop.set()
@@ -355,7 +365,7 @@ def attack(frames: int, seed: int = 1) -> Outcome:
     return Outcome(
         taken.value,
         refused.value,
-        connections,
+        swarm.connections,
         witness.beats,
         witness.slowest_s,
         witness.trouble,
@@ -367,31 +377,86 @@ def attack(frames: int, seed: int = 1) -> Outcome:
     )
 
 
-def _round(port: int, maker: Maker) -> int:
-    """A burst on each of some connections; what comes back is read and thrown away."""
-    open_ones: list[socket.socket] = []
-    for _ in range(ROUND):
-        sock = socket.create_connection(("127.0.0.1", port), timeout=30)
-        open_ones.append(sock)
+class Swarm:
+    """Connections that each send a burst, are read until they have their answers, and give way to the next one.
+
+    One is given up when it has been silent for a while (a frame of it is parked, and with it those behind it), so that
+    the broker always has something to do.
+    """
+
+    def __init__(self, port: int, maker: Maker) -> None:
+        self._port = port
+        self._maker = maker
+        self._poll = select.poll()
+        self._open: dict[int, Burst] = {}
+        self._answered = 0  # the newest connection that has had an answer
+        self.connections = 0
+
+    def turn(self) -> None:
+        """Read what there is, close what is done with or waits in vain, and send the next bursts."""
+        for number, _ in self._poll.poll(POLL_MS):
+            burst = self._open[number]
+            self._answered = max(self._answered, burst.serial)
+            if not burst.read():
+                self._close(number)
+        now = time.monotonic()
+        for number, burst in list(self._open.items()):
+            patience = PATIENCE_S if burst.serial < self._answered else MOST_PATIENCE_S
+            if now - burst.moved_s > patience:
+                self._close(number)
+        while len(self._open) < AT_ONCE:
+            self._send()
+
+    def _send(self) -> None:
+        sock = socket.create_connection(("127.0.0.1", self._port), timeout=30)
+        self.connections += 1
+        self._open[sock.fileno()] = Burst(sock, self.connections)
+        self._poll.register(sock, select.POLLIN)
         try:
-            sock.sendall(b"".join(maker.frame() for _ in range(BURST)))
-        except OSError:
+            sock.sendall(b"".join(self._maker.frame() for _ in range(BURST)))
+        except OSError:  # closed for what it had sent first
             pass
-    waiting = dict.fromkeys(open_ones)
-    while waiting:
-        ready, _, _ = select.select(list(waiting), [], [], PATIENCE_S)
-        if not ready:
-            break
-        for sock in ready:
-            try:
-                ended = not sock.recv(262_144)
-            except OSError:
-                ended = True
-            if ended:
-                del waiting[sock]
-    for sock in open_ones:
-        sock.close()
-    return ROUND
+
+    def _close(self, number: int) -> None:
+        self._poll.unregister(number)
+        self._open.pop(number).sock.close()
+
+    def close(self) -> None:
+        """Close what is open."""
+        for number in list(self._open):
+            self._close(number)
+
+
+@define
+class Burst:
+    """One connection's frames and how many answers have come; what the answers say is thrown away."""
+
+    sock: socket.socket
+    serial: int
+    moved_s: float = field(factory=time.monotonic)
+    answers: int = 0
+    skip: int = 0  # bytes of an answer that are still to come
+    size: bytes = b""  # of the next answer, as far as it is there
+
+    def read(self) -> bool:
+        """Read what there is; False when no more is to be expected."""
+        self.moved_s = time.monotonic()
+        try:
+            data = self.sock.recv(262_144)
+        except OSError:
+            return False
+        at, end = self.skip, len(data)
+        if self.size and at < end:
+            data, end = self.size + data, end + len(self.size)
+            self.size = b""
+        while at + 4 <= end:
+            at += 4 + int.from_bytes(data[at : at + 4], "big")
+            self.answers += 1
+        if at <= end:
+            self.size, self.skip = data[at:], 0
+        else:
+            self.skip = at - end
+        return end > 0 and self.answers < BURST
 
 
 def _memory_mb(pid: int | None) -> float:

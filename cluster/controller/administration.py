@@ -11,7 +11,7 @@ deleteTopics), `ConfigurationControlManager.incrementalAlterConfigs`, `QuorumCon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
@@ -52,9 +52,14 @@ from groupsim.protocol.errors import ErrorCode
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 METADATA_TOPIC: Final = "__cluster_metadata"
 MOST_PARTITIONS: Final = 10_000
-"""How many partitions one request may make (`ReplicationControlManager.MAX_PARTITIONS_PER_BATCH`, KAFKA-17870)."""
+"""How many partitions one request may ask for (KAFKA-17870)."""
+MOST_RECORDS: Final = 10_000
+"""How many metadata records one request may make: topics, their settings, their partitions
+(`QuorumController.MAX_RECORDS_PER_USER_OP`)."""
 _TWICE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _TOO_MANY = Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+_TOO_MANY_MORE = Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of additional partitions per request.")
+_TOO_LARGE = Refused(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
 _UNKNOWN_TOPIC = "This server does not host this topic-partition."
 _OPERATIONS: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
@@ -105,18 +110,33 @@ class Administration:
     # --- topics ----------------------------------------------------------------------------------------------
 
     def _create_all(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        if sum(self._wanted(topic) for topic in request.topics) > MOST_PARTITIONS:
-            return CreateTopicsResponse(tuple(_not_created(topic.name, _TOO_MANY) for topic in request.topics))
         times = Counter(topic.name for topic in request.topics)
         once = [topic for topic in request.topics if times[topic.name] == 1]
+        if too_much := self._too_much(once):
+            return CreateTopicsResponse(tuple(_not_created(topic.name, too_much) for topic in request.topics))
         with self._taken_back() if request.validate_only else nullcontext():
             results = [self._created(topic) for topic in once]
         twice = [_not_created(name, _TWICE) for name, count in times.items() if count > 1]
         return CreateTopicsResponse((*results, *twice))
 
+    def _too_much(self, topics: Sequence[NewTopic]) -> Refused | None:
+        """Why nothing of a request is done: it is too large."""
+        if sum(map(self._wanted, topics)) > MOST_PARTITIONS:
+            return _TOO_MANY
+        if sum(map(self._records, topics)) <= MOST_RECORDS:
+            return None
+        with self._taken_back():  # those that would be refused anyway do not count
+            made = [topic for topic in topics if not self._created(topic).error]
+        return _TOO_LARGE if sum(map(self._records, made)) > MOST_RECORDS else None
+
     def _wanted(self, topic: NewTopic) -> int:
         """How many partitions a new topic is to have."""
-        return len(topic.assignment) or (self._config.num_partitions if topic.partitions == -1 else topic.partitions)
+        asked = self._config.num_partitions if topic.partitions == -1 else topic.partitions
+        return len(topic.assignment) or max(asked, 0)
+
+    def _records(self, topic: NewTopic) -> int:
+        """How many metadata records a new topic is."""
+        return 1 + len(dict(topic.config)) + self._wanted(topic)
 
     def _created(self, topic: NewTopic) -> CreatedTopic:
         try:
@@ -181,17 +201,24 @@ class Administration:
 
     def _grow_all(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
         times = Counter(more.name for more in request.topics)
+        once = [more for more in request.topics if times[more.name] == 1]
+        if sum(map(self._additional, once)) > MOST_PARTITIONS:
+            refused = _TOO_MANY_MORE
+            return CreatePartitionsResponse(tuple((m.name, refused.error, refused.message) for m in request.topics))
         twice = [(name, _TWICE.error, _TWICE.message) for name, count in times.items() if count > 1]
         with self._taken_back() if request.validate_only else nullcontext():
-            results = [self._grown(more) for more in request.topics if times[more.name] == 1]
+            results = [self._grown(more) for more in once]
         return CreatePartitionsResponse((*twice, *results))
+
+    def _additional(self, more: MorePartitions) -> int:
+        """How many partitions a topic is to get; none where there is no such topic, or fewer are asked for."""
+        topic = self._draft.topic(more.name)
+        return 0 if topic is None else max(more.count - len(topic.partitions), 0)
 
     def _grown(self, more: MorePartitions) -> tuple[str, ErrorCode, str | None]:
         topic = self._draft.topic(more.name)
         if topic is None:
             return more.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
-        if more.count - len(topic.partitions) > MOST_PARTITIONS:
-            return more.name, _TOO_MANY.error, _TOO_MANY.message
         try:
             self._admin.grow(more.name, more.count, more.assignment)
         except Refused as refused:

@@ -269,3 +269,65 @@ def test_a_broker_that_cannot_reach_the_controller_says_so_in_time() -> None:
         assert "orders" not in stage.cluster.controller.image.topics
 
     run(story)
+
+
+MANY, LARGE, MORE = (
+    "Excessively large number of partitions per request.",
+    "Unable to perform excessively large batch operation.",
+    "Excessively large number of additional partitions per request.",
+)
+
+
+@pytest.mark.parametrize(
+    ("topics", "words"),
+    [
+        ([NewTopic("n", 9_999)], [None]),
+        ([NewTopic("n", 10_000)], [LARGE]),
+        ([NewTopic("n", 10_001)], [MANY]),
+        ([NewTopic("n", 5_000), NewTopic("m", 4_998)], [None, None]),
+        ([NewTopic("n", 5_000), NewTopic("m", 4_999)], [LARGE, LARGE]),
+        ([NewTopic("n", 5_000), NewTopic("m", 5_001)], [MANY, MANY]),
+        ([NewTopic("n", 9_998, config=(("cleanup.policy", "compact"),))], [None]),
+        ([NewTopic("n", 9_999, config=(("cleanup.policy", "compact"),))], [LARGE]),
+        ([NewTopic("t", 10_000)], ["Topic 't' already exists."]),
+        ([NewTopic("n", 6_000), NewTopic("n", 6_000)], ["Duplicate topic name."]),
+        ([NewTopic("n", 10_000), NewTopic("m"), NewTopic("m")], [LARGE, LARGE, LARGE]),
+    ],
+)
+def test_one_request_makes_so_much_and_no_more(topics: list[NewTopic], words: list[str | None]) -> None:
+    """10,000 partitions may be asked for, and 10,000 records made of what can be done; beyond, nothing is (4.4.0)."""
+
+    async def story(stage: Stage) -> None:
+        answer = await stage.ask(0, _create(*topics, validate_only=True))
+        assert [topic.message for topic in answer.topics] == words
+        assert {topic.error for topic in answer.topics if topic.message in (MANY, LARGE)} <= {E.POLICY_VIOLATION}
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({"t": 10_006}, [None]),
+        ({"t": 10_007}, [MORE]),
+        ({"t": 5_006, "u": 5_001}, [None, None]),
+        ({"t": 5_006, "u": 5_002}, [MORE, MORE]),
+        ({"nowhere": 20_000, "t": 7}, ["nowhere", None]),
+    ],
+)
+def test_one_request_adds_so_many_partitions_and_no_more(counts: dict[str, int], words: list[str | None]) -> None:
+    """10,000 over all topics that there are; beyond, every topic is refused (4.4.0)."""
+
+    async def story(stage: Stage) -> None:
+        stage.cluster.create_topic("u", 1)
+        more = tuple(MorePartitions(name, count) for name, count in counts.items())
+        answer = await stage.ask(0, CreatePartitionsRequest(more, validate_only=True))
+        expected = [
+            ("nowhere", E.UNKNOWN_TOPIC_OR_PARTITION, None)
+            if said == "nowhere"
+            else (name, E.POLICY_VIOLATION if said else E.NONE, said)
+            for name, said in zip(counts, words, strict=True)
+        ]
+        assert list(answer.topics) == expected
+
+    run(story)

@@ -212,6 +212,48 @@ def test_an_older_word_of_the_controller_changes_nothing(simulate: Any) -> None:
     simulate(story)
 
 
+def test_very_many_partitions_are_taken_in_parts(simulate: Any) -> None:
+    """600 new partitions take three goes, an image that comes meanwhile waits; each ends with the word who leads."""
+
+    async def story(rig: Any) -> None:
+        manager, loop = rig.managers[0], rig.loop
+        rig.topic("orders", *[(0,)] * 600)
+        many = [TopicPartition("orders", number) for number in range(600)]
+
+        def there() -> int:
+            return sum(manager.leads(name) is not None for name in many)
+
+        rig.topic("later", (0,))
+        later = TopicPartition("later", 0)
+        assert (there(), rig.leading) == (250, [])
+        await loop.sleep(1_000)
+        assert (there(), manager.log(later), rig.leading) == (500, None, [])
+        await loop.sleep(1_000)
+        assert (there(), manager.leads(later)) == (600, 0)
+        assert [name for _, name, _ in rig.leading] == [*many, later]
+        rig.publish({}, [*many, later])
+        assert (there(), manager.leads(later)) == (350, 0)
+        await loop.sleep(2_000)
+        assert (there(), manager.leads(later), len(rig.not_leading)) == (0, None, 601)
+
+    simulate(story)
+
+
+def test_a_broker_that_dies_amid_a_large_image_begins_anew(simulate: Any) -> None:
+    """What was left of the image is forgotten with the life that had begun it; the next life takes it whole."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", *[(0,)] * 600)
+        rig.crash(0)
+        await rig.loop.sleep(5_000)
+        rig.start(0)
+        await rig.loop.sleep(5_000)
+        assert len(rig.leading) == 600
+        assert rig.managers[0].leads(TopicPartition("orders", 599)) is not None
+
+    simulate(story)
+
+
 def test_a_deleted_topic_takes_its_logs_along(simulate: Any, a_batch: Any) -> None:
     """Who waits is told UNKNOWN_TOPIC_OR_PARTITION; a topic of the same name begins with an empty log."""
 
