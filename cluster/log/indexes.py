@@ -8,6 +8,9 @@ An index is read when somebody first looks something up, into arrays that are se
 collect in memory and are written with the segment's next flush: after an unclean end the indexes of what was not
 flushed are made anew anyway. Whatever does not rise from entry to entry raises CorruptIndex.
 
+A broker of Kafka's gives the index of an active segment its full length from the beginning (`segment.index.bytes`), and
+cuts it when it closes the log, but not that of its metadata: entries of zeros at the end are none.
+
 Source: `OffsetIndex`, `TimeIndex`, `AbstractIndex`.
 """
 
@@ -172,15 +175,20 @@ class TimeIndex:
 def _words(path: Path, entry_bytes: int) -> array[int]:
     """A file as unsigned 32-bit numbers. Raises CorruptIndex when it is missing or no whole number of entries."""
     data = _read(path, entry_bytes, path.stat().st_size if path.exists() else 0, 0)
-    words = array("I", data)
+    used = -(-len(data.rstrip(b"\0")) // entry_bytes) * entry_bytes
+    words = array("I", data[:used])
     if sys.byteorder == "little":
         words.byteswap()
     return words
 
 
 def _last_entry(path: Path, entry: Struct) -> tuple[int, ...] | None:
+    """The last one that is used; only when the file is longer than that are the others read, too."""
     size = path.stat().st_size if path.exists() else 0
     data = _read(path, entry.size, min(entry.size, size), max(size - entry.size, 0))
+    if data and not any(data):
+        data = _read(path, entry.size, size, 0).rstrip(b"\0")
+        data = data[(len(data) - 1) // entry.size * entry.size :].ljust(entry.size, b"\0") if data else b""
     return entry.unpack(data) if data else None
 
 
@@ -210,6 +218,8 @@ def _append(path: Path, data: bytes, at: int, *, sync: bool) -> None:
     try:
         if data:
             write_at(descriptor, data, at)
+            if os.fstat(descriptor).st_size > at + len(data):  # the zeros of what nobody used
+                os.ftruncate(descriptor, at + len(data))
         if sync:
             os.fsync(descriptor)
     finally:
