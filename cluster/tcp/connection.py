@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.cluster.endpoint import MACHINERY, Endpoint
 from groupsim.cluster.links import SILENT, Condition
+from groupsim.cluster.tcp.memory import SMALL, Memory
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
 from groupsim.eventloop.interface import Host, Order
 from groupsim.eventloop.streams import TcpStream
@@ -56,11 +57,14 @@ class TcpConnection:
         "_held_in",
         "_held_out",
         "_loop",
+        "_memory",
         "_names",
         "_network",
         "_pumping",
+        "_queued",
         "_reading",
         "_requests",
+        "_stopped",
         "_stream",
         "_trace",
         "_waiting",
@@ -92,6 +96,7 @@ class TcpConnection:
         codec: Codec,
         names: Names,
         complaints: Complaints,
+        memory: Memory,
         forget: Callable[[TcpConnection], None],
     ) -> None:
         """Take a connection over; `forget` is called when it is gone."""
@@ -102,6 +107,7 @@ class TcpConnection:
         self._codec = codec
         self._names = names
         self._complaints = complaints
+        self._memory = memory
         self._forget = forget
         self.broker = broker
         self.broker_host = broker.host
@@ -122,6 +128,7 @@ class TcpConnection:
         self._answers: list[Response] = []
         self._busy = self._carrying = self._pumping = False
         self._reading = True
+        self._stopped = self._queued = False  # the memory may stop it; it has been told of a long message
         self._held_out = False
         self._held_in: deque[bytes] = deque()
         self._floor_us = 0
@@ -143,13 +150,19 @@ class TcpConnection:
             self.kick(str(error))
             return
         self._pump()
+        held = self._frames.held
+        if held > SMALL and self.up:
+            self._queued = True
+            self._memory.holds(self, held, unfinished=True)
+
+    def stop_reading(self, stopped: bool) -> None:
+        """See `memory.Reader.stop_reading`."""
+        self._stopped = stopped
+        self._read_on(not self._waiting and self._ready())
 
     def drained(self) -> None:
         """See `streams.Receiver.drained`."""
-        self.broker_host.deliver(self._drained, None)
-
-    def _drained(self, _: object) -> None:
-        self._pump()
+        self.broker_host.deliver(self._next, None)
 
     def ended(self, reason: str) -> None:
         """See `streams.Receiver.ended`."""
@@ -173,6 +186,7 @@ class TcpConnection:
         return self._exchange is None and self.up and not self._stream.unsent and not self._held_in
 
     def _read_on(self, reading: bool) -> None:
+        reading = reading and not self._stopped
         if reading != self._reading:
             self._reading = reading
             if reading:
@@ -184,6 +198,8 @@ class TcpConnection:
 
     def _begin(self, frame: bytes) -> None:
         """Understand a message and begin to carry it out."""
+        if self._queued:
+            self._memory.holds(self, len(frame), unfinished=False)
         try:
             understood = self._codec.understand(frame)
         except Unreadable as error:
@@ -276,6 +292,9 @@ class TcpConnection:
         """The message is done with; its response, if it gets one, goes out."""
         self._exchange = None
         self._requests, self._answers = _NOTHING, []
+        if self._queued:
+            self._queued = False
+            self._memory.holds(self, 0, unfinished=False)
         if data is not None:
             framed = len(data).to_bytes(4, "big") + data
             if self.plain and (not self._floor_us or self._loop.now_us >= self._floor_us):
@@ -454,6 +473,7 @@ class TcpConnection:
         self._waiting.clear()
         self._held_in.clear()
         self._exchange = None
+        self._memory.forget(self)
         self._network.forget(self)
         self._forget(self)
         give_up, self.give_up = self.give_up, None

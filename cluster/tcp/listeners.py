@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from groupsim.cluster.tcp.complaints import Complaints, Log, Silence
 from groupsim.cluster.tcp.connection import TcpConnection
 from groupsim.cluster.tcp.directory import NodeDirectory
+from groupsim.cluster.tcp.memory import MAX_QUEUED_BYTES, Memory
 from groupsim.cluster.tcp.naming import Names
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import Listener, TcpStream
@@ -30,6 +31,8 @@ MAX_CONNECTIONS: Final = 10_000
 """`max.connections` of a broker, unless given; Kafka's own default is none."""
 MAX_IDLE_US: Final = 10 * MINUTE_US
 """`connections.max.idle.ms`."""
+MAX_UNREAD_US: Final = MINUTE_US
+"""How long a client may leave a response unread; Kafka waits for `connections.max.idle.ms`."""
 _LOOK_EVERY_US: Final = 5 * SECOND_US
 _SPARE_FILES: Final = 256
 
@@ -38,13 +41,21 @@ class Door:
     """One broker's port and the connections that came in by it."""
 
     def __init__(
-        self, network: Network, node: Node, codec: Codec, names: Names, complaints: Complaints, max_connections: int
+        self,
+        network: Network,
+        node: Node,
+        codec: Codec,
+        names: Names,
+        complaints: Complaints,
+        memory: Memory,
+        max_connections: int,
     ) -> None:
         self._network = network
         self._node = node
         self._codec = codec
         self._names = names
         self._complaints = complaints
+        self._memory = memory
         self._max_connections = max_connections
         self._listener: Listener | None = None
         self._closing = False
@@ -82,7 +93,7 @@ class Door:
             )
             return None
         connection = TcpConnection(
-            self._network, self._node, stream, self._codec, self._names, self._complaints, self._forget
+            self._network, self._node, stream, self._codec, self._names, self._complaints, self._memory, self._forget
         )
         self.connections[connection] = None
         self._network.adopt(connection)
@@ -96,6 +107,12 @@ class Door:
         for connection in tuple(self.connections):
             if connection.active_us < since_us and not connection.busy:
                 connection.kick("idle for too long (connections.max.idle.ms)")
+
+    def close_unread(self, since_us: int) -> None:
+        """Close the connections whose client has not taken any of its response since then."""
+        for connection in tuple(self.connections):
+            if connection.unsent and connection.active_us < since_us:
+                connection.kick("its responses are not read")
 
     def let_nobody_in(self) -> None:
         """Give the port up; connections stay."""
@@ -135,6 +152,8 @@ class TcpListeners:
         log: Log | None = None,
         max_connections: int = MAX_CONNECTIONS,
         max_idle_us: int = MAX_IDLE_US,
+        max_unread_us: int = MAX_UNREAD_US,
+        max_queued_bytes: int = MAX_QUEUED_BYTES,
     ) -> None:
         """`ports`: one for each broker, or the first of as many in a row; 0 is any free one.
 
@@ -148,6 +167,8 @@ class TcpListeners:
         self._advertised = advertised_host
         self._ports = _ports(ports, len(cluster.brokers))
         self._max_idle_us = max_idle_us
+        self._max_unread_us = max_unread_us
+        self._memory = memory = Memory(max_queued_bytes)
         self._complaints = Complaints(self._loop, Silence() if log is None else log)
         self._addresses: dict[int, tuple[str, int]] = {}
         self._directories = {
@@ -161,6 +182,7 @@ class TcpListeners:
                 Codec(profile, self._directories[number]),
                 names,
                 self._complaints,
+                memory,
                 max_connections,
             )
             for number, node in cluster.brokers.items()
@@ -180,6 +202,11 @@ class TcpListeners:
     def connections(self) -> int:
         """How many connections are up."""
         return sum(len(door.connections) for door in self._doors.values())
+
+    @property
+    def queued(self) -> int:
+        """Bytes of long messages, whole or not (see `memory`)."""
+        return self._memory.held
 
     @property
     def unsent(self) -> int:
@@ -204,12 +231,18 @@ class TcpListeners:
         self._look_later()
 
     def _look_later(self) -> None:
-        self._loop.call_at(self._loop.now_us + min(_LOOK_EVERY_US, self._max_idle_us), self._look)
+        every_us = min(_LOOK_EVERY_US, self._max_idle_us, self._max_unread_us)
+        self._loop.call_at(self._loop.now_us + every_us, self._look)
 
     def _look(self, _: object) -> None:
-        """Close what has been idle for too long."""
+        """Close what has been idle for too long, and what others wait for in vain."""
+        unread_since_us = self._loop.now_us - self._max_unread_us
         for door in self._doors.values():
             door.close_idle(self._loop.now_us - self._max_idle_us)
+            door.close_unread(unread_since_us)
+        slow = self._memory.in_the_way
+        if isinstance(slow, TcpConnection) and slow.active_us < unread_since_us:
+            slow.kick("others wait for the rest of its message (queued.max.request.bytes)")
         self._look_later()
 
     async def close(self, grace_us: int = 5 * SECOND_US) -> None:

@@ -8,6 +8,8 @@ LARGEST = 104_857_600
 """Kafka's `socket.request.max.bytes`."""
 
 _SIZE = 4
+_FOREIGN = {b"GET ": "HTTP", b"POST": "HTTP", b"HEAD": "HTTP", b"\x16\x03\x01": "TLS", b"\x16\x03\x03": "TLS"}
+"""How messages begin that were meant for another port, or for another kind of listener."""
 
 
 class Frames:
@@ -19,6 +21,11 @@ class Frames:
         self._limit = limit
         self._held = bytearray()
         self._size = -1  # of the message that has begun; -1: its length is not there yet
+
+    @property
+    def held(self) -> int:
+        """Bytes of a message that is not whole yet."""
+        return len(self._held)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The messages that are whole now, without their length.
@@ -50,7 +57,14 @@ class Frames:
 
     def _checked(self, size: int) -> int:
         if not 0 <= size <= self._limit:
-            raise Unreadable(
-                f"a message of size {size}: between 0 and {self._limit} (socket.request.max.bytes) is taken"
-            )
+            taken = f"between 0 and {self._limit} (socket.request.max.bytes) is taken"
+            raise Unreadable(f"a message of size {size}: {taken}{_guess(size)}")
         return size
+
+
+def _guess(size: int) -> str:
+    """What the bytes of a length that cannot be are the beginning of."""
+    begins = size.to_bytes(_SIZE, "big", signed=True)
+    kinds = (kind for start, kind in _FOREIGN.items() if begins.startswith(start))
+    kind = next(kinds, None)
+    return "" if kind is None else f"; it begins as {kind} does, and this port speaks Kafka's protocol in plain text"
