@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from groupsim.cluster.log.interfaces import Found, Segment
-from groupsim.protocol.batch import LOG_APPEND_TIME, Batch
+from groupsim.protocol.batch import LOG_APPEND_TIME, Batch, LogRecord
 from groupsim.protocol.compression import opened
 
 
@@ -97,20 +97,18 @@ def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Fo
     A counted batch has two known times, its first and its last record's; with LogAppendTime all have the batch's. A
     compressed batch is opened; where it cannot be, all its records are taken for as new as the newest.
     """
-    if batch.attributes & LOG_APPEND_TIME:
+    records = opened(batch)
+    if batch.attributes & LOG_APPEND_TIME or (records is None and batch.raw is not None):
         found = Found(max(batch.base_offset, from_offset), batch.max_timestamp_ms)
         return found if found.timestamp_ms >= timestamp_ms and found.offset <= batch.last_offset else None
-    for found in _times(batch):
+    for found in _times(batch, records):
         if found.timestamp_ms >= timestamp_ms and found.offset >= from_offset:
             return found
     return None
 
 
-def _times(batch: Batch) -> Iterator[Found]:
-    records = opened(batch)
-    if records is None and batch.raw is not None:  # nobody can say which: none that is wanted may be left out
-        yield Found(batch.base_offset, batch.max_timestamp_ms)
-    elif records is None:
+def _times(batch: Batch, records: tuple[LogRecord, ...] | None) -> Iterator[Found]:
+    if records is None:
         yield Found(batch.base_offset, batch.timestamp_ms)
         yield Found(batch.last_offset, batch.max_timestamp_ms)
     for record in records or ():

@@ -303,3 +303,32 @@ def test_a_batch_larger_than_any_piece_that_is_read_at_once_is_found(tmp_path: P
     assert [next(segment.batches(offset)).base_offset for offset in (0, 7, 12, 19)] == [0, 5, 10, 15]
     store.close()
     assert offsets(opened(tmp_path / "t-0")) == [0, 5, 10, 15]
+
+
+def test_an_index_of_full_length_holds_what_is_before_its_zeros(tmp_path: Path) -> None:
+    """As Kafka leaves that of an active segment: nothing is made anew, and the next flush cuts it."""
+    folder = tmp_path / "t-0"
+    made(folder, segments=1, batches=40).close()
+    indexes = [folder / f"{FIRST}{kind}" for kind in (".index", ".timeindex")]
+    written = [path.read_bytes() for path in indexes]
+    for path, data in zip(indexes, written, strict=True):
+        path.write_bytes(data + bytes(1_200))
+    store = opened(folder, clean=True)
+    segment = store.segments[0]
+    assert isinstance(segment, FileSegment)
+    assert (segment.next_offset, segment.max_timestamp_ms, len(segment.offset_index)) == (
+        200,
+        1_195,
+        len(written[0]) // 8,
+    )
+    assert segment.find_time(1_100) == (100, 1_100)
+    assert [batch.base_offset for batch in segment.batches(180)] == [180, 185, 190, 195]
+    assert store.repairs == []
+    assert [path.stat().st_size for path in indexes] == [len(data) + 1_200 for data in written]
+    fill(segment, 20)
+    store.close()
+    for path, data in zip(indexes, written, strict=True):
+        now = path.read_bytes()
+        assert now.startswith(data)
+        assert len(data) < len(now) < len(data) + 600
+        assert any(now[-8:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gzip import compress
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ from attrs import evolve
 
 from groupsim.cluster.log.config import NEVER
 from groupsim.cluster.log.log import LogRefused, OffsetOutOfRange, PartitionLog
+from groupsim.protocol.batch import HEADER_BYTES, LogRecord
+from groupsim.protocol.batch_codec import encode_records
+from groupsim.protocol.batch_sizes import batch_of
 from groupsim.protocol.data_messages import EpochEnd
 from groupsim.protocol.errors import ErrorCode
 
@@ -316,3 +320,19 @@ def test_a_checkpoint_that_cannot_be_read_is_named(new_store: Any, kit: Any, nam
     store.write_checkpoint(name, "nonsense")
     with pytest.raises(ValueError, match=name):
         kit.log(store)
+
+
+def test_a_lookup_by_time_opens_compressed_batches(new_store: Any, kit: Any) -> None:
+    """The very record, in a codec that is known here; of one that is not, the first, so that none is left out."""
+    records = tuple(LogRecord(number, None, b"v", 10 * number) for number in range(5))
+    log = kit.log(new_store())
+    for codec, raw in ((1, compress(encode_records(records))), (7, b"?")):
+        log.append(
+            [evolve(batch_of(records, 100), records=None, raw=raw, attributes=codec, size=HEADER_BYTES + len(raw))],
+            0,
+            0,
+        )
+    assert [log.find_time(at) for at in (0, 120, 140, 141)] == [(0, 100, 0), (2, 120, 0), (4, 140, 0), None]
+    log.advance_high_watermark(10)
+    log.advance_start(7)
+    assert log.find_time(120) == (7, 140, 0)
