@@ -244,8 +244,6 @@ class ReplicaManager:
     def _configure(self, hosted: Hosted, topic: TopicState) -> None:
         hosted.log.config = topic_config(topic.config, self.config.log)
         self._station.upkeep.look(hosted)
-        if hosted.lead is not None and hosted.lead.advance():  # fewer replicas in sync may be enough now
-            hosted.lead.passed()
 
     def _reconfigure(self, old: ClusterImage, image: ClusterImage) -> None:
         """Settings of topics may have changed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 
 from groupsim.cluster.connection import Connection
@@ -47,7 +47,11 @@ class RecordedIds:
     def _read(self, recorded: Transcript) -> None:
         for actor, said in recorded.lines.items():
             for number, (what, response) in enumerate(said):
-                if what.startswith("JoinGroup ") and response and response["member_id"] in recorded.ids:
+                if (
+                    what.startswith("JoinGroup ")
+                    and isinstance(response, dict)
+                    and response["member_id"] in recorded.ids
+                ):
                     self._by_request[actor, number] = recorded.ids[response["member_id"]]
         for name, raw in recorded.ids.items():
             if name.startswith("$?"):
@@ -108,7 +112,6 @@ class CoreLine:
     def __init__(self, peer: CorePeer, name: str, node: int) -> None:
         self._peer = peer
         self._name = name
-        self._sent = 0
         self._arrived: deque[tuple[bytes, int]] = deque()
         self._connection: Connection = peer.cluster.network.connect(CLIENT, name, node, "coordinator")
         self._closed = False
@@ -123,14 +126,14 @@ class CoreLine:
             self._closed, self._why = True, str(why)
             return
         self._tell_ids(understood.api, understood.exchange)
-        self._sent += 1
+        self._peer.sent[self._name] += 1
         self._carry_out(understood.exchange, [])
 
     def _tell_ids(self, api: Api, exchange: Exchange) -> None:
         if api is Api.JOIN_GROUP and exchange.requests:
             request = exchange.requests[0]
             prefix = request.group_instance_id or self._name  # type: ignore[union-attr]
-            self._peer.ids.about_to_send(self._name, self._sent, prefix, fresh=not request.member_id)  # type: ignore[union-attr]
+            self._peer.ids.about_to_send(self._name, self._peer.sent[self._name], prefix, fresh=not request.member_id)  # type: ignore[union-attr]
 
     def _carry_out(self, exchange: Exchange, answers: list[Response]) -> None:
         """The next request of an exchange, or its end."""
@@ -174,6 +177,7 @@ class CorePeer:
         self.cluster = ReplicatedCluster(loop, config)
         self.cluster.make_transaction_topic()
         self.ids = RecordedIds(recorded)
+        self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
             broker.groups._ids = FedIds(loop, self.ids, node)
         self.codec = Codec(PROFILE, Names(self.cluster))

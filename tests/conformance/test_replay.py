@@ -9,7 +9,7 @@ from tests.conformance.data import load
 from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
-CASES = {name: case for name, case in all_cases().items() if case.nodes == 1}
+CASES = all_cases()
 COMPARED = [name for name, case in CASES.items() if not case.only_real]
 
 

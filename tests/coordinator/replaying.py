@@ -109,8 +109,12 @@ def group_held(group: ClassicGroup) -> dict[str, Any]:
 
 
 def everything(shard: Shard) -> dict[str, Any]:
-    """All that a shard knows after a load: each group's whole snapshot, deadlines included, and all offsets."""
-    ids = sorted(group.group_id for group in shard.groups)
+    """All that a shard knows after a load: each group's whole snapshot, deadlines included, and all offsets.
+
+    A simple group is left out when its offsets are gone: it is there as long as compaction has left one of its commits.
+    """
+    offsets = set(shard.partition.offsets.view.groups())
+    ids = sorted(group.group_id for group in shard.groups if group.protocol_type or group.group_id in offsets)
     return {
         "groups": {group_id: shard.snapshot(group_id) for group_id in ids},
         "offsets": offsets_held(shard.partition.offsets.view),

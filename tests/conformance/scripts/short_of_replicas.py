@@ -18,7 +18,7 @@ async def too_few(s: Script) -> None:
 
 
 async def enough(s: Script) -> None:
-    """From now on it is again, and so is what waited."""
+    """From now on it is again, and with the next append that is replicated so is what waited, and not before."""
     await s.cluster.configure("min.insync.replicas", None)
 
 
@@ -41,12 +41,15 @@ async def a_commit_is_not_committed(s: Script) -> None:
     await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
     await a.fetch(topics={t: [0, 1]})
     await enough(s)
+    await a.fetch(topics={t: [0, 1]})
+    await a.commit(s.v, offsets={t: {1: 3}})
     await a.fetch(topics={t: [0, 1]}, stable=True)
 
 
 @script(rows=["3.2-write-timeout-of-the-leaders-assignment"], versions=(0, 5), nodes=3, short=True)
 async def an_assignment_is_not_committed(s: Script) -> None:
     a, b = await s.pair()
+    t = await s.topic()
     await s.complete(a, b)
     await b.park_sync(s.v)
     await s.settle()
@@ -56,6 +59,7 @@ async def an_assignment_is_not_committed(s: Script) -> None:
     await b.answer(error=LATE)
     await a.describe()
     await enough(s)
+    await a.commit(offsets={t: {0: 1}})
     await a.heartbeat(error="REBALANCE_IN_PROGRESS")
     await s.again(a, b)
     await s.synced(a, b)
@@ -87,7 +91,11 @@ async def a_delete_is_not_committed(s: Script) -> None:
     await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
     await a.describe()
     await enough(s)
-    await a.describe(error="GROUP_ID_NOT_FOUND")
+    await a.describe()
+    await a.join(error="MEMBER_ID_REQUIRED")
+    await s.settle()
+    await a.describe()
+    await a.fetch(topics={t: [0]})
 
 
 @script(rows=["1.6-answer-waits-for-earlier-writes"], nodes=3, short=True)

@@ -400,14 +400,17 @@ def test_uncommitted_tail_counts_when_it_is_on_the_log() -> None:
     assert (after.state, after.snapshot().generation) == (STABLE, 1)
 
 
-def test_simple_group_without_offsets_is_lost() -> None:
-    """3.5: a simple group lives through its offsets; it is there as long as one is."""
+def test_simple_group_is_there_while_a_commit_is_on_the_log() -> None:
+    """3.5: a simple group is made of the commits on the log, deleted or not, until its own tombstone."""
     made = bench()
     made.commit_offset(5)
     after = made.fail_over()
     assert listed(after) == [("g", "", EMPTY)]
     after.send(OffsetDeleteRequest("g", (T0,)))
-    assert listed(after.fail_over()) == []
+    again = after.fail_over()
+    assert listed(again) == [("g", "", EMPTY)]
+    again.send(DeleteGroupsRequest(("g",)))
+    assert listed(again.fail_over()) == []
 
 
 def test_flags_are_lost() -> None:
