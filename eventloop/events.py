@@ -89,6 +89,7 @@ class Kind(StrEnum):
     RECORDS_PROCESSED = "records.processed"  # topic, partition; payload: base, count (the handler finished)
     OFFSETS_COMMITTED = "offsets.committed"  # host: the member; payload: offsets {topic-partition: offset}, auto
     COMMIT_FAILED = "commit.failed"  # error; payload: offsets, auto
+    BUFFER_GREW = "buffer.grew"  # records pushed to a member that it has not handled; payload: bytes, limit, pieces
     POLL_EXPIRED = "poll.expired"  # max.poll.interval.ms ran out; payload: limit_us
     SESSION_EXPIRED = "session.expired"  # the client's own session timer: it only looks for the coordinator again
     PLUGIN_ERROR = "plugin.error"  # an assignor or callback of the user's raised or returned nonsense; reason

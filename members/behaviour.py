@@ -72,6 +72,8 @@ class Behaviour:
     #: The application asks for a rebalance again and again, with this time between (ClickHouse #33433).
     enforce_rebalance_every: Distribution | None = None
     stuck: frozenset[Stuck] = frozenset()
+    #: Records are pushed, not pulled, into a buffer of so many bytes; the process dies of more (`pull.pushed`).
+    push_buffer: int | None = None
     #: Exactly once: awaited with the records of each poll, in whose place it commits (`producer.eos`).
     exactly_once: ExactlyOnce | None = None
 

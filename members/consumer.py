@@ -44,6 +44,7 @@ from groupsim.members.poll_loop import PollLoop
 from groupsim.members.profiles import JAVA_3, ClientProfile
 from groupsim.members.pull.fetcher import PullFetcher
 from groupsim.members.pull.leaders import Leaders
+from groupsim.members.pull.pushed import PushedFetcher
 from groupsim.members.rounds import Rounds
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted
@@ -226,7 +227,10 @@ class Consumer:
         return member
 
     def _fetcher_of(self, member: Member) -> Fetcher:
-        return PullFetcher(member) if self._data is None else LightFetcher(member, self._data)
+        if self._data is not None:
+            return LightFetcher(member, self._data)
+        limit = self._behaviour.push_buffer
+        return PullFetcher(member) if limit is None else PushedFetcher(member, limit, self.crash)
 
     async def _live(self, member: Member) -> None:
         """The whole life of one process."""

@@ -62,6 +62,7 @@ _SAME = (
     "commit",
     "on_error",
     "on_commit_failure",
+    "push_buffer",
 )
 
 

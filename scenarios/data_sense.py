@@ -84,6 +84,13 @@ def _need_logs(scenario: Scenario) -> Found:
     for group, spec in scenario.groups.items():
         if spec.produces is not None:
             yield ("groups", group, "produces"), Wrong("counted logs cannot be written to", REMEDY)
+        pushed = {
+            ("groups", group): spec,
+            **{("groups", group, "members", name): one for name, one in spec.members.items()},
+        }
+        for path, own in pushed.items():
+            if own.push_buffer is not None:
+                yield (*path, "push-buffer"), Wrong("counted logs have nothing that could be pushed", REMEDY)
     for index, step in enumerate(scenario.timeline):
         deed = step.deed
         if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS)):

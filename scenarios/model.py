@@ -166,6 +166,11 @@ class MemberDefaults:
     on_commit_failure: OnError | None = key("What the application does when a commit throws.", None)
     error_pause: Duration | None = key("How long it waits before it polls again.", None)
     stuck: tuple[Stuck, ...] | None = key("Deliberate defects of a broken client.", None)
+    push_buffer: Positive | None = key(
+        "Records are pushed to it as they come, as brokers do that do not let consumers pull, into a buffer of so many "
+        "bytes; the process is killed when it overflows. To compare with; Kafka has no such clients.",
+        None,
+    )
     rejoin_every: Distribution | None = key("The application asks for a rebalance this often.", None)
     pauses: Pauses | None = key("Long stops of the whole process.", None)
     restart_after: Duration | None = key("A supervisor starts a failed process again after this time.", None)

@@ -21,6 +21,7 @@ class Stretch:
     ended_us: int | None = None
     what: str = ""
     where: str | None = None
+    why: str = ""  # of a crash that nobody ordered: what the process died of
 
     def overlaps(self, begin_us: int, end_us: int) -> bool:
         """Whether any part of it lies in [begin, end]."""

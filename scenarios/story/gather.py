@@ -82,7 +82,9 @@ def _started(facts: Facts, event: TraceEvent) -> None:
 
 def _ended(facts: Facts, event: TraceEvent) -> None:
     host = facts.host(event.host or "?")
-    host.ended.append(Stretch(event.t_us, event.t_us, event.kind.value.removeprefix("process.")))
+    died_of = event.reason if event.kind is Kind.PROCESS_CRASHED and event.reason != "killed" else None
+    what = event.kind.value.removeprefix("process.")
+    host.ended.append(Stretch(event.t_us, event.t_us, what, why=died_of or ""))
     host.in_hand = 0
     for stretches in (host.pauses, host.callbacks, host.handling):
         if stretches and stretches[-1].ended_us is None:

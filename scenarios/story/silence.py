@@ -71,7 +71,8 @@ def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | N
     if end is None:
         return None
     word = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}[end.what]
-    return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}")
+    why = f", {end.why}" if end.why else ""
+    return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}{why}")
 
 
 def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:

@@ -322,7 +322,7 @@ def test_min_insync_above_the_replicas_is_an_error_before_3_7() -> None:
 
 def test_a_client_that_only_the_linter_knows_is_told_its_profile() -> None:
     """`java-2.4` is a release; a member of a scenario is one of the profiles, and the error says which."""
-    with pytest.raises(ScenarioError, match="write `java-2.8`: that release"):
+    with pytest.raises(ScenarioError, match=r"write `java-2\.8`: that release"):
         of_scenario(scenario("client: java-2.4"))
 
 
