@@ -1,6 +1,6 @@
 """Real clients on `groupsim serve`, beside a real Kafka broker and beside librdkafka's own mock cluster, in one run.
 
-    python -m benchmarks.serving [--members 1,5,20] [--repeat 5] [--delay-ms 500] [--seconds 3] [--json]
+    python -m benchmarks.serving [--members 1,5,20] [--repeat 5] [--delay-ms 500] [--seconds 3] [--records N] [--json]
 
 Groups of confluent-kafka consumers, roundrobin over 20 partitions: seconds from the first consumer's construction until
 all hold their share, and from the `close` of one until the others hold theirs; medians. The initial delay
@@ -13,6 +13,9 @@ Stable before the last ones come, and these cost the others a heartbeat interval
 
 Requests per second: a loop of heartbeats of a member that joined, and one of Produce and Fetch by turns, over one
 socket, one request at a time; the best of the repeats.
+
+Then what `benchmarks.serving_load` measures: records per second of real clients on three brokers, idle CPU, the time of
+a heartbeat beside other consumers, memory per record (`--records 0` leaves it out).
 
 Needs `groupsim[serve]`, and Java and Kafka's jars for the broker (`tools/kafka_jars.py`).
 """
@@ -27,7 +30,7 @@ from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-from benchmarks import serving_raw
+from benchmarks import serving_load, serving_raw
 from benchmarks.common import table
 from benchmarks.serving_groups import timed
 from benchmarks.serving_peers import KAFKA, MOCK, OURS, Peer, started
@@ -143,14 +146,18 @@ def main() -> None:
     parser.add_argument("--delay-ms", type=int, default=500, help="group.initial.rebalance.delay.ms of Kafka and ours")
     parser.add_argument("--heartbeat-ms", type=int, default=500, help="the consumers' heartbeat.interval.ms")
     parser.add_argument("--seconds", type=float, default=3, help="of each loop of requests")
+    parser.add_argument("--records", type=int, default=200_000, help="of each run of producer and consumer; 0: none")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes = tuple(map(int, options.members.split(",")))
     rows = run(sizes, options.repeat, options.delay_ms, options.heartbeat_ms, options.seconds)
+    load = serving_load.run(options.records) if options.records else []
     if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        _shown(rows)
+        print(json.dumps(rows + load, indent=1))
+        return
+    _shown(rows)
+    if load:
+        serving_load.shown(load)
 
 
 if __name__ == "__main__":

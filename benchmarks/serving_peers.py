@@ -27,47 +27,52 @@ START_SECONDS = 60
 
 @frozen
 class Peer:
-    """A running server: its name, where it is, and how long it holds a new group's first generation back."""
+    """A running server: its name, where it is, how long it holds a new group's first generation back, its process.
+
+    `pid` is that of a server that is one process; 0 for Kafka.
+    """
 
     name: str
     bootstrap: str
     delay_ms: int
+    pid: int = 0
 
 
 @contextmanager
-def started(name: str, delay_ms: int, topics: Sequence[str]) -> Iterator[Peer]:
+def started(name: str, delay_ms: int, topics: Sequence[str], brokers: int = 1) -> Iterator[Peer]:
     """A server while the block lasts. Raises RuntimeError when it does not start, `kafka_jars.Unavailable`."""
     if name == MOCK:
         with _mock(topics) as bootstrap:
             yield Peer(name, bootstrap, MOCK_DELAY_MS)
         return
     settings = {"group.initial.rebalance.delay.ms": delay_ms, "group.min.session.timeout.ms": 1_000}
-    with (_kafka if name == KAFKA else _ours)(settings) as bootstrap:
-        _create(bootstrap, topics)
-        yield Peer(name, bootstrap, delay_ms)
+    settings["offsets.topic.replication.factor"] = brokers
+    with (_kafka if name == KAFKA else _ours)(settings, brokers) as (bootstrap, pid):
+        create(bootstrap, topics)
+        yield Peer(name, bootstrap, delay_ms, pid)
 
 
 @contextmanager
-def _kafka(settings: dict[str, int]) -> Iterator[str]:
+def _kafka(settings: dict[str, int], brokers: int) -> Iterator[tuple[str, int]]:
     sys.path.insert(0, str(TOOLS))
     from kafka_broker import KafkaBroker
 
     os.environ["_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=4 -Xmx1g"  # as fast as it runs in production, not as a test's
-    with KafkaBroker(1, settings) as broker:
-        yield broker.bootstrap
+    with KafkaBroker(brokers, settings) as broker:
+        yield broker.bootstrap, 0
 
 
 @contextmanager
-def _ours(settings: dict[str, int]) -> Iterator[str]:
+def _ours(settings: dict[str, int], brokers: int) -> Iterator[tuple[str, int]]:
     with tempfile.TemporaryDirectory(prefix="groupsim-bench-") as folder:
         ready = Path(folder, "ready.json")
-        command = [sys.executable, "-m", "groupsim", "serve", "--port", "0", "--control-port", "0", "--brokers", "1"]
-        command += ["--ready-file", str(ready)]
+        command = [sys.executable, "-m", "groupsim", "serve", "--port", "0", "--control-port", "0"]
+        command += ["--brokers", str(brokers), "--ready-file", str(ready)]
         for key, value in settings.items():
             command += ["--broker", f"{key}={value}"]
         with _running(command, Path(folder)) as process:
             _await(process, ready)
-            yield json.loads(ready.read_text("utf-8"))["bootstrap"]
+            yield json.loads(ready.read_text("utf-8"))["bootstrap"], process.pid
 
 
 @contextmanager
@@ -102,9 +107,10 @@ def _await(process: subprocess.Popen[bytes], ready: Path) -> None:
         time.sleep(0.02)
 
 
-def _create(bootstrap: str, topics: Sequence[str]) -> None:
+def create(bootstrap: str, topics: Sequence[str], replication: int = 1) -> None:
+    """Make topics of four partitions. Raises KafkaException."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in topics]).values():
+    for future in admin.create_topics([NewTopic(topic, PARTITIONS, replication) for topic in topics]).values():
         future.result(START_SECONDS)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
 from groupsim.protocol.batch_codec import encode, encode_records
 
-PRODUCE, FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 0, 1, 11, 12, 13, 14
+PRODUCE, FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 0, 1, 10, 11, 12, 13, 14
 MEMBER_ID_REQUIRED = 79
+NOT_YET = frozenset({14, 15, 16})  # the coordinator has just been named, and does not know it yet
 RECORDS, RECORD_BYTES = 10, 100
 CLIENT = b"\x00\x03raw"
 
@@ -63,8 +65,27 @@ class Raw:
 
 def heartbeats(bootstrap: str, seconds: float) -> float:
     """Heartbeats per second of one member of one group, answered without an error. Raises RuntimeError."""
+    with _beating(bootstrap) as once:
+        return _rate(once, seconds)
+
+
+def heartbeat_times(bootstrap: str, count: int, pause: float) -> list[float]:
+    """Seconds that each of so many heartbeats took, with a pause (seconds) after each. Raises RuntimeError."""
+    found = []
+    with _beating(bootstrap) as once:
+        for _ in range(count):
+            began = time.perf_counter()
+            once()
+            found.append(time.perf_counter() - began)
+            time.sleep(pause)
+    return found
+
+
+@contextmanager
+def _beating(bootstrap: str) -> Iterator[Callable[[], None]]:
+    """One heartbeat of the one member of a new group, to be called; it leaves at the end."""
     group = text(f"raw-{time.time_ns()}")
-    with Raw(bootstrap) as raw:
+    with Raw(_coordinator(bootstrap, group)) as raw:
         generation, member = _joined(raw, group)
         beat = group + struct.pack(">i", generation) + text(member) + b"\xff\xff"
 
@@ -73,17 +94,32 @@ def heartbeats(bootstrap: str, seconds: float) -> float:
             if answer[4:6] != b"\0\0":
                 raise RuntimeError(f"a heartbeat was answered with {answer!r}")
 
-        rate = _rate(once, seconds)
+        yield once
         raw.ask(LEAVE_GROUP, 1, group + text(member))
-    return rate
+
+
+def _coordinator(bootstrap: str, group: bytes) -> str:
+    """Where the group's coordinator is. Raises RuntimeError when there is none after a while."""
+    with Raw(bootstrap) as raw:
+        for _ in range(100):
+            answer = raw.ask(FIND_COORDINATOR, 0, group)
+            if answer[:2] == b"\0\0":
+                (size,) = struct.unpack_from(">h", answer, 6)
+                (port,) = struct.unpack_from(">i", answer, 8 + size)
+                return f"{answer[8 : 8 + size].decode()}:{port}"
+            time.sleep(0.1)
+    raise RuntimeError(f"FindCoordinator was answered with {answer!r}")
 
 
 def _joined(raw: Raw, group: bytes) -> tuple[int, str]:
     """Join and sync, as the one member; returns generation and member id."""
     error, member, generation = MEMBER_ID_REQUIRED, "", -1
-    for _ in range(2):
-        if error == MEMBER_ID_REQUIRED:
-            error, generation, member = _join(raw, group, member)
+    for _ in range(100):
+        if error in NOT_YET:
+            time.sleep(0.1)
+        elif error != MEMBER_ID_REQUIRED:
+            break
+        error, generation, member = _join(raw, group, member)
     if error:
         raise RuntimeError(f"JoinGroup was answered with error {error}")
     plan = struct.pack(">i", 1) + text(member) + struct.pack(">i", 4) + b"plan"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import serving_raw
+from benchmarks import serving_load, serving_raw
 from benchmarks.serving import TOPICS
 from benchmarks.serving_groups import timed
 from benchmarks.serving_peers import MOCK, OURS, started
@@ -36,3 +36,13 @@ def test_raw_requests_that_fail_are_told() -> None:
         pytest.raises(RuntimeError, match="Produce was answered with error 3"),
     ):
         serving_raw.produce_fetch(peer.bootstrap, "nowhere", 0.1)
+
+
+def test_the_load_is_borne_and_measured() -> None:
+    """Records are produced and read again by real clients on three brokers; CPU and memory of the server are read."""
+    rows = serving_load.run(records=400, consumers=2, seconds=0.2, memory=1_000, names=(OURS,))
+    found = {row["measure"]: row["value"] for row in rows}
+    assert len(found) == 9
+    assert found["records produced, replication 3"] > 0
+    assert found["records consumed, replication 1"] > 0
+    assert 0 < found["a heartbeat beside 2 consumers, p50: ms"] <= found["a heartbeat beside 2 consumers, p99: ms"]
