@@ -6,7 +6,8 @@ import json
 
 from tests.conformance.data import FOLDER, load
 from tests.conformance.player import settings_for
-from tests.conformance.rows import unknown
+from tests.conformance.marks import cell_of, marked
+from tests.conformance.rows import DOC, unknown
 from tests.conformance.scripts import all_cases
 
 
@@ -29,3 +30,18 @@ def test_the_data_was_recorded_with_the_settings_of_today() -> None:
         assert recorded["broker"].startswith("Apache Kafka 4.")
         nodes = {case.nodes for case in all_cases().values() if case.table == path.stem}
         assert [recorded["settings"]] == [settings_for(count) for count in nodes]
+
+
+def test_the_document_says_what_was_asked_of_a_real_broker() -> None:
+    """The column `live` follows from the scripts: `python -m tests.conformance.marks` writes it."""
+    text = DOC.read_text("utf-8")
+    assert marked(text) == text
+
+
+def test_a_mark_names_nodes_or_a_reason() -> None:
+    """A row counts for the smallest cluster it was asked on; others say why not, and those left out have no mark."""
+    live: dict[str, dict[str, object]] = {"1.x-a": {"nodes": 1}, "1.x-b": {"nodes": 3}}
+    assert cell_of(["1.x-a"], "modelled", live) == "1 node"
+    assert cell_of(["1.x-a", "1.x-c", "1.x-d"], "modelled", live) == "core: no answer shows it; 1 node (a)"
+    assert cell_of(["1.x-b"], "left out: why", live) == "3 nodes"
+    assert cell_of(["1.x-c"], "left out: why", live) == "–"

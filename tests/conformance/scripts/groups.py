@@ -162,3 +162,30 @@ async def list_a_group_of_another_type(s: Script) -> None:
     await a.sync(give={a: "all"}, protocol_type="connect")
     await a.list(v=s.v)
     await a.describe()
+
+
+@script(rows=["1.1-to-{Empty,PreparingRebalance,CompletingRebalance,Stable}"])
+async def every_state_that_can_be_seen(s: Script) -> None:
+    a = await s.actor("a")
+    await a.join(error="MEMBER_ID_REQUIRED")
+    await a.describe()
+    await a.park_join()
+    await s.until("PreparingRebalance", 1)
+    await a.answer()
+    await a.describe()
+    await a.sync(give={a: "all"})
+    await a.describe()
+    await a.leave()
+    await a.describe()
+
+
+@script(rows=["2.12-topic-deleted-Stable"])
+async def a_topic_of_a_stable_group_is_deleted(s: Script) -> None:
+    a = await s.actor("a")
+    t, kept = await s.topic(), await s.topic("kept")
+    await s.form(a)
+    await a.commit(offsets={t: {0: 1}, kept: {0: 2}})
+    await s.delete_topic(t)
+    await s.sleep(500)
+    await a.fetch(stable=True)
+    await a.heartbeat()

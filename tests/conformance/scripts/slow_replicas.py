@@ -137,3 +137,90 @@ async def a_group_appears_when_it_is_written(s: Script) -> None:
     await s.sleep(1_000)
     await b.describe()
     await b.list()
+
+
+@script(rows=["1.4-answers-leave-when-the-record-is-committed", "1.4-leader-may-repeat-its-sync"], nodes=3)
+async def a_leader_repeats_its_sync(s: Script) -> None:
+    a, b = await s.pair()
+    await s.complete(a, b)
+    await b.park_sync()
+    await s.settle()
+    await s.cluster.pause(follower(s))
+    await a.park_sync(give={a: "for a", b: "for b"})
+    await s.settle()
+    again = await s.actor("again")
+    await again.park_sync(
+        member=a.member_id, generation=a.generation, protocol="range", give={a: "other a", b: "other b"}
+    )
+    await b.silence(100)
+    await s.cluster.resume(follower(s))
+    await b.answer()
+    await again.answer()
+    await b.describe()
+
+
+@script(rows=["1.4-moved-on-commit"], nodes=3)
+async def a_round_begins_while_an_assignment_waits(s: Script) -> None:
+    a, b, c = *await s.pair(), await s.actor("c")
+    await s.complete(a, b)
+    await c.join(error="MEMBER_ID_REQUIRED")
+    await b.park_sync()
+    await s.settle()
+    await s.cluster.pause(follower(s))
+    await a.park_sync(give={a: "for a", b: "for b"})
+    await s.settle()
+    await c.park_join()
+    await a.answer(error="REBALANCE_IN_PROGRESS")
+    await b.answer(error="REBALANCE_IN_PROGRESS")
+    await s.cluster.resume(follower(s))
+    await s.until("PreparingRebalance", 3)
+    await s.sleep(1_000)
+    await s.still("PreparingRebalance", 3)
+    await a.park_join()
+    await b.park_join()
+    await s.joined(a, b, c)
+
+
+@script(rows=["J3-quiet-replacement-answers-after-its-record-is-written"], versions=(5, 9), nodes=3)
+async def a_replacement_waits_for_the_log(s: Script) -> None:
+    a, b = await s.actor("a", instance="i"), await s.actor("b", instance="i")
+    await s.form(a)
+    await s.cluster.pause(follower(s))
+    await b.park_join(s.v)
+    await b.silence(150)
+    await s.cluster.resume(follower(s))
+    await b.answer()
+    await a.heartbeat(error="FENCED_INSTANCE_ID")
+
+
+@script(rows=["3.3-unload-fails-a-waiting-static-replacement"], nodes=3)
+async def the_coordinator_moves_while_a_replacement_waits(s: Script) -> None:
+    a, b = await s.actor("a", instance="i"), await s.actor("b", instance="i")
+    await s.form(a)
+    still = follower(s)
+    await s.cluster.pause(still)
+    await b.park_join()
+    await s.settle()
+    await s.cluster.move(s.partition, ({0, 1, 2} - {still, s.node}).pop())
+    await b.answer(error="NOT_COORDINATOR")
+    await s.cluster.resume(still)
+    await s.settle_at_coordinator()
+    await s.follow(a)
+    await s.sleep(700)
+    await a.describe()
+
+
+@script(rows=["3.2-answers-leave-in-the-order-of-the-appends"], nodes=3)
+async def answers_leave_in_order(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic(partitions=2)
+    await a.commit(offsets={t: {0: 1}})
+    await s.cluster.pause(follower(s))
+    await a.commit(offsets={t: {0: 2}}, error=LATER)
+    await s.sleep(800)
+    await b.commit(offsets={t: {0: 3}}, error=LATER)
+    await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
+    await b.silence(200)
+    await s.cluster.resume(follower(s))
+    await b.answer()
+    await b.fetch(topics={t: [0]})
