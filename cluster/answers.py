@@ -42,6 +42,7 @@ from groupsim.protocol.data_messages import (
     Produced,
     ProduceRequest,
     ProduceResponse,
+    partitions_of,
 )
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -155,7 +156,7 @@ def _delete(request: DeleteGroupsRequest, error: ErrorCode) -> Response:
 
 
 def _produce(request: ProduceRequest, error: ErrorCode) -> Response:
-    return ProduceResponse(tuple(Produced(partition, error) for partition, _ in request.batches))
+    return ProduceResponse(tuple(Produced(partition, error) for partition in partitions_of(request)))
 
 
 def _fetch(request: FetchRequest, error: ErrorCode) -> Response:

@@ -40,8 +40,23 @@ class LeaderIs(NamedTuple):
 
 
 @define(unsafe_hash=True)
+class Unfit:
+    """Records of a Produce that are no batch a broker appends, with the error for them.
+
+    `early`: Kafka finds it before it asks who leads the partition.
+    """
+
+    partition: TopicPartition
+    error: ErrorCode
+    early: bool = False
+
+
+@define(unsafe_hash=True)
 class ProduceRequest:
-    """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent)."""
+    """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent).
+
+    `unfit` are partitions for which something else came; they are refused, the others are appended.
+    """
 
     API: ClassVar[Api] = Api.PRODUCE
     acks: int
@@ -49,6 +64,12 @@ class ProduceRequest:
     batches: tuple[tuple[TopicPartition, Batch], ...]
     transactional_id: str | None = None
     version: int = 12
+    unfit: tuple[Unfit, ...] = ()
+
+
+def partitions_of(request: ProduceRequest) -> list[TopicPartition]:
+    """The partitions of a Produce, fit or not."""
+    return [name for name, _ in request.batches] + [one.partition for one in request.unfit]
 
 
 @define(unsafe_hash=True)

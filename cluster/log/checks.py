@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.errors import LogRefused
-from groupsim.protocol.batch import NO_TIMESTAMP, Batch
+from groupsim.protocol.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from groupsim.protocol.errors import ErrorCode
 
 
@@ -22,6 +22,8 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
         )
     if not config.log_append_time:
         _check_time(batch, config, now_ms)
+    elif batch.attributes & LOG_APPEND_TIME:
+        raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "One or more records have been rejected due to invalid timestamp")
     if config.compact and not batch.is_control and batch.records is not None:
         _check_keys(batch)
 

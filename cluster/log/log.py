@@ -132,7 +132,11 @@ class PartitionLog:
         for batch in batches:
             check_batch(batch, config, now_ms)
             batch = batch.placed(offset, leader_epoch)
-            placed.append(_stamped(batch, now_ms) if config.log_append_time else batch)
+            if config.log_append_time:
+                batch = batch.stamped(now_ms, batch.attributes | LOG_APPEND_TIME)
+            elif batch.attributes & LOG_APPEND_TIME:  # not a producer's to set, and let pass, as in Kafka
+                batch = batch.stamped(batch.max_timestamp_ms, batch.attributes & ~LOG_APPEND_TIME)
+            placed.append(batch)
             offset += batch.count
             numbered = numbered or batch.producer_id >= 0
         if len(placed) > 1 or config.segment_bytes < config.max_message_bytes:
@@ -485,10 +489,6 @@ class PartitionLog:
         self._keep_producers()
         self.checkpoint_high_watermark()
         self.store.close()
-
-
-def _stamped(batch: Batch, now_ms: int) -> Batch:
-    return batch.stamped(now_ms, batch.attributes | LOG_APPEND_TIME)
 
 
 def _tick(due_ms: int | None, interval_ms: int, now_ms: int) -> int | None:

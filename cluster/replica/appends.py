@@ -27,7 +27,14 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import NO_LEADER_EPOCH, Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.data_messages import (
+    NO_LEADER_EPOCH,
+    Produced,
+    ProduceRequest,
+    ProduceResponse,
+    Unfit,
+    partitions_of,
+)
 from groupsim.protocol.errors import ErrorCode
 
 ALL, LEADER, NOBODY = -1, 1, 0
@@ -42,7 +49,7 @@ def produce(
 ) -> None:
     """Carry out a Produce."""
     if request.acks not in (ALL, LEADER, NOBODY):
-        refused = (Produced(name, ErrorCode.INVALID_REQUIRED_ACKS) for name, _ in request.batches)
+        refused = (Produced(name, ErrorCode.INVALID_REQUIRED_ACKS) for name in partitions_of(request))
         answer(ProduceResponse(tuple(refused)))
         return
     results: list[Produced] = []
@@ -52,6 +59,8 @@ def produce(
         results.append(result)
         if lead is not None:
             written.append((index, lead, result.base_offset + batch.count))
+    if request.unfit:
+        results.extend(_refused(station, unfit, request.acks, client_id) for unfit in request.unfit)
     if request.acks == ALL and written:
         _wait(station, request, results, written, answer)
     elif request.acks != NOBODY or any(result.error for result in results):
@@ -76,21 +85,44 @@ def _wait(
         station.lanes.add(request.timeout_ms * 1_000, parked)
 
 
-def _append_one(
-    station: Station, name: TopicPartition, batch: Batch, acks: int, client_id: str
-) -> tuple[Produced, Leadership | None]:
+def _hindrance(station: Station, name: TopicPartition, acks: int, client_id: str) -> Produced | None:
+    """Why nothing can be appended to a partition, whatever it is."""
     error = station.refusal(name, NO_LEADER_EPOCH, leader_only=True)
     if error:
         hint = station.leader_of(name) if error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
-        return Produced(name, error, current_leader=hint), None
+        return Produced(name, error, current_leader=hint)
+    hosted = station.partitions[name]
+    if hosted.internal and client_id != ADMIN_CLIENT:
+        return Produced(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    lead = hosted.lead
+    if acks == ALL and lead is not None and lead.under_min_isr:
+        message = f"in-sync replicas are {list(lead.isr)}, min.insync.replicas is {lead.effective_min_isr}"
+        return Produced(name, ErrorCode.NOT_ENOUGH_REPLICAS, message=message)
+    return None
+
+
+def _refused(station: Station, unfit: Unfit, acks: int, client_id: str) -> Produced:
+    """The answer for what is no batch to be appended; where nothing could be, that is told instead."""
+    name = unfit.partition
+    if unfit.early:
+        known = not name.topic or station.image.partition(name) is not None
+        return Produced(name, unfit.error if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    hindrance = _hindrance(station, name, acks, client_id)
+    if hindrance is not None:
+        return hindrance
+    corrupt = unfit.error is ErrorCode.CORRUPT_MESSAGE
+    return Produced(name, unfit.error, log_start_offset=-1 if corrupt else station.partitions[name].log.start_offset)
+
+
+def _append_one(
+    station: Station, name: TopicPartition, batch: Batch, acks: int, client_id: str
+) -> tuple[Produced, Leadership | None]:
+    hindrance = _hindrance(station, name, acks, client_id)
+    if hindrance is not None:
+        return hindrance, None
     hosted = station.partitions[name]
     lead, log = hosted.lead, hosted.log
     assert lead is not None
-    if hosted.internal and client_id != ADMIN_CLIENT:
-        return Produced(name, ErrorCode.INVALID_TOPIC_EXCEPTION), None
-    if acks == ALL and lead.under_min_isr:
-        message = f"in-sync replicas are {list(lead.isr)}, min.insync.replicas is {lead.effective_min_isr}"
-        return Produced(name, ErrorCode.NOT_ENOUGH_REPLICAS, message=message), None
     end = log.end_offset
     try:
         placed = lead.append((batch,))[0]

@@ -1,8 +1,9 @@
 """Produce: the batches of a producer, one for each partition.
 
-A batch that no broker would append (`records`), or of a topic whose id nobody knows, is answered here; the others go to
-the broker as one request, none if none is left. A partition that is named twice counts once, with what was said last,
-as in Kafka. With acks=0 nothing is answered; what is wrong then closes the connection.
+What no broker would append (`records`) goes along with the batches as `Unfit`, for who leads the partition is asked
+before most of it. A topic whose id nobody knows is answered here, without a request if nothing else was asked. A
+partition that is named twice counts once, with what was said last, as in Kafka. With acks=0 nothing is answered; the
+broker closes the connection when something was wrong, after it has appended the rest.
 
 Source: `KafkaApis.handleProduceRequest`, `ProduceRequest`, `RequestUtils.hasTransactionalRecords`.
 """
@@ -15,11 +16,11 @@ from attrs import define
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse, Unfit, partitions_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
 from groupsim.protocol.wire.endpoints import endpoints
-from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
+from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.records import RecordsRefused, batch_of_producer
 from groupsim.protocol.wire.serial import Fields
@@ -37,6 +38,7 @@ class _Asked:
     partition: int
     batch: Batch | None = None
     refused: ErrorCode = ErrorCode.NONE
+    early: bool = True
 
     @property
     def name(self) -> TopicPartition:
@@ -46,10 +48,10 @@ class _Asked:
 
 def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
     asked = list(_partitions(fields["topic_data"], header.version, directory))
-    _check_producers(asked, fields["transactional_id"])
-    wrong = next((one for one in asked if one.refused), None)
-    if fields["acks"] == 0 and wrong is not None:
-        raise Unreadable(f"Produce with acks=0: {wrong.refused.name} for partition {wrong.partition} of {wrong.topic}")
+    answered = fields["acks"] != 0
+    all_refused = _check_producers(asked, fields["transactional_id"])
+    goes_along = [one for one in asked if one.refused and (one.topic.name is not None or not answered)]
+    unfit = () if all_refused and answered else tuple([Unfit(o.name, o.refused, o.early) for o in goes_along])
     batches = tuple([(one.name, one.batch) for one in asked if one.batch is not None])
     request = ProduceRequest(
         acks=fields["acks"],
@@ -57,14 +59,15 @@ def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
         batches=batches,
         transactional_id=fields["transactional_id"],
         version=header.version,
+        unfit=unfit,
     )
 
     def tell(answers: Sequence[ProduceResponse]) -> Fields:
         produced = {result.partition: result for answer in answers for result in answer.results}
         return _response(asked, produced, header.version, directory)
 
-    requests = (request,) if batches else ()
-    return Translation(header, requests, tell, _refusal, answered=fields["acks"] != 0)
+    requests = (request,) if batches or unfit else ()
+    return Translation(header, requests, tell, _refusal, answered=answered)
 
 
 def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_Asked]:
@@ -74,21 +77,20 @@ def _partitions(topics: list[Fields], version: int, directory: Directory) -> Ite
         for partition in fields["partition_data"]:
             found[topic, partition["index"]] = partition["records"]
     for (topic, partition), data in found.items():
-        yield _asked(topic, partition, data, version, directory)
+        yield _asked(topic, partition, data, version)
 
 
-def _asked(topic: Topic, partition: int, data: bytes | None, version: int, directory: Directory) -> _Asked:
+def _asked(topic: Topic, partition: int, data: bytes | None, version: int) -> _Asked:
     if topic.name is None:
         return _Asked(topic, partition, refused=ErrorCode.UNKNOWN_TOPIC_ID)
     try:
         return _Asked(topic, partition, batch_of_producer(data, version))
     except RecordsRefused as refused:
-        known = directory.topic_id(topic.name) is not None
-        return _Asked(topic, partition, refused=refused.error if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _Asked(topic, partition, refused=refused.error, early=refused.early)
 
 
-def _check_producers(asked: list[_Asked], transactional_id: str | None) -> None:
-    """Who writes in transactions has to say as whom, and be one producer; else all is refused."""
+def _check_producers(asked: list[_Asked], transactional_id: str | None) -> bool:
+    """Who writes in transactions has to say as whom, and be one producer; else all is refused: True."""
     producers = {one.batch.producer_id for one in asked if one.batch is not None and one.batch.is_transactional}
     error = ErrorCode.NONE
     if producers and transactional_id is None:
@@ -97,10 +99,11 @@ def _check_producers(asked: list[_Asked], transactional_id: str | None) -> None:
         error = ErrorCode.INVALID_PRODUCER_ID_MAPPING
     for one in asked if error else ():
         one.batch, one.refused = None, error
+    return error is not ErrorCode.NONE
 
 
 def _refusal(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    return ProduceResponse(tuple([Produced(partition, error) for partition, _ in request.batches]))
+    return ProduceResponse(tuple([Produced(partition, error) for partition in partitions_of(request)]))
 
 
 def _response(
@@ -109,7 +112,7 @@ def _response(
     leaders: list[LeaderIs] = []
     pairs = []
     for one in asked:
-        result = Produced(one.name, one.refused) if one.refused else produced[one.name]
+        result = produced.get(one.name) or Produced(one.name, one.refused)
         leader = result.current_leader if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
         if leader is not None and version >= _LEADER_SINCE:
             leaders.append(leader)

@@ -3,9 +3,9 @@
 A producer's batch is kept as it came, compressed or not; what a broker does not like of it is found here, in Kafka's
 order, with Kafka's error: the framing (`ByteBufferLogInputStream`), one batch of format v2 (`ProduceRequest.
 validateRecords`), its checksum, and what a client may not write (`UnifiedLog.analyzeAndValidateRecords`,
-`LogValidator`). Size, age and missing keys are the log's to refuse. Records that are not compressed are read, so that
-nobody who reads them later finds something else than the header says; a wrong maximum timestamp is put right, as Kafka
-does. Compressed ones are believed: Kafka would open them, and count.
+`LogValidator`). Size, age, missing keys and a LogAppendTime that a producer set are the log's to refuse. Records that
+are not compressed are read, so that nobody who reads them later finds something else than the header says; a wrong
+maximum timestamp is put right, as Kafka does. Compressed ones are believed: Kafka would open them, and count.
 
 On the way out the bytes of batches are copied once, into the response.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from struct import Struct
 
-from groupsim.protocol.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from groupsim.protocol.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, NO_TIMESTAMP, Batch
 from groupsim.protocol.batch_codec import (
     CHECKED_FROM,
     HEADER,
@@ -40,12 +40,16 @@ _LAST_TIME = 2**63 - 1
 
 
 class RecordsRefused(Exception):
-    """Records that a broker does not append, with the error that it answers."""
+    """Records that a broker does not append, with the error that it answers.
+
+    `early` when Kafka finds it as it takes the request apart, before it asks who leads the partition.
+    """
 
     def __init__(self, error: ErrorCode, why: str) -> None:
         super().__init__(error, why)
         self.error = error
         self.why = why
+        self.early = False
 
 
 def batch_of_producer(data: bytes | None, version: int) -> Batch:
@@ -53,7 +57,11 @@ def batch_of_producer(data: bytes | None, version: int) -> Batch:
 
     A tail that is too short for a batch is left off, as Kafka does.
     """
-    whole = _the_one(data or b"", version)
+    try:
+        whole = _the_one(data or b"", version)
+    except RecordsRefused as refused:
+        refused.early = True
+        raise
     _check_header(whole)
     try:
         batch = read_batch(whole, verify=False)
@@ -118,8 +126,6 @@ def _check_header(data: bytes) -> None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, "clients may not write control records")
     if producer >= 0 and sequence < 0:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, f"sequence {sequence} of producer {producer}")
-    if attributes & LOG_APPEND_TIME:
-        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime")
 
 
 class Joined:

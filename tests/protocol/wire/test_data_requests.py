@@ -20,11 +20,11 @@ from groupsim.protocol.data_messages import (
     Produced,
     ProduceRequest,
     ProduceResponse,
+    Unfit,
 )
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.txn_messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from groupsim.protocol.versions import normalise_request
-from groupsim.protocol.wire import Unreadable
 
 
 def only(data: bytes) -> Any:
@@ -52,8 +52,11 @@ def test_a_produce_with_acks_0_is_not_answered() -> None:
     found = understood(produce(12, acks=0))
     assert len(found.exchange.requests) == 1
     assert not found.exchange.answered
-    with pytest.raises(Unreadable, match="acks=0: CORRUPT_MESSAGE for partition 0"):
-        understood(produce(12, records()[:-1] + b"?", acks=0))
+    bad = understood(produce(12, records()[:-1] + b"?", acks=0)).exchange
+    assert not bad.answered
+    (request,) = bad.requests
+    assert isinstance(request, ProduceRequest)
+    assert {one.error for one in request.unfit} == {ErrorCode.CORRUPT_MESSAGE}
 
 
 def test_acks_that_nobody_knows_are_the_brokers_to_refuse() -> None:
@@ -94,12 +97,21 @@ def test_bad_records_are_answered_beside_good_ones() -> None:
     assert produced_errors(response) == [(3, 0), (0, ErrorCode.CORRUPT_MESSAGE), (1, ErrorCode.UNKNOWN_TOPIC_ID)]
 
 
-def test_a_broker_that_has_nothing_to_append_is_not_asked() -> None:
-    """A refused batch of a topic that does not exist is answered as Kafka does, who looks for the topic first."""
-    exchange = understood(one_produce(("orders", 0, b""), ("gone", 0, b""), version=12)).exchange
-    assert exchange.requests == ()
+def test_what_is_no_batch_goes_along_with_its_error() -> None:
+    """The broker has the last word, for it looks for the partition and its leader first; `early` errors come before."""
+    data = one_produce(("orders", 0, b""), ("gone", 0, records()[:-1] + b"?"), version=12)
+    exchange = understood(data).exchange
+    (request,) = exchange.requests
+    assert isinstance(request, ProduceRequest)
+    gone = TopicPartition("gone", 0)
+    assert request.batches == ()
+    assert request.unfit == (
+        Unfit(TopicPartition("orders", 0), ErrorCode.INVALID_RECORD, early=True),
+        Unfit(gone, ErrorCode.CORRUPT_MESSAGE),
+    )
+    told = ProduceResponse((Produced(gone, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),))
     expected = [(0, ErrorCode.INVALID_RECORD), (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
-    assert produced_errors(exchange.response([]), 12) == expected
+    assert produced_errors(exchange.response([told]), 12) == expected
 
 
 def test_a_partition_named_twice_gets_what_was_said_last() -> None:

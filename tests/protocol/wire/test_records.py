@@ -87,7 +87,6 @@ REFUSED: dict[str, tuple[bytes | None, ErrorCode]] = {
     "base offset": (changed(GOOD, 0, ">q", 1), ErrorCode.INVALID_RECORD),
     "unknown codec": (changed(GOOD, 21, ">h", 6), ErrorCode.UNKNOWN_SERVER_ERROR),
     "control": (changed(GOOD, 21, ">h", 0x20), ErrorCode.INVALID_RECORD),
-    "LogAppendTime": (changed(GOOD, 21, ">h", 0x08), ErrorCode.INVALID_TIMESTAMP),
     "last delta": (changed(GOOD, 23, ">i", 5), ErrorCode.INVALID_RECORD),
     "last delta -1": (changed(GOOD, 23, ">i", -1), ErrorCode.INVALID_RECORD),
     "count": (changed(GOOD, 57, ">i", 4), ErrorCode.INVALID_RECORD),
