@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import select
 from collections.abc import Iterator, Mapping
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, RemoteDisconnected
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -77,12 +77,17 @@ class Transport:
         except (OSError, HTTPException) as error:
             self.close()
             if fresh or method != "GET":  # anything else may have been done already
-                raise Unreachable(f"nobody answers at {self.url}: {error or type(error).__name__}") from error
+                raise Unreachable(self._unanswered(error)) from error
         try:
             return self._exchange(method, path, data, headers)
         except (OSError, HTTPException) as error:
             self.close()
-            raise Unreachable(f"nobody answers at {self.url}: {error or type(error).__name__}") from error
+            raise Unreachable(self._unanswered(error)) from error
+
+    def _unanswered(self, error: Exception) -> str:
+        """Nobody answers, and why that may be."""
+        words = f"nobody answers at {self.url}: {error or type(error).__name__}"
+        return f"{words}; is it a broker's port?" if isinstance(error, RemoteDisconnected) else words
 
     def _exchange(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> HTTPResponse:
         if self._connection is None or _ended(self._connection):

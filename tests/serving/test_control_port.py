@@ -188,6 +188,13 @@ def test_the_trace_is_streamed_as_it_happens(control: Control) -> None:
         list(control.trace(kinds=["acton"]))
 
 
+def test_a_brokers_port_is_not_the_control_port(served: Served) -> None:
+    """Who mixes them up hears so, and the log says that HTTP came."""
+    with pytest.raises(Unreachable, match="is it a broker's port"):
+        Control.connect(f"http://{served.bootstrap.split(',')[0]}")
+    assert "it begins as HTTP does" in served.log
+
+
 def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
     """An address without a port behind it, and a ready file that is not there."""
     with pytest.raises(Unreachable, match="nobody answers at http://127"):

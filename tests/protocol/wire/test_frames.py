@@ -53,3 +53,10 @@ def test_a_refused_length_after_a_good_message_loses_the_connection() -> None:
     """Who sends nonsense gets no answers any more."""
     with pytest.raises(Unreadable):
         Frames().feed(framed(b"good") + b"\xff\xff\xff\xff")
+
+
+@pytest.mark.parametrize(("data", "kind"), [(b"GET / HTTP/1.1", "HTTP"), (b"\x16\x03\x01\x02\x00\x01", "TLS")])
+def test_what_was_meant_for_another_kind_of_port_is_recognised(data: bytes, kind: str) -> None:
+    """A browser, or a client that wants TLS, ends up in the log as that."""
+    with pytest.raises(Unreadable, match=f"begins as {kind} does"):
+        Frames().feed(data)
