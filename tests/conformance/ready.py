@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import trio
 
 from tests.conformance.bodies import Body, decode, encode
-from tests.conformance.peers import Address, tcp_peer
+from tests.conformance.peers import Address, Line, tcp_peer
 
 _GROUPS = [f"ready-{number}" for number in range(40)]
 _SECONDS = 60
@@ -16,25 +17,25 @@ _ONE_OF_SEVERAL = frozenset({"NONE", "NOT_COORDINATOR"})
 
 
 async def await_ready(*addresses: Address) -> None:
-    """Return when the coordinators answer, as far as the first node can tell. Raises TimeoutError after a minute."""
+    """Return when every node's coordinators answer. Raises TimeoutError after a minute."""
+    good = _ALONE if len(addresses) == 1 else _ONE_OF_SEVERAL
     last: object = None
     with trio.move_on_after(_SECONDS):
         async with tcp_peer(*addresses) as peer:
-            line = await peer.connect("ready")
-
-            async def ask(api: str, version: int, body: Body) -> Body:
-                await line.send(encode(api, version, 1, "ready", body))
-                got = await line.receive(_SECONDS * 1_000_000)
-                if got is None:
-                    raise TimeoutError(f"{api} was not answered in {_SECONDS} s")
-                return decode(api, version, got[0])[1]
-
-            while True:
-                last = await _not_ready(ask, _ALONE if len(addresses) == 1 else _ONE_OF_SEVERAL)
-                if last is None:
-                    return
-                await trio.sleep(0.1)
+            for node in range(len(addresses)):
+                line = await peer.connect("ready", node)
+                while (last := await _not_ready(partial(_ask, line), good)) is not None:
+                    await trio.sleep(0.1)
+            return
     raise TimeoutError(f"the broker at {addresses[0]} is not ready after {_SECONDS} s: {last}")
+
+
+async def _ask(line: Line, api: str, version: int, body: Body) -> Body:
+    await line.send(encode(api, version, 1, "ready", body))
+    got = await line.receive(_SECONDS * 1_000_000)
+    if got is None:
+        raise TimeoutError(f"{api} was not answered in {_SECONDS} s")
+    return decode(api, version, got[0])[1]
 
 
 async def _not_ready(ask: Callable[[str, int, Body], Awaitable[Body]], good: frozenset[str]) -> object:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.conformance.data import FOLDER, load
-from tests.conformance.player import settings_for
 from tests.conformance.marks import cell_of, marked
-from tests.conformance.rows import DOC, unknown
+from tests.conformance.player import settings_for
+from tests.conformance.rows import DOC, documented, unknown
 from tests.conformance.scripts import all_cases
 
 
@@ -45,3 +46,14 @@ def test_a_mark_names_nodes_or_a_reason() -> None:
     assert cell_of(["1.x-a", "1.x-c", "1.x-d"], "modelled", live) == "core: no answer shows it; 1 node (a)"
     assert cell_of(["1.x-b"], "left out: why", live) == "3 nodes"
     assert cell_of(["1.x-c"], "left out: why", live) == "–"
+
+
+def test_defects_name_rows_and_scripts_that_are_there() -> None:
+    """Each reproduced defect has a row of the fidelity document and a script that is compared."""
+    table = (DOC.parent / "defects.md").read_text("utf-8").split("Not reproduced")[0]
+    lines = [line.split(" | ") for line in table.splitlines() if line.startswith(("| KAFKA", "| none"))]
+    compared = {case.name for case in all_cases().values() if not case.only_real}
+    assert lines
+    for cells in lines:
+        assert set(re.findall("`([^`]+)`", cells[3])) <= set(documented())
+        assert set(re.findall("`([^`]+)`", cells[4])) <= compared
