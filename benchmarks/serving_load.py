@@ -35,7 +35,6 @@ BROKERS = 3
 TOPICS = tuple(f"idle{number}" for number in range(5))
 RECORD = bytes(range(100))
 REPEATS = 3
-BEATS = 1_000
 _SECONDS = 120
 _SETTLE_SECONDS = 8  # those who come late make the others join again, at their next heartbeat: three seconds
 
@@ -135,7 +134,7 @@ def _quiet(peer: Peer, consumers: int, seconds: float) -> list[Row]:
         if peer.pid:
             share = cpu_percent(peer.pid, seconds)
             rows.append(_row(peer, f"idle, {consumers} consumers: % of a core", share))
-        cuts = quantiles(serving_raw.heartbeat_times(peer.bootstrap, BEATS, 0.005), n=100)
+        cuts = quantiles(serving_raw.heartbeat_times(peer.bootstrap, round(100 * seconds), 0.005), n=100)
     rows.append(_row(peer, f"a heartbeat beside {consumers} consumers, p50: ms", 1_000 * cuts[49]))
     rows.append(_row(peer, f"a heartbeat beside {consumers} consumers, p99: ms", 1_000 * cuts[98]))
     return rows
@@ -220,7 +219,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--records", type=int, default=200_000, help="of each run of producer and consumer")
     parser.add_argument("--consumers", type=int, default=20, help="idle ones")
-    parser.add_argument("--seconds", type=float, default=10, help="over which CPU time is measured")
+    parser.add_argument(
+        "--seconds", type=float, default=10, help="over which CPU time is measured; a hundred heartbeats for each"
+    )
     parser.add_argument("--memory", type=int, default=1_000_000, help="records, for the bytes that each costs")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
