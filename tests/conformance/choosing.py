@@ -11,8 +11,8 @@ from attrs import define, field
 from tests.conformance.scripts.delete import subscription
 from tests.conformance.walking import OUTSIDE, PRODUCER, SLOTS, TOPIC, Move, Play, Walker
 
-SESSIONS = (60_000, 60_000, 60_000, 375, 825)
-REBALANCES = (60_000, 60_000, 555, 1_005)
+SESSIONS = (60_000, 60_000, 60_000, 450, 850)
+REBALANCES = (60_000, 60_000, 520, 1_120)
 BAD_SESSIONS = (99, 60_001, 0, -1)
 OFFERS: tuple[Mapping[str, str], ...] = (
     {"range": "r"},
@@ -55,6 +55,7 @@ class Chooser:
     statics: dict[str, str] = field(init=False)
     count: int = field(init=False)
     added: bool = False
+    written: bool = False
     pauses: int = 0
 
     def __attrs_post_init__(self) -> None:
@@ -95,7 +96,7 @@ class Chooser:
         return self._hang_up(play) or self._wait()
 
     def _wait(self) -> Move:
-        return Move("", "wait", {"paces": self.dice.choice((1, 3, 6))})
+        return Move("", "wait", {"paces": self.dice.choice((1, 2, 5))})
 
     # --- what a client would do ----------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class Chooser:
         elif draw < 0.7:
             odd["protocols"] = dict(dice.choice(ODD_OFFERS))
         elif draw < 0.8:
-            odd["rebalance"] = dice.choice((0, 1_005, -1))
+            odd["rebalance"] = dice.choice((0, 1_120, -1))
         return self._join(play, slot, actor, **odd)
 
     def _hang_up(self, play: Play) -> Move | None:
@@ -287,7 +288,7 @@ class Chooser:
         producer = play.producer
         assert producer is not None
         if producer.pid < 0 or dice.random() < 0.1:
-            self.added, self.pauses = False, 2
+            self.added, self.written, self.pauses = False, False, 2
             return Move(PRODUCER, "init", {"v": dice.randint(0, 4)})
         if not self.added:
             self.added = True
@@ -303,6 +304,13 @@ class Chooser:
             args |= {"generation": -1, "member": "", "instance": None}
         if dice.random() < 0.15:
             args["metadata"] = dice.choice(("m", "x" * 4097))
-        if dice.random() < 0.1:
-            args["epoch"] = -1
+        if self.written and dice.random() < 0.1:
+            args["epoch"] = -1  # before anything is written only a verification (KIP-890) would notice
+        self.written = self.written or (args["member"] == "" and args["generation"] == -1 and "0" in _known(args))
         return Move(PRODUCER, "txn", args)
+
+
+def _known(args: Mapping[str, Any]) -> Mapping[str, int]:
+    """The offsets of the topic that is there."""
+    offsets: Mapping[str, int] = args["offsets"].get("t", {})
+    return offsets if len(args.get("metadata", "")) < 4_097 else {}

@@ -13,6 +13,7 @@ with the first line that differed. Exit code 1 when anything differs for good. S
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections import Counter
@@ -22,21 +23,23 @@ from itertools import count
 import trio
 from attrs import evolve, frozen
 
-from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from tests.conformance.basics import Topic
 from tests.conformance.choosing import Chooser
-from tests.conformance.core import CorePeer
-from tests.conformance.peers import tcp_peer
+from tests.conformance.peers import Address, tcp_peer
 from tests.conformance.player import SETTINGS
 from tests.conformance.ready import await_ready
-from tests.conformance.servers import KAFKA, VERSION
+from tests.conformance.servers import VERSION, KafkaBroker
 from tests.conformance.transcript import Transcript
+from tests.conformance.walk_core import differences_on_core
 from tests.conformance.walk_data import save
 from tests.conformance.walk_script import script_of
-from tests.conformance.walking import PARTITIONS, TOPIC, Move, Source, Walked, begin, found, the_same, walk
+from tests.conformance.walking import PARTITIONS, TOPIC, Move, Source, Walked, begin, the_same, walk
 
 AT_ONCE = 24
 AGAIN = 3
+ROUNDS = 12
+STAGGER = 0.03
+"""Seconds between the beginnings of two walks, lest all make their first move at once."""
 _PLAYS = count()
 
 
@@ -68,14 +71,15 @@ def given(job: Job, moves: Sequence[Move]) -> Job:
     return evolve(job, source=lambda: the_same(moves, skip_busy=True))
 
 
-async def on_broker(jobs: Sequence[Job], host: str, port: int, topic: Topic, at_once: int) -> list[Walked]:
+async def on_broker(jobs: Sequence[Job], address: Address, topic: Topic, at_once: int) -> list[Walked]:
     """Play walks on a broker behind a socket, many at once."""
     results: dict[int, Walked] = {}
     places = trio.CapacityLimiter(at_once)
 
     async def one(at: int, job: Job) -> None:
         async with places:
-            results[at] = await _on_line(job, host, port, topic)
+            await trio.sleep(at % at_once * STAGGER)
+            results[at] = await _on_line(job, address, topic)
 
     async with trio.open_nursery() as nursery:
         for at, job in enumerate(jobs):
@@ -83,30 +87,20 @@ async def on_broker(jobs: Sequence[Job], host: str, port: int, topic: Topic, at_
     return [results[at] for at in range(len(jobs))]
 
 
-async def _on_line(job: Job, host: str, port: int, topic: Topic) -> Walked:
+async def _on_line(job: Job, address: Address, topic: Topic) -> Walked:
     walked = Walked((), (), Transcript({}, {}), (), (), "not played")
     try:
-        async with tcp_peer(host, port) as peer:
-            play = begin(job.name, peer, job.statics, f"-{next(_PLAYS)}!")
+        async with tcp_peer(address) as peer:
+            play = begin(job.name, peer, job.statics, f"-{os.getpid()}.{next(_PLAYS)}!")
             walked = await walk(play, job.source(), topic)
     except* Exception as failed:  # one walk that fails must not end all the others
         walked = evolve(walked, failure="; ".join(f"{type(error).__name__}: {error}" for error in failed.exceptions))
     return walked
 
 
-def on_core(job: Job, real: Walked) -> Walked:
-    """Play a walk in virtual time, at the times and with the ids of the real play."""
-
-    async def main(loop: VirtualLoop) -> Walked:
-        peer = CorePeer(loop, real.transcript, SETTINGS)
-        return await walk(begin(job.name, peer, job.statics), the_same(real.moves), None, real.times)
-
-    return run_virtual(main)
-
-
 def compared(job: Job, real: Walked) -> Compared:
     """Play on the core what was played on the broker."""
-    return Compared(job, real, [real.failure] if real.failure else found(real, on_core(job, real)))
+    return Compared(job, real, [real.failure] if real.failure else differences_on_core(job.name, job.statics, real))
 
 
 class Session:
@@ -114,17 +108,17 @@ class Session:
 
     def __init__(self, address: str, at_once: int) -> None:
         host, _, port = address.rpartition(":")
-        self._host, self._port, self._at_once = host, int(port), at_once
-        trio.run(await_ready, self._host, self._port)
+        self._address, self._at_once = (host, int(port)), at_once
+        trio.run(await_ready, self._address)
         self._topic = Topic(TOPIC, trio.run(self._make_topic))
 
     async def _make_topic(self) -> str:
-        async with tcp_peer(self._host, self._port) as peer:
+        async with tcp_peer(self._address) as peer:
             return await peer.create_topic(TOPIC, PARTITIONS)
 
     def compare(self, jobs: Sequence[Job]) -> list[Compared]:
         """Play on the broker, then on the core."""
-        walked = trio.run(on_broker, jobs, self._host, self._port, self._topic, self._at_once)
+        walked = trio.run(on_broker, jobs, self._address, self._topic, self._at_once)
         return [compared(job, real) for job, real in zip(jobs, walked, strict=True)]
 
     def confirm(self, one: Compared) -> Compared | None:
@@ -136,7 +130,7 @@ class Session:
     def shrink(self, one: Compared) -> Compared:
         """The fewest moves that differ in the same way, as far as leaving out finds them."""
         sign, size = signature(one.lines[0]), max(1, len(one.real.moves) // 2)
-        while True:
+        for _ in range(ROUNDS):
             shorter = next(
                 (other for other in self._without(one, size) if other.lines and signature(other.lines[0]) == sign), None
             )
@@ -147,6 +141,7 @@ class Session:
             else:
                 size //= 2
             size = min(size, max(1, len(one.real.moves) // 2))
+        return one
 
     def _without(self, one: Compared, size: int) -> list[Compared]:
         moves = list(one.real.moves)
@@ -231,7 +226,7 @@ def main() -> int:
     do = record if asked.record else run
     if asked.broker:
         return do(Session(asked.broker, asked.at_once), asked)
-    with KAFKA(1, SETTINGS) as broker:
+    with KafkaBroker(1, SETTINGS) as broker:
         return do(Session(broker.bootstrap, asked.at_once), asked)
 
 

@@ -2,13 +2,13 @@
 
 A move is one request on one connection, written with references instead of ids (`@a`: the member id that connection a
 was given last, `["@a", 1]`: its generation and one more), so that the same move can be made on any broker. The walk is
-played twice: first on the real broker, at a pace of one move in 150 ms, where `choosing.Chooser` draws each move from
+played twice: first on the real broker, at a pace of one move in 200 ms, where `choosing.Chooser` draws each move from
 what has been said so far; then on the core in virtual time, with the real broker's member ids and at the very same
 times. So the core's timers and the real ones see the same world, and every answer has to be equal.
 
 Each move is followed by a look: DescribeGroups on a connection of its own, which is part of the transcript. A request
-that may park is given 30 ms; then the look goes out, and its answer is taken whenever it comes. What came when is
-compared too, within 100 ms. The timeouts of a walk are chosen so that a timer that was set by a move ends between two
+that may park is given 60 ms; then the look goes out, and its answer is taken whenever it comes. What came when is
+compared too, within 250 ms. The timeouts of a walk are chosen so that a timer that was set by a move ends between two
 later moves, even after another timer; the rest of the races on a busy machine are told apart by playing a walk that
 differs again (`walk.py`).
 """
@@ -29,10 +29,10 @@ from tests.conformance.script import Script
 from tests.conformance.scripts.transactions import Producer
 from tests.conformance.transcript import Transcript, differences, transcript_of
 
-PACE_US = 150_000
-PARKS_US = 30_000
+PACE_US = 200_000
+PARKS_US = 60_000
 COLLECT_US = 12_000
-LATE_US = 100_000
+LATE_US = 250_000
 TOPIC = "walk-topic"
 PARTITIONS = 2
 NO_TOPIC = Topic("walk-none", "11111111-2222-4333-8444-555555555555")
@@ -156,7 +156,7 @@ class Play:
         for group in told.get("groups", ()):
             self.state, self.members = group["group_state"], len(group["members"])
 
-    async def make(self, move: Move) -> None:
+    async def make(self, move: Move, parks_us: int = PARKS_US) -> None:
         """Make a move and take its answer, or see that it parks."""
         if move.what == "wait":
             return
@@ -173,7 +173,7 @@ class Play:
         else:
             await getattr(actor, move.what)(**self.resolved(move.args))
             if move.what in PARKING:
-                await actor.answer(patience_us=PARKS_US)
+                await actor.answer(patience_us=parks_us)
 
     async def _produce(self, move: Move) -> None:
         args = self.resolved(move.args)
@@ -254,7 +254,7 @@ async def walk(
         if move is None:
             break
         moves.append(move)
-        await play.make(move)
+        await play.make(move, PARKS_US if times is None else max(1, times[number][1] - now))
         looked = await play.until(0 if times is None else times[number][1])
         await play.look()
         made.append((now, looked))
@@ -262,6 +262,22 @@ async def walk(
     end = await play.until(due + PACE_US // 2 if times is None else due)
     await play.collect()
     return _walked(play, moves, [*made, (end, end)])
+
+
+def later(real: Walked, part: float) -> list[tuple[int, int]]:
+    """The times of a walk, each moved towards its answer: somewhere between the two the broker did it."""
+    times, last, at = [], 0, 0
+    for move, (made, looked) in zip(real.moves, real.times, strict=False):
+        if move.what not in ("wait", "hang_up"):
+            arrived = real.arrivals[at]
+            made += round(part * (min(looked, looked if arrived is None else arrived) - made))
+            at += 1
+        answered = real.arrivals[at] or looked
+        at += 1
+        made = max(made, last)
+        last = max(made, looked + round(part * (answered - looked)))
+        times.append((made, last))
+    return [*times, *((max(end, last), max(end, last)) for end, _ in real.times[-1:])]
 
 
 def _walked(play: Play, moves: Sequence[Move], times: Sequence[tuple[int, int]]) -> Walked:
