@@ -34,6 +34,15 @@ CLIENT = "127.0.0.1"
 _FOR_EVER_US = 10**15
 
 
+_WITHOUT_AN_ID = {
+    "GROUP_MAX_SIZE_REACHED",
+    "INCONSISTENT_GROUP_PROTOCOL",
+    "INVALID_GROUP_ID",
+    "INVALID_SESSION_TIMEOUT",
+}
+"""Answers to a JoinGroup for which no id was made up."""
+
+
 class RecordedIds:
     """The member ids of a recorded play, handed out again in the order in which they were asked for."""
 
@@ -41,6 +50,7 @@ class RecordedIds:
         self._by_request: dict[tuple[str, int], str] = {}
         self._unclaimed: dict[str, deque[str]] = {}
         self._next: dict[str, deque[str]] = {}
+        self._refused: set[tuple[str, int]] = set()
         if recorded is not None:
             self._read(recorded)
 
@@ -53,6 +63,8 @@ class RecordedIds:
                     and response["member_id"] in recorded.ids
                 ):
                     self._by_request[actor, number] = recorded.ids[response["member_id"]]
+                if isinstance(response, dict) and response.get("error_code") in _WITHOUT_AN_ID:
+                    self._refused.add((actor, number))
         for name, raw in recorded.ids.items():
             if name.startswith("$?"):
                 self._unclaimed.setdefault(raw[:-37], deque()).append(raw)
@@ -60,7 +72,7 @@ class RecordedIds:
     def about_to_send(self, actor: str, number: int, prefix: str, *, fresh: bool) -> None:
         """The next JoinGroup of a connection; `fresh` when it asks for an id."""
         raw = self._by_request.get((actor, number))
-        if fresh and raw is None and self._unclaimed.get(prefix):
+        if fresh and raw is None and (actor, number) not in self._refused and self._unclaimed.get(prefix):
             raw = self._unclaimed[prefix].popleft()
         if fresh and raw is not None and raw.startswith(prefix + "-"):
             self._next.setdefault(prefix, deque()).append(raw)
