@@ -146,7 +146,7 @@ RUNS = Table(
         ),
         whole("false_evictions", "evictions of members whose process was alive and used this member id", null=True),
         whole("poll_evictions", "members that left because max.poll.interval.ms ran out", null=True),
-        whole("crashes", "deaths of processes without LeaveGroup", null=True),
+        whole("crashes", "deaths of members without LeaveGroup", null=True),
         large(
             "detection_us",
             "from a death without LeaveGroup to the removal of the member, the longest; nothing without a removal",
@@ -186,6 +186,7 @@ RUNS = Table(
         large(
             "gap_us", "the longest time in which no process could work on one partition (see `deliveries`)", null=True
         ),
+        whole("producer_crashes", "deaths of processes that only produce, those beside a member included", null=True),
     ),
 )
 

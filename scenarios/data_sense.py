@@ -16,7 +16,7 @@ from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replic
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
 from groupsim.scenarios.mistakes import Wrong
-from groupsim.scenarios.model import ProducerSpec, ProducesSpec, Scenario, TopicSpec
+from groupsim.scenarios.model import GroupSpec, ProducerSpec, ProducesSpec, Scenario, TopicSpec
 from groupsim.scenarios.naming import partition_limits, plans
 from groupsim.scenarios.problems import NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.producer_sense import noted_producers, settings_problems
@@ -84,19 +84,23 @@ def _need_logs(scenario: Scenario) -> Found:
     for group, spec in scenario.groups.items():
         if spec.produces is not None:
             yield ("groups", group, "produces"), Wrong("counted logs cannot be written to", REMEDY)
-        pushed = {
-            ("groups", group): spec,
-            **{("groups", group, "members", name): one for name, one in spec.members.items()},
-        }
-        for path, own in pushed.items():
-            if own.push_buffer is not None:
-                yield (*path, "push-buffer"), Wrong("counted logs have nothing that could be pushed", REMEDY)
+        yield from _pushed(group, spec)
     for index, step in enumerate(scenario.timeline):
         deed = step.deed
         if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS)):
             yield ("timeline", index, "do"), Wrong(f"`{deed.NAME}` needs brokers with logs of their own", REMEDY)
         elif isinstance(deed, CrashBroker) and deed.machine:
             yield ("timeline", index, "machine"), Wrong("counted logs have nothing that a machine could lose", REMEDY)
+
+
+def _pushed(group: str, spec: GroupSpec) -> Found:
+    path: Path_ = ("groups", group)
+    if spec.push_buffer is not None:
+        yield (*path, "push-buffer"), Wrong("counted logs have nothing that could be pushed", REMEDY)
+    for name, member in spec.members.items():
+        if member.push_buffer is not None:
+            where = (*path, "members", name, "push-buffer")
+            yield where, Wrong("counted logs have nothing that could be pushed", REMEDY)
 
 
 def _producers(scenario: Scenario) -> Found:

@@ -110,7 +110,8 @@ def _silence(story: Story) -> dict[str, Any]:
         "evictions": len(silent),
         "false_evictions": sum(one.alive for one in silent),
         "poll_evictions": sum(one.reason == "poll-limit" for one in evicted),
-        "crashes": sum(lane.crashes for lane in story.lanes),
+        "crashes": sum(lane.crashes for lane in story.lanes if lane.group is not None),
+        "producer_crashes": sum(lane.crashes for lane in story.lanes if lane.group is None),
         "detection_us": max(detected, default=None),
         "undetected": sum(len(group.undetected) for group in story.groups),
     }

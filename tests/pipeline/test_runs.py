@@ -145,7 +145,9 @@ def test_evictions_in_the_runs_table_are_rows_of_their_own(name: str) -> None:
     assert one["poll_evictions"] == sum(row["reason"] == "poll-limit" for row in evictions)
     removed = [event.reason for event in run.events if event.kind is Kind.MEMBER_REMOVED]
     assert len(silent) == sum(reason in ("session-expired", "join-timeout", "sync-timeout") for reason in removed)
-    assert one["crashes"] == sum(event.kind is Kind.PROCESS_CRASHED for event in run.events)
+    crashed = [event for event in run.events if event.kind is Kind.PROCESS_CRASHED]
+    assert one["crashes"] == sum(event.group is not None for event in crashed)
+    assert one["producer_crashes"] == sum(event.group is None for event in crashed)
     assert all(row["silent_us"] >= 0 for row in silent)
 
 
