@@ -27,6 +27,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.4-moved-on-failure|^3\.3-(offset-mismatch|load-failure|unknown-records)|shard-failed", _FAILING),
     (r"^2\.12-", _LONG),
     (r"^2\.5-(delay-zero|no-delay)|^2\.10-(loaded|default)", "needs other settings than the suite's; not asked yet"),
+    (r"^2\.3-a-name-said-twice", "asked of a 4.4.0 broker by hand; no script leaves a group stuck"),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
     (r"^(1\.13|1\.12-topic-created)", "not modelled"),
     (r"^1\.7-retention|^1\.12-find-coordinator|^1\.8-resignation|^2\.5-expiry", "a race, or too slow; not asked yet"),
