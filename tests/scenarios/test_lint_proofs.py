@@ -31,6 +31,16 @@ def pair(group: str, setting: str, trap: str, remedy: str, **others: object) -> 
     return tuple(file(group.replace(setting, value), **others) for value in (trap, remedy))  # type: ignore[arg-type,return-value]
 
 
+READER = "{properties: {isolation.level: read_committed}, members: {c: 1}}"
+
+
+def replicated(rest: str, trap: str, remedy: str, group: str = "{members: {c: 1}}") -> tuple[str, str]:
+    """Two scenarios on brokers with logs of their own that differ in one value."""
+    head = "run-for: 80s\ncluster: {logs: replicated, brokers: 3, placement: zookeeper}\n"
+    whole = f"{head}{rest}\ngroups: {{g: {group}}}\n"
+    return whole.replace("X", trap), whole.replace("X", remedy)
+
+
 # rule, how it shows in the trace, the trap, the same with the remedy
 TRAPS = {
     "session-outside-broker-range": (
@@ -111,6 +121,22 @@ TRAPS = {
             file("groups: {g: {client: ruby-kafka, members: {c: 1}}}", version="2.8", delay=delay)
             for delay in (15_000, 3_000)
         ),
+    ),
+    "transaction-timeout-above-broker": (
+        "INVALID_TRANSACTION_TIMEOUT",
+        replicated("topics: {t: 1}\nproducers: {p: {topic: t, rate: 5/s, transactional-id: a, commit-every: 1s, "
+                   "properties: {transaction.timeout.ms: X}}}", "900001", "900000", READER),
+    ),
+    "broker-session-below-heartbeats": (
+        "broker.fenced",
+        replicated("broker: {broker.session.timeout.ms: X, broker.heartbeat.interval.ms: 2000}\n"
+                   "topics: {t: {partitions: 3, replication: 3, rate: 5/s}}", "2000", "4000"),
+    ),
+    "unclean-elections": (
+        "unclean",
+        replicated("broker: {unclean.leader.election.enable: X}\ntopics: {t: {replicas: [[0, 1]], rate: 5/s}}\n"
+                   "timeline: [{at: 10s, do: crash-broker, broker: 1}, {at: 30s, do: crash-broker, broker: 0}, "
+                   "{at: 31s, do: restart-broker, broker: 1}]", "true", "false"),
     ),
 }  # fmt: skip
 
