@@ -29,6 +29,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     batch_codec         a batch as bytes, and back
     wire                Kafka's requests as bytes, and our messages; its modules say which
     checksum            CRC-32C
+    compression         what a producer compressed, opened where times are looked up
     offset_records      keys and values of `__consumer_offsets`, as bytes
     record_fields       the fields of Kafka's messages as bytes, classic and flexible
     errors              Kafka's error codes; ProtocolError for bytes that are no message
