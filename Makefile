@@ -13,7 +13,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance interop interop-short hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance conformance-walk interop interop-short hostile walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,9 @@ cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, t
 
 conformance: $(VENV)/.dev  ## a real Kafka broker and `groupsim serve` are asked the same (CONFORMANCE="--short")
 	@$(BIN)/python -m tests.conformance $(CONFORMANCE)
+
+conformance-walk: $(VENV)/.dev  ## random walks on a real Kafka broker and on the core (WALK="--walks 2000 --first 1")
+	@$(BIN)/python -m tests.conformance.walk $(WALK)
 
 interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTEROP_PEER=kafka: of a real broker
 	@peer=$${GROUPSIM_INTEROP_PEER:-groupsim}; rm -rf .build/interop/$$peer; \

@@ -169,7 +169,10 @@ class Chooser:
         return Move(actor.name, "leave", {"v": version, "members": [[f"@{actor.name}", instance]], **others})
 
     def _commit(self, on: Walker, of: Walker, **others: Any) -> Move:
-        args = {"v": self.dice.choice((10, 9, 9, 8, 7, 6, 5, 3, 2)), "offsets": self.dice.choice(SOME_OFFSETS)}
+        args: dict[str, Any] = {
+            "v": self.dice.choice((10, 9, 9, 8, 7, 6, 5, 3, 2)),
+            "offsets": self.dice.choice(SOME_OFFSETS),
+        }
         args |= {"member": f"@{of.name}", "generation": [f"@{of.name}", 0]}
         if self.dice.random() < 0.15:
             args["metadata"] = self.dice.choice(("m", "x" * 4096, "x" * 4097, None))

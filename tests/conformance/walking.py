@@ -32,6 +32,8 @@ from tests.conformance.transcript import Transcript, differences, transcript_of
 PACE_US = 200_000
 PARKS_US = 60_000
 COLLECT_US = 12_000
+REST_US = 10_000
+"""Between an answer and the look: some errors are answered before the group that was made with them is committed."""
 LATE_US = 250_000
 TOPIC = "walk-topic"
 PARTITIONS = 2
@@ -142,7 +144,12 @@ class Play:
         peer = self.script.peer
         if (left := self.begun_us + at_us - peer.now_us) > 0:
             await peer.sleep(left)
-        return peer.now_us - self.begun_us
+        return self.now_us
+
+    @property
+    def now_us(self) -> int:
+        """Since the beginning."""
+        return self.script.peer.now_us - self.begun_us
 
     async def collect(self) -> None:
         """Take what has arrived."""
@@ -255,7 +262,7 @@ async def walk(
             break
         moves.append(move)
         await play.make(move, PARKS_US if times is None else max(1, times[number][1] - now))
-        looked = await play.until(0 if times is None else times[number][1])
+        looked = await play.until(play.now_us + REST_US if times is None else times[number][1])
         await play.look()
         made.append((now, looked))
         due = now + PACE_US * max(1, move.args.get("paces", 1))
