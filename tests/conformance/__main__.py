@@ -118,12 +118,12 @@ def main() -> int:
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
     elif asked.on:
         live = Live(addresses_of(asked.on))
-        cases = [case for case in cases if case.nodes == 1]
+        cases = [case for case in cases if case.nodes == 1 and not case.authorized]
         wrong = _against_recorded(cases, live)
     else:
         wrong = {}
         for nodes in NODES:
-            wrong |= _side_by_side([case for case in cases if case.nodes == nodes], nodes)
+            wrong |= _side_by_side([case for case in cases if case.nodes == nodes and not case.authorized], nodes)
     for name, lines in wrong.items():
         print("\n".join(f"DIFFERS {name}: {line}" for line in lines[:3]), flush=True)
     print(f"{len(cases)} scripts, {len(wrong)} differ")

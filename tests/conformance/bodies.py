@@ -43,6 +43,7 @@ KEYS = {
     "AddOffsetsToTxn": 25,
     "EndTxn": 26,
     "TxnOffsetCommit": 28,
+    "CreateAcls": 30,
     "CreatePartitions": 37,
     "DeleteGroups": 42,
     "ElectLeaders": 43,

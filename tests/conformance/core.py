@@ -180,7 +180,7 @@ class CorePeer:
     ) -> None:
         self.loop = loop
         known = {name: value for name, value in settings.items() if name not in WITHOUT}
-        ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": brokers}
+        ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": 1}
         ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
         config = ReplicatedConfig.from_properties({**known, **ones}, brokers=brokers)
         self.cluster = ReplicatedCluster(loop, config)

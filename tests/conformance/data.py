@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.player import Played, settings_for
+from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript
 
 FOLDER = Path(__file__).parent / "data"
@@ -22,12 +23,13 @@ def load(table: str) -> dict[str, Transcript]:
     return {case: Transcript(play["lines"], play["ids"]) for case, play in plays.items()}
 
 
-def save(table: str, version: str, played: Iterable[Played], keep: Iterable[str] = (), nodes: int = 1) -> None:
+def save(table: str, version: str, played: Iterable[Played], keep: Iterable[str] = ()) -> None:
     """Write a table's transcripts; those of the cases in `keep` that were not played now stay as they are."""
     plays = {case: old for case, old in load(table).items() if case in set(keep)}
     plays |= {one.case.id: one.transcript for one in played}
     lines = [f"  {json.dumps(case)}: {_compact(plays[case])}" for case in sorted(plays)]
-    settings = settings_for(nodes)
+    case = next(case for case in all_cases().values() if case.table == table)
+    settings = settings_for(case.nodes, authorized=case.authorized)
     head = f'"broker": {json.dumps(f"Apache Kafka {version}")},\n"settings": {json.dumps(settings)}'
     text = "{\n" + head + ',\n"plays": {\n' + ",\n".join(lines) + "\n}\n}\n"
     FOLDER.mkdir(exist_ok=True)

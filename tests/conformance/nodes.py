@@ -90,13 +90,25 @@ class ServedNodes:
 
     async def stop(self, node: int) -> None:
         await self._do("stop-broker", broker=node)
-        await trio.sleep(1)  # it hands over, then goes
+        await self._until(node, "down")
 
     async def kill(self, node: int) -> None:
         await self._do("crash-broker", broker=node)
+        await self._until(node, "down")
 
     async def start(self, node: int) -> None:
         await self._do("restart-broker", broker=node)
+        await self._until(node, "up")
+
+    async def _until(self, node: int, state: str) -> None:
+        end_s = trio.current_time() + _PATIENCE_US / 1e6
+        while await trio.to_thread.run_sync(self._state, node) != state:
+            if trio.current_time() > end_s:
+                raise TimeoutError(f"broker {node} is not {state} after {_PATIENCE_US // 1_000_000} s")
+            await trio.sleep(_LOOK_EVERY_US / 1e6)
+
+    def _state(self, node: int) -> str:
+        return next(str(broker["state"]) for broker in self._control.cluster()["brokers"] if broker["id"] == node)
 
     async def pause(self, node: int) -> None:
         await self._do("pause-broker", broker=node)

@@ -37,13 +37,21 @@ SETTINGS: dict[str, object] = {
 OF_SEVERAL: dict[str, object] = SETTINGS | {
     "offsets.commit.timeout.ms": COMMIT_MS,
     "auto.leader.rebalance.enable": "false",
-    "default.replication.factor": 3,
 }
 """What clusters of three are started with: what is not replicated is told soon, and leaders stay where they are."""
 
 
-def settings_for(nodes: int) -> dict[str, object]:
+AUTHORIZED: dict[str, object] = SETTINGS | {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+"""What a real broker with an authorizer is started with; the simulated one has none."""
+
+
+def settings_for(nodes: int, *, authorized: bool = False) -> dict[str, object]:
     """What a peer of so many nodes is started with."""
+    if authorized:
+        return AUTHORIZED
     return SETTINGS if nodes == 1 else OF_SEVERAL
 
 
