@@ -32,6 +32,7 @@ from tests.conformance.transcript import Transcript, differences, transcript_of
 PACE_US = 200_000
 PARKS_US = 60_000
 COLLECT_US = 12_000
+DISTURBED_US = 50_000
 REST_US = 10_000
 """Between an answer and the look: some errors are answered before the group that was made with them is committed."""
 LATE_US = 250_000
@@ -285,6 +286,15 @@ def later(real: Walked, part: float) -> list[tuple[int, int]]:
         last = max(made, looked + round(part * (answered - looked)))
         times.append((made, last))
     return [*times, *((max(end, last), max(end, last)) for end, _ in real.times[-1:])]
+
+
+def disturbed(real: Walked) -> bool:
+    """The machine was busy: an answer that has to come at once took longer than a move may take to be seen."""
+    last = 0
+    for (line, number), arrived in zip(real.order, real.arrivals, strict=True):
+        if line == WATCH and arrived is not None:
+            last = max(last, arrived - real.times[number - 1][1])
+    return last > DISTURBED_US or any(looked - made > PARKS_US + DISTURBED_US for made, looked in real.times)
 
 
 def _walked(play: Play, moves: Sequence[Move], times: Sequence[tuple[int, int]]) -> Walked:
