@@ -54,3 +54,10 @@ class Failures:
         if size <= most:
             setting, most = "buffer.memory", self._settings.buffer_memory
         self.say(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
+
+
+def why_fatal(error: ErrorCode) -> str:
+    """What an error that ends a producer means for it."""
+    if error is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+        return "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms"
+    return "there is a newer producer with this transactional id, or the id is no longer known"

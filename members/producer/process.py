@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.producer.failures import Failures
+from groupsim.members.producer.failures import Failures, why_fatal
 from groupsim.members.producer.identity import Idempotent, Nobody
 from groupsim.members.producer.lanes import NEVER, Lane, Pending, Pool
 from groupsim.members.producer.load import Load
@@ -427,7 +427,7 @@ class Process:
         self.host.call_at(self.loop.now_us, self._die, error)
 
     def _die(self, error: ErrorCode) -> None:
-        self._over(error, "there is a newer producer with this transactional id, or the id is no longer known")
+        self._over(error, why_fatal(error))
 
     # --- flush and close -------------------------------------------------------------------------------------
 

@@ -138,3 +138,12 @@ def test_commit_every_needs_a_transactional_id_which_a_file_may_give(tmp_path: P
     load_file(written(tmp_path, "p: {topic: t, properties-file: p.properties, commit-every: 1s}"))
     with pytest.raises(ScenarioError, match="only a transactional producer commits"):
         load_file(written(tmp_path, "p: {topic: t, commit-every: 1s}"))
+
+
+def test_a_transaction_timeout_the_brokers_refuse_is_named_as_such(tmp_path: Path) -> None:
+    """The producer ends at once, with the two settings that contradict each other."""
+    said = "transactional-id: a, commit-every: 1s, properties: {transaction.timeout.ms: 900001}"
+    run = run_scenario(load_file(written(tmp_path, f"p: {{topic: t, rate: 5/s, {said}}}")), seed=1)
+    (failed,) = [event for event in run.events if event.kind is Kind.PROCESS_FAILED]
+    assert failed.error == "INVALID_TRANSACTION_TIMEOUT"
+    assert failed.reason == "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms"
