@@ -7,7 +7,7 @@ has missed it, so nothing is committed meanwhile.
 from __future__ import annotations
 
 from tests.conformance.basics import COMMIT_MS
-from tests.conformance.script import LATER, Script, script
+from tests.conformance.script import CAUGHT_UP_MS, LATER, Script, script
 
 LATE = "COORDINATOR_NOT_AVAILABLE"
 
@@ -121,6 +121,7 @@ async def the_coordinator_moves_while_a_commit_waits(s: Script) -> None:
     await s.cluster.resume(still)
     await s.settle_at_coordinator()
     await s.follow(a, b)
+    await s.sleep(CAUGHT_UP_MS)
     await a.describe()
     await a.heartbeat()
     await a.fetch(topics={t: [0]}, stable=True)
@@ -206,7 +207,7 @@ async def the_coordinator_moves_while_a_replacement_waits(s: Script) -> None:
     await s.cluster.resume(still)
     await s.settle_at_coordinator()
     await s.follow(a)
-    await s.sleep(700)
+    await s.sleep(CAUGHT_UP_MS)
     await a.describe()
 
 
