@@ -39,6 +39,8 @@ AT_ONCE = 24
 AGAIN = 3
 ROUNDS = 12
 FEW = 8
+UNSWEPT = {"offsets.retention.check.interval.ms": 86_400_000}
+"""A broker sweeps empty groups away every ten minutes of its own; a walk of a few seconds would meet it by chance."""
 STAGGER = 0.03
 """Seconds between the beginnings of two walks, lest all make their first move at once."""
 _PLAYS = count()
@@ -234,7 +236,7 @@ def main() -> int:
     do = record if asked.record else run
     if asked.broker:
         return do(Session(asked.broker, asked.at_once), asked)
-    with KafkaBroker(1, SETTINGS) as broker:
+    with KafkaBroker(1, {**SETTINGS, **UNSWEPT}) as broker:
         return do(Session(broker.bootstrap, asked.at_once), asked)
 
 
