@@ -190,8 +190,9 @@ def test_the_trace_is_streamed_as_it_happens(control: Control) -> None:
 
 def test_a_brokers_port_is_not_the_control_port(served: Served) -> None:
     """Who mixes them up hears so, and the log says that HTTP came."""
+    up = next(one for one in served.control.cluster()["brokers"] if one["state"] == "up")
     with pytest.raises(Unreachable, match="is it a broker's port"):
-        Control.connect(f"http://{served.bootstrap.split(',')[0]}")
+        Control.connect(f"http://{up['host']}:{up['port']}")
     assert "it begins as HTTP does" in served.log
 
 
