@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.tcp.complaints import Complaints
 
 _NOTHING: tuple[Request, ...] = ()
+_AT_ONCE = 250  # requests of one message that are carried out without a breath for what else there is to do
+_BREATH_US = 1_000
 
 
 class TcpConnection:
@@ -116,8 +118,7 @@ class TcpConnection:
         self.client_id = ""
         self.purpose = ""
         self.correlation = -1
-        self.took_us = 0
-        self.blame = 0
+        self.took_us = self.blame = self._floor_us = 0
         self.give_up: Callable[[], None] | None = None
         self.conditions: Sequence[Condition] = ()
         self.up = self.plain = True
@@ -131,7 +132,6 @@ class TcpConnection:
         self._stopped = self._queued = False  # the memory may stop it; it has been told of a long message
         self._held_out = False
         self._held_in: deque[bytes] = deque()
-        self._floor_us = 0
 
     # --- bytes -----------------------------------------------------------------------------------------------
 
@@ -247,14 +247,19 @@ class TcpConnection:
         if self._carrying:
             return
         self._carrying = True
+        upto = min(len(self._answers) + _AT_ONCE, len(self._requests))
         try:
-            while self._exchange is not None and not self._busy and len(self._answers) < len(self._requests):
+            while self._exchange is not None and not self._busy and len(self._answers) < upto:
                 self._hand_over(self._requests[len(self._answers)])
         finally:
             self._carrying = False
         exchange = self._exchange
-        if exchange is not None and not self._busy and self.up:
+        if exchange is None or self._busy or not self.up:
+            return
+        if upto == len(self._requests):
             self._respond(exchange)
+        else:
+            self.broker_host.call_at(self._loop.now_us + _BREATH_US, self._next, exchange)
 
     def _hand_over(self, request: Request) -> None:
         self.request = request
@@ -272,8 +277,7 @@ class TcpConnection:
         self._complaints.error(f"{request.API.title} failed", error, **self._who())
         exchange = self._exchange
         if self._busy and exchange is not None:
-            self._busy = False
-            self.give_up = None
+            self._busy, self.give_up = False, None
             self._write_response(exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR) if exchange.answered else None)
 
     def _respond(self, exchange: Exchange) -> None:
@@ -359,8 +363,7 @@ class TcpConnection:
             self._take_answer(response)
 
     def _take_answer(self, response: Response) -> None:
-        self._busy = False
-        self.give_up = None
+        self._busy, self.give_up = False, None
         if not self.up:
             self.drop("the connection is gone")
         elif self.plain or not self._network.taps.takes(self, response):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import socket
 import struct
 import time
@@ -145,6 +146,30 @@ def test_a_thousand_connections_at_once(stage: Stage, witness: Client) -> None:
     for client in clients:
         client.socket.close()
     _until_alone(stage)
+
+
+def test_a_message_of_very_many_requests_leaves_room_for_others(stage: Stage, witness: Client) -> None:
+    """FindCoordinator of tens of thousands of keys is many requests of ours; others are served between them."""
+    keys = 30_000
+    header = struct.pack(">hhih", Api.FIND_COORDINATOR, 4, 1, 1) + b"k\0"  # flexible: no tagged fields
+    with stage.client() as client:
+        client.socket.sendall(framed(header + b"\0" + _varint(keys + 1) + b"\2g" * keys + b"\0"))
+        served = 0
+        while not _has_come(client):
+            assert is_served(witness)
+            served += 1
+        assert served > 5
+        assert client.receive()[0] == 1
+
+
+def _varint(value: int) -> bytes:
+    """A length as the flexible versions write it."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
+
+
+def _has_come(client: Client) -> bool:
+    """Whether there is something to be received."""
+    return bool(select.select([client.socket], [], [], 0)[0])
 
 
 def test_a_client_that_never_reads_holds_up_itself_alone(stage: Stage, witness: Client) -> None:
