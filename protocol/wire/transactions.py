@@ -37,7 +37,7 @@ from groupsim.protocol.txn_messages import (
 )
 from groupsim.protocol.wire.by_topic import errors_by_name, named_partitions, same_for_all
 from groupsim.protocol.wire.exchange import Directory, Exchange
-from groupsim.protocol.wire.headers import Header, encode_response
+from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import Translation, one
 
@@ -103,19 +103,12 @@ def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exc
         return {**message, "results_by_transaction": results}
 
     requests = tuple([entry.request for entry in added if not entry.verify_only])
-    if batched:
-        return _Batched(header, requests, tell, _add_refusal)
-    return Translation(header, requests, tell, _add_refusal)
+    return Translation(header, requests, tell, _add_refusal, refused=_refused_at_the_top if batched else None)
 
 
-class _Batched(Translation):
-    """An AddPartitionsToTxn of several transactions: refused as a whole it says so at the top, and nothing else."""
-
-    __slots__ = ()
-
-    def refusal(self, error: ErrorCode) -> bytes:
-        """The response that says `error`."""
-        return encode_response(self._header, {"throttle_time": 0, "error_code": error, "results_by_transaction": ()})
+def _refused_at_the_top(error: ErrorCode) -> Fields:
+    """Several transactions that are refused as a whole hear of it there, and of nothing else."""
+    return {"throttle_time": 0, "error_code": error, "results_by_transaction": ()}
 
 
 def _single(fields: Fields) -> Fields:
