@@ -205,7 +205,7 @@ class TcpConnection:
         except Unreadable as error:
             self.kick(str(error))
             return
-        self._meet(understood.client_id or "", purpose_of(understood.api) or self.purpose)
+        self._meet(understood.client_id, purpose_of(understood.api) or self.purpose)
         if not self.up:
             return
         self.correlation = understood.correlation

@@ -23,7 +23,7 @@ class Understood:
     api: Api
     version: int
     correlation: int
-    client_id: str | None
+    client_id: str
     exchange: Exchange
 
 
