@@ -56,13 +56,12 @@ def api_table(profile: str) -> Mapping[Api, VersionRange]:
 def _broker(profile: str) -> Mapping[Api, VersionRange]:
     release = PROFILES.get(profile, profile)
     try:
-        if not _OLDEST <= tuple(int(part) for part in release.split("."))[:2] <= _NEWEST:
-            raise ValueError("too old, or newer than any whose table is known: that would be a guess")
-        return broker_versions(release)
+        if _OLDEST <= tuple(int(part) for part in release.split("."))[:2] <= _NEWEST:  # beyond it would be a guess
+            return broker_versions(release)
     except ValueError:
-        names = ", ".join(PROFILES)
-        among = f"expected one of {names}, or another release from 2.0 to {BASELINE}"
-        raise ValueError(f"API profile {profile!r}: {among}") from None
+        pass  # it is no release at all
+    among = f"expected one of {', '.join(PROFILES)}, or another release from 2.0 to {BASELINE}"
+    raise ValueError(f"API profile {profile!r}: {among}")
 
 
 def markdown(profiles: Sequence[str] = ("2.8", "3.9", "4.0.0", BASELINE)) -> str:
