@@ -56,10 +56,12 @@ def java_host(address: str) -> str:
 
 
 _MOST_NAMES: Final = 100_000
+_LONGEST_NAME: Final = 250
+"""What is left of a longer client id: Kafka allows 32 KiB, and names are kept as long as the server runs."""
 
 
 class Names:
-    """Names of client hosts: the client id; `#2` and so on for those of the same id from other addresses."""
+    """Names of client hosts: the client id, cut to length; `#2` and so on for the same id from other addresses."""
 
     def __init__(self) -> None:
         self._addresses: dict[str, dict[str, str]] = {}
@@ -69,6 +71,7 @@ class Names:
         """The name of a client; its address when it gives no id, or when there are too many to be remembered."""
         if not client_id:
             return address
+        client_id = client_id[:_LONGEST_NAME]
         addresses = self._addresses.get(client_id)
         name = None if addresses is None else addresses.get(address)
         if name is not None:
