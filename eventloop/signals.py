@@ -10,16 +10,16 @@ import trio
 
 from groupsim.eventloop.realtime import RealTimeLoop
 
-STOP = (signal.SIGINT, signal.SIGTERM)
+_STOP = (signal.SIGINT, signal.SIGTERM)
 
 
-def on_signals(loop: RealTimeLoop, told: Callable[[int], None], signals: tuple[signal.Signals, ...] = STOP) -> None:
-    """Call `told` with the number of every such signal from now on, as an event of the loop, until the run ends.
+def on_signals(loop: RealTimeLoop, told: Callable[[int], None]) -> None:
+    """Call `told` with the number of every SIGINT and SIGTERM from now on, as an event of the loop, until the run ends.
 
     Signals are caught when this returns, not only once the loop has turned: whoever starts a program may send one as
     soon as it says that it is ready. Only in the main thread, where Python delivers signals.
     """
-    receiver = trio.open_signal_receiver(*signals)
+    receiver = trio.open_signal_receiver(*_STOP)
     loop.start_soon(_listen, loop, told, receiver, receiver.__enter__(), name="signals")
 
 
