@@ -39,13 +39,8 @@ class PushedFetcher(PullFetcher):
         super().__init__(member)
         self._limit = limit
         self._overflow = overflow
-        self._bytes = 0
+        self._bytes = 0  # what has arrived and no poll has finished with
         self._mark = 0
-
-    @property
-    def buffered_bytes(self) -> int:
-        """What has arrived and no poll has finished with."""
-        return self._bytes
 
     # -- what arrives -------------------------------------------------------------------------------------------
 
