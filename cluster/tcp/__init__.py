@@ -4,12 +4,10 @@
 * `connection.TcpConnection`: one client's connection: frames from `protocol.wire` in, requests through the broker's
   `receive`, responses out; faults concern it as they do a simulated one.
 * `naming`: what a client is called in the trace and to faults. `directory`: what a broker can tell of names.
-* `complaints`: the server's own log, kept short.
+* `memory`: how much long messages may take together. `complaints`: the server's own log, kept short.
 
 Sockets themselves are in `eventloop.streams`. Brokers and controller talk through the simulated network still: give it
-a latency of a few microseconds (`served`).
-
-    python -m groupsim.cluster.tcp --port 0 --brokers 3 --topic orders:12        a small server, to try clients with
+a latency of a few microseconds (`serving.scenario`). The server as users start it is the room `serving`.
 """
 
 from groupsim.cluster.tcp.connection import TcpConnection

@@ -17,7 +17,6 @@ _LONGEST: Final = 300
 class Log(Protocol):
     """What is needed of a logger; structlog's have it."""
 
-    def info(self, event: str, **values: Any) -> Any: ...
     def warning(self, event: str, **values: Any) -> Any: ...
     def error(self, event: str, **values: Any) -> Any: ...
 
@@ -25,7 +24,6 @@ class Log(Protocol):
 class Silence:
     """A log that nobody reads."""
 
-    def info(self, event: str, **values: Any) -> None: ...
     def warning(self, event: str, **values: Any) -> None: ...
     def error(self, event: str, **values: Any) -> None: ...
 
@@ -47,13 +45,8 @@ class Complaints:
         self._log = log
         self._kinds: dict[str, _Kind] = {}
 
-    def info(self, event: str, **values: Any) -> None:
-        """Something worth a line; the event's text is its kind."""
-        if self._may(event, values):
-            self._log.info(event, **values)
-
     def warning(self, event: str, **values: Any) -> None:
-        """Somebody did what he should not."""
+        """Somebody did what he should not; the event's text is its kind."""
         if self._may(event, values):
             self._log.warning(event, **values)
 
