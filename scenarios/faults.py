@@ -32,7 +32,7 @@ _APIS = {api.title: api for api in Api}
 
 
 @frozen(kw_only=True)
-class _OnLinks(Deed):
+class OnLinks(Deed):
     """A fault of connections: who is concerned is settled when it begins."""
 
     member: Processes = key(_MEMBER)
@@ -52,7 +52,7 @@ class _OnLinks(Deed):
 
 @fault("latency")
 @frozen(kw_only=True)
-class Latency(_OnLinks):
+class Latency(OnLinks):
     """Make the messages of some processes slower for a while."""
 
     add: Duration = key("Added to the latency of each message.", 0)
@@ -66,7 +66,7 @@ class Latency(_OnLinks):
 
 @fault("break")
 @frozen(kw_only=True)
-class Break(_OnLinks):
+class Break(OnLinks):
     """Break connections: what is in flight is lost, and its sender does not know how much of it arrived."""
 
     def of(self, match: net.Match) -> net.Fault:
@@ -76,7 +76,7 @@ class Break(_OnLinks):
 
 @fault("stall")
 @frozen(kw_only=True)
-class Stall(_OnLinks):
+class Stall(OnLinks):
     """Hold messages back without breaking the connection; they arrive when it ends."""
 
     for_: Duration = key("How long.")
@@ -89,7 +89,7 @@ class Stall(_OnLinks):
 
 @fault("isolate")
 @frozen(kw_only=True)
-class Isolate(_OnLinks):
+class Isolate(OnLinks):
     """Cut processes off for a while: nothing passes, and new connections get no answer."""
 
     for_: Duration = key("How long.")
@@ -101,7 +101,7 @@ class Isolate(_OnLinks):
 
 @fault("refuse")
 @frozen(kw_only=True)
-class Refuse(_OnLinks):
+class Refuse(OnLinks):
     """Refuse new connections for a while."""
 
     for_: Duration = key("How long.")
@@ -112,7 +112,7 @@ class Refuse(_OnLinks):
 
 
 @frozen(kw_only=True)
-class _OnMessages(Deed):
+class OnMessages(Deed):
     """A fault that lies in wait for requests."""
 
     to: RequestTarget = key(_REQUEST)
@@ -132,7 +132,7 @@ class _OnMessages(Deed):
 
 @fault("lose-response")
 @frozen(kw_only=True)
-class LoseResponse(_OnMessages):
+class LoseResponse(OnMessages):
     """The answer to a request never arrives: the broker has done it, the client cannot know."""
 
     after: Literal["break", "silence"] = key("What becomes of the connection.", "break")
@@ -144,7 +144,7 @@ class LoseResponse(_OnMessages):
 
 @fault("delay-response")
 @frozen(kw_only=True)
-class DelayResponse(_OnMessages):
+class DelayResponse(OnMessages):
     """The answer to a request, and all behind it on that connection, comes late."""
 
     by: Duration = key("How late.")
@@ -156,7 +156,7 @@ class DelayResponse(_OnMessages):
 
 @fault("answer-error")
 @frozen(kw_only=True)
-class AnswerError(_OnMessages):
+class AnswerError(OnMessages):
     """The broker answers a request with an error and does nothing."""
 
     is_: ErrorName = key("The error.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from groupsim.cluster import faults as net
-from groupsim.scenarios.faults import _OnMessages
+from groupsim.scenarios.faults import OnMessages
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Deed, deeds
 from groupsim.scenarios.targets import Broker, TheGroup
@@ -25,7 +25,7 @@ _BROKER = "Which broker: a number, or `coordinator of g`."
 
 
 @frozen(kw_only=True)
-class HoldResponse(_OnMessages):
+class HoldResponse(OnMessages):
     """Hold the response to a request back, and what follows to that client, until the fault ends (or `for` is over).
 
     The broker has carried the request out; the client waits.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from groupsim.scenarios.faults import _OnLinks, _OnMessages
+from groupsim.scenarios.faults import OnLinks, OnMessages
 from groupsim.scenarios.keys import sentence
 from groupsim.scenarios.schema import SchemaMaker
 from groupsim.scenarios.steps import Deed
@@ -77,7 +77,7 @@ def _step(head: str, name: str, cls: type[Deed], maker: SchemaMaker) -> Data:
     """One action or fault: its own keys, and whom it means more closely."""
     own = maker.mapping(cls)
     properties, needed = dict(own["properties"]), list(own.get("required", []))
-    if issubclass(cls, _OnMessages | _OnLinks):
+    if issubclass(cls, OnMessages | OnLinks):
         properties = {**maker.mapping(Aim)["properties"], **properties}
         needed = [key for key in needed if key not in ("to", "member")]
     return {

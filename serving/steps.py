@@ -19,7 +19,7 @@ from groupsim.protocol.messages import Api
 from groupsim.scenarios import shapes  # noqa: F401  (fills the registries)
 from groupsim.scenarios.crossref import wrong_in
 from groupsim.scenarios.document import Decimalish, Document
-from groupsim.scenarios.faults import _OnLinks, _OnMessages
+from groupsim.scenarios.faults import OnLinks, OnMessages
 from groupsim.scenarios.keys import fields_of, key
 from groupsim.scenarios.mistakes import Collector, Several, Wrong, paths_of, problems_of
 from groupsim.scenarios.problems import suggest
@@ -90,7 +90,7 @@ def read_fault(data: Mapping[str, Any], stage: LiveStage) -> Asked:
 
     asked: Asked = _checked(data, both)
     deed = asked.deed
-    named = (deed.to.member,) if isinstance(deed, _OnMessages) else tuple(getattr(deed, "member", None) or ())
+    named = (deed.to.member,) if isinstance(deed, OnMessages) else tuple(getattr(deed, "member", None) or ())
     _names(data, deed, stage, named=named)
     return asked
 
@@ -101,14 +101,14 @@ def _own(data: Mapping[str, Any], head: str) -> dict[str, Any]:
 
 def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A fault's own keys, and those that say whom it means; `to` and `member` may be left to the latter."""
-    if not issubclass(cls, _OnMessages | _OnLinks):
+    if not issubclass(cls, OnMessages | OnLinks):
         return data, {}
     theirs = fields_of(cls)
     aimed = {name: value for name, value in data.items() if name in fields_of(Aim) and name not in theirs}
     own = {name: value for name, value in data.items() if name not in aimed}
-    if issubclass(cls, _OnMessages) and "to" not in own and aimed:
+    if issubclass(cls, OnMessages) and "to" not in own and aimed:
         own["to"] = f"next {aimed.get('api', 'Heartbeat')} of all"
-    if issubclass(cls, _OnLinks) and "member" not in own and "client-id" in aimed:
+    if issubclass(cls, OnLinks) and "member" not in own and "client-id" in aimed:
         own["member"] = aimed["client-id"]
     return own, aimed
 
@@ -177,16 +177,16 @@ def begin(asked: Asked, stage: LiveStage) -> None:
     Raises ValueError or LookupError when whom it means cannot be found out now.
     """
     deed, aim = asked.deed, asked.aim
-    if isinstance(deed, _OnMessages):
+    if isinstance(deed, OnMessages):
         stage.inject(deed.of(_messages(deed, aim, stage)))
-    elif isinstance(deed, _OnLinks):
+    elif isinstance(deed, OnLinks):
         for match in _links(deed, aim, stage):
             stage.inject(deed.of(match))
     else:
         stage.carry_out(deed)
 
 
-def _messages(deed: _OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
+def _messages(deed: OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
     target = deed.to
     given = isinstance(aim.api, str) or target.text != "next Heartbeat of all"
     whom = stage.member_with_role(target.member)
@@ -206,7 +206,7 @@ def _messages(deed: _OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
     )
 
 
-def _links(deed: _OnLinks, aim: Aim, stage: LiveStage) -> list[net.Match]:
+def _links(deed: OnLinks, aim: Aim, stage: LiveStage) -> list[net.Match]:
     peer = None if deed.broker is None else stage.broker_host(deed.broker)
     purpose = deed.connection or CLIENTS
     targets = Processes((aim.client_id,)) if aim.client_id is not None else deed.member
