@@ -1,9 +1,9 @@
 """What is served: a scenario made fit for real time, or a bare cluster with Kafka's default settings.
 
 A scenario of counted logs is served on replicated ones, since real clients read what is written. The simulated network
-has no latency unless the scenario gives it one: the brokers sit in one process, and every microsecond of theirs is
-waited for by somebody real. The scenario's clock begins at 0, the served one at the true time, so every moment in it
-is moved.
+takes 20 µs, and so does a request, unless the scenario says otherwise: the brokers sit in one process, and every
+microsecond of theirs is waited for by somebody real. The scenario's clock begins at 0, the served one at the true time,
+so every moment in it is moved.
 """
 
 from __future__ import annotations

@@ -72,7 +72,6 @@ class Server:
         self._stopping = loop.event()
         self._over = loop.event()
         self.tail = Tail(loop)
-        self.about: dict[str, Any] = {}
 
     def stop(self) -> None:
         """End in good order; nothing happens the second time."""
@@ -142,33 +141,24 @@ class Server:
         self, stage: LiveStage, listeners: TcpListeners, control: socket.socket, on_ready: Callable[..., None]
     ) -> None:
         loop, book = self._loop, Book(stage)
-        self.about = self._describe(stage, listeners, control)
-        port = Port(loop, stage, book, self.tail, listeners.addresses, self.about, self._wanted.token, self.stop)
+        about = self._describe(stage, listeners, control)
+        port = Port(loop, stage, book, self.tail, listeners.addresses, about, self._wanted.token, self.stop)
         _begin(stage)
         loop.start_soon(self._answer, application(port), control, name="control port")
         try:
             if self._ready is not None:
                 token = {"token": self._wanted.token} if self._wanted.token else {}
-                self._ready.write({**self.about, **token, "pid": os.getpid()})
-            on_ready(self.about)
+                self._ready.write({**about, **token, "pid": os.getpid()})
+            on_ready(about)
             await self._stopping.wait()
         finally:
             if self._ready is not None:
                 self._ready.remove()
         book.end_all()
-        self._quiet(stage)
+        _end_processes(stage)
         await listeners.close(GRACE_US)
         self.tail.ended = True
         await self._over.wait()
-
-    def _quiet(self, stage: LiveStage) -> None:
-        """Simulated processes end first: nobody waits for them."""
-        for member in stage.actors_by_name.values():
-            if member.running:
-                member.crash()
-        for producer in stage.producers_by_name.values():
-            if producer.running:
-                producer.crash()
 
     async def _answer(self, app: Any, control: socket.socket) -> None:
         try:
@@ -194,7 +184,18 @@ def _begin(stage: LiveStage) -> None:
     try:
         stage.begin()
     except Refused as error:
-        raise CannotServe(f"a topic cannot be made: {error.message}", "change it in --topic or in the scenario") from None
+        remedy = "change it in --topic or in the scenario"
+        raise CannotServe(f"a topic cannot be made: {error.message}", remedy) from None
+
+
+def _end_processes(stage: LiveStage) -> None:
+    """Simulated processes end before the brokers do: nobody waits for them."""
+    for member in stage.actors_by_name.values():
+        if member.running:
+            member.crash()
+    for producer in stage.producers_by_name.values():
+        if producer.running:
+            producer.crash()
 
 
 def _in_the_way(error: Exception) -> CannotServe:
