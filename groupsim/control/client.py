@@ -27,7 +27,8 @@ class Control:
     def connect(cls, where: str | Path, *, token: str | None = None) -> Control:
         """A control port by its address, or by the ready file of `groupsim serve`, which holds the token too.
 
-        Raises Unreachable when nobody answers there, ControlError when the token is wrong.
+        Raises Unreachable when nobody answers there or the file is none, ControlError when the token is wrong,
+        ValueError for an address that is none.
         """
         text = str(where)
         if text.startswith(("http://", "https://")):
@@ -208,10 +209,12 @@ def _keys(said: Json) -> Json:
 
 def _read(path: Path) -> Json:
     try:
-        ready: Json = json.loads(path.read_text("utf-8"))
+        ready = json.loads(path.read_text("utf-8"))
     except OSError as error:
         words = f"{path}: {error.strerror}; is the cluster up? It writes the file when it is"
         raise Unreachable(f"{words} (an address is written http://127.0.0.1:9080)") from error
     except ValueError as error:
         raise Unreachable(f"{path} is no ready file: {error}") from error
+    if not isinstance(ready, dict) or not {"control", "bootstrap"} <= ready.keys():
+        raise Unreachable(f"{path} is no ready file: give the one that `groupsim serve --ready-file` wrote")
     return ready

@@ -29,6 +29,7 @@ class Served:
         folder = Path(self._folder.name)
         self.ready_file = folder / "ready.json"
         self._log = (folder / "log").open("w+", encoding="utf-8")
+        self._last_log = ""
         ports = ("--port", "0", "--control-port", "0", "--ready-file", str(self.ready_file))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "groupsim", "serve", *arguments, *ports],
@@ -55,8 +56,8 @@ class Served:
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
-        return Path(self._log.name).read_text("utf-8") if not self._log.closed else ""
+        """What it has said so far; after its end all that it said."""
+        return self._last_log if self._log.closed else Path(self._log.name).read_text("utf-8")
 
     def _await_ready(self, timeout_s: float) -> None:
         until = time.monotonic() + timeout_s
@@ -88,6 +89,7 @@ class Served:
         return code
 
     def _tidy(self) -> None:
+        self._last_log = self.log
         self._log.close()
         self._folder.cleanup()
 

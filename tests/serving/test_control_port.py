@@ -202,6 +202,9 @@ def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
         Control.connect("http://127.0.0.1:9")
     with pytest.raises(Unreachable, match="is the cluster up"):
         Control.connect(tmp_path / "ready.json")
+    (tmp_path / "other.json").write_text("{}", "utf-8")
+    with pytest.raises(Unreachable, match="is no ready file"):
+        Control.connect(tmp_path / "other.json")
     with pytest.raises(Unreachable, match="an address is written http://"):
         Control.connect("127.0.0.1:9080")
     with pytest.raises(ValueError, match="is no address of a control port"):

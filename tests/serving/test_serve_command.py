@@ -182,7 +182,8 @@ def test_a_kept_cluster_is_the_same_the_next_time(tmp_path: Path) -> None:
 
 
 def test_the_control_port_can_end_it() -> None:
-    """POST /stop is as good as a signal."""
+    """POST /stop is as good as a signal; what the process said can still be read then."""
     served = Served("--brokers", "1", "--log-json")
     served.control.stop()
     assert served.stop() == 0
+    assert '"event": "stopped"' in served.log
