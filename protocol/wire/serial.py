@@ -7,7 +7,8 @@ stands for them). So the code that makes a response names all that the newest ve
 
 kio can read and write too, but its reader reserves memory for as many elements as an array claims to have, which lets
 nine bytes end the process, and refuses tagged fields it does not know, which Kafka skips. Here an array cannot claim
-more elements than there are bytes left, nor more than `MOST_ELEMENTS`; and what is wrong is said with field and byte.
+more elements than there are bytes left, nor all arrays of a message more than `MOST_ELEMENTS`, for an element of four
+bytes takes three hundred once it is read; and what is wrong is said with field and byte.
 The tests hold this module to kio's reader and writer, field by field.
 """
 
@@ -23,7 +24,7 @@ from groupsim.protocol.wire.exchange import Unreadable
 from groupsim.protocol.wire.schema import REQUIRED, Field, Shape
 
 MOST_ELEMENTS = 1_000_000
-"""The longest array that is read; ours, Kafka knows only the limit of the frame."""
+"""How many elements the arrays of one message may have together; ours, Kafka knows only the limit of the frame."""
 
 Fields: TypeAlias = dict[str, Any]
 """One message, or a part of one."""
@@ -51,12 +52,30 @@ _NUMBERS = {
 # --- Reading -----------------------------------------------------------------------------------------------------
 
 
+class _Budget:
+    """The elements that are left to the message being read. One for all readers: a message is read in one go."""
+
+    elements = 0
+
+
 @cache
 def reader(shape: Shape) -> Read:
     """What reads one message of this shape from an offset on: `(bytes, offset) → (fields, offset after it)`.
 
     It raises Unreadable, saying which field and byte, when the bytes are no such message.
     """
+    read = _read_parts(shape)
+
+    def read_message(data: bytes, at: int) -> tuple[Any, int]:
+        _Budget.elements = MOST_ELEMENTS
+        return read(data, at)
+
+    return read_message
+
+
+@cache
+def _read_parts(shape: Shape) -> Read:
+    """What reads a message, or a part of one."""
     plain = [(field.name, _read_field(field, shape.flexible)) for field in shape.fields if field.tag is None]
     tagged = {field.tag: (field.name, _read_field(field, True)) for field in shape.fields if field.tag is not None}
     absent = {field.name: field.default for field in shape.fields if field.tag is not None}
@@ -122,7 +141,7 @@ def _read_field(field: Field, flexible: bool) -> Read:
 
 def _read_one(kind: str, parts: Shape | None, flexible: bool, nullable: bool) -> Read:
     if parts is not None:
-        return _read_nullable(reader(parts)) if nullable else reader(parts)
+        return _read_nullable(_read_parts(parts)) if nullable else _read_parts(parts)
     if kind == "uuid":
         return _read_uuid
     if kind == "bool":
@@ -217,8 +236,11 @@ def _read_array(element: Read, flexible: bool, nullable: bool) -> Read:
         count, at = length(data, at)
         if count < 0:
             return _null(nullable, at)
-        if count > len(data) - at or count > MOST_ELEMENTS:
+        if count > len(data) - at:
             raise ValueError(f"claims {count} elements, {len(data) - at} bytes are left")
+        if count > _Budget.elements:
+            raise ValueError(f"claims {count} elements, a message may have {MOST_ELEMENTS} in all")
+        _Budget.elements -= count
         found = []
         for _ in range(count):
             value, at = element(data, at)

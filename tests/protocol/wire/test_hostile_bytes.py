@@ -81,6 +81,16 @@ def test_a_long_array_of_nothing_is_refused() -> None:
         codec().understand(head[:-3] + bytes(count) + b"\x01" * 1_000_001 + b"\x00\x00")
 
 
+def test_arrays_within_arrays_have_one_limit_together() -> None:
+    """Lists of partitions that are short enough each are refused when they are too many; the next message is read."""
+    partitions = struct.pack(">i", 250_000) + bytes(4 * 250_000)
+    topic = struct.pack(">h", 1) + b"t" + partitions
+    header = struct.pack(">hhih", Api.OFFSET_DELETE, 0, 1, -1) + struct.pack(">h", 1) + b"g"
+    with pytest.raises(Unreadable, match="claims 250000 elements, a message may have 1000000 in all"):
+        codec().understand(header + struct.pack(">i", 4) + topic * 4)
+    assert readable(header + struct.pack(">i", 3) + topic * 3)
+
+
 def test_any_values_in_any_field_are_a_request_or_refused() -> None:
     """Every API and version, with nulls, empty lists, unknown ids, numbers and bytes that mean nothing."""
     stream = Random(6)
