@@ -72,6 +72,16 @@ def test_a_fault_counts_what_it_sees_and_strikes(control: Control) -> None:
     assert (fault.seen, fault.hits, fault.over) == (2, 1, True)
 
 
+def test_the_connections_of_a_client_are_broken(control: Control) -> None:
+    """The client of that id is cut off, which is counted, and it is back as the member it was."""
+    before = control.await_group("g1", state="Stable", members=2)
+    fault = control.break_connections(before["members"][0]["client_id"])
+    assert fault.over
+    assert (fault.hits or 0) >= 1
+    after = control.await_group("g1", state="Stable", members=2)
+    assert [one["member_id"] for one in after["members"]] == [one["member_id"] for one in before["members"]]
+
+
 def test_a_held_response_goes_out_when_it_is_released(control: Control) -> None:
     """A heartbeat's answer waits until the fault is ended, and the group outlives it."""
     with control.hold_response("Heartbeat", group="g1", client_id="*") as fault:
