@@ -84,8 +84,9 @@ def write(
     )
     if records:
         partition.append(records)
-        if created:
-            partition.groups.created_by(group_id, turn.purgatory.last_id)
+    if created:
+        # Without a record of its own the group is seen once the partition's next append, whosoever, is committed.
+        partition.groups.created_by(group_id, turn.purgatory.last_id + (0 if records else 1))
     return results
 
 

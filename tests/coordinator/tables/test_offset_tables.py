@@ -10,6 +10,7 @@ from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STA
 from groupsim.coordinator.records import OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.protocol.messages import (
+    DescribeGroupsRequest,
     FetchedOffset,
     OffsetCommitRequest,
     OffsetDeleteRequest,
@@ -38,6 +39,15 @@ def test_commit_to_an_unknown_group_makes_a_simple_one() -> None:
     group = made.snapshot()
     assert (group.state, group.protocol_type, group.generation) == (EMPTY, None, 0)
     assert [type(record) for record in made.log] == [OffsetRecord]
+
+
+def test_group_of_a_commit_that_wrote_nothing_is_seen_with_the_next_append() -> None:
+    """1.7: refused in every partition, the commit leaves a group that readers see once another append is committed."""
+    made = bench()
+    assert committed(made.commit_offset(5, metadata="x" * 4097)) == [E.OFFSET_METADATA_TOO_LARGE]
+    assert made.shard.describe("g", DescribeGroupsRequest(("g",), version=5)).state == "Dead"
+    assert committed(made.commit_offset(5, group="another")) == [E.NONE]
+    assert made.shard.describe("g", DescribeGroupsRequest(("g",), version=5)).state == EMPTY
 
 
 @pytest.mark.parametrize(
