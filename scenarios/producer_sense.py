@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from groupsim.members.producer.keys import PRODUCER_KEYS
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.settings import Note, SettingError
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.model import ProducerSpec, Scenario
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem
+from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem
 from groupsim.scenarios.producing import ProducerPlan, millionths, producer_plans
 
 _ID = "transactional.id"
@@ -104,28 +103,24 @@ def _idle(where: Path_, why: str, document: Document) -> Problem:
 
 def settings_problems(path: Path_, properties: Mapping[str, object], document: Document) -> Iterator[Problem]:
     """Impossible values, and notes on settings: those that nobody knows, and those without effect."""
-
-    def place(key: str) -> Any:
-        for where in (
-            (*path, "properties", key),
-            (*path, key.replace(".", "-")),
-            (*path, "properties"),
-            (*path, "properties-file"),
-        ):
-            if document.holds(where):
-                return document.at_key(where)
-        return document.at_key(path)
-
     try:
         _, notes = producer_settings_from(properties)
     except SettingError as error:
-        yield Problem(place(error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy)
+        place = place_of(document, path, error.key)
+        yield Problem(place, f"`{error.key}` = {error.value}: {error.problem}", error.remedy)
         return
     for note in notes:
-        yield _note(note, place(note.key), written=document.holds((*path, "properties", note.key)))
+        written = document.holds((*path, "properties", note.key))
+        yield _note(note, place_of(document, path, note.key), written=written)
 
 
-def _note(note: Note, place: Any, *, written: bool) -> Problem:
+def place_of(document: Document, path: Path_, key: str) -> Place:
+    """Where a setting of a producer stands; pasted text and files have one place for all of theirs."""
+    ways: tuple[Path_, ...] = (("properties", key), (key.replace(".", "-"),), ("properties",), ("properties-file",))
+    return document.at_key(next(((*path, *way) for way in ways if document.holds((*path, *way))), path))
+
+
+def _note(note: Note, place: Place, *, written: bool) -> Problem:
     """A misspelt key in the file's own mapping is an error, in pasted text a warning."""
     message, _, remedy = note.message.partition("; ")
     shown = message if note.key in message else f"`{note.key}`: {message}"

@@ -15,11 +15,9 @@ from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.writes import LEAST, WriteView
 from groupsim.scenarios.model import Scenario, TopicSpec
 from groupsim.scenarios.naming import plans
-from groupsim.scenarios.problems import Place
+from groupsim.scenarios.producer_sense import place_of
 from groupsim.scenarios.producing import producer_plans, transforming_properties
 from groupsim.scenarios.write_sense import broker_path
-
-_SHORTCUTS = {"client.id": "client-id", "transactional.id": "transactional-id"}
 
 
 def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> Iterator[Finding]:
@@ -54,15 +52,9 @@ def _producers(scenario: Scenario, document: Document, broker: BrokerView) -> It
 def _view(
     path: Path_, properties: Mapping[str, object], name: str, topic: str, document: Document, broker: BrokerView
 ) -> ProducerView:
-    place_at = partial(_place, document, path)
+    place_at = partial(place_of, document, path)
     entries = {key: Written(value, place_at(key)) for key, value in properties.items()}
     return ProducerView(entries, broker, document.at_key(path), subject=name, topic=topic, place_at=place_at)
-
-
-def _place(document: Document, path: Path_, key: str) -> Place:
-    """Where a setting of a producer stands; pasted text and files have one place for all of theirs."""
-    ways: tuple[Path_, ...] = (("properties", key), (_SHORTCUTS.get(key, ""),), ("properties",), ("properties-file",))
-    return document.at_key(next(((*path, *way) for way in ways if document.holds((*path, *way))), path))
 
 
 def _written_to(
