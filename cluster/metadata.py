@@ -31,7 +31,7 @@ from groupsim.protocol.messages import (
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
-_MOST_ANSWERS: Final = 1_000
+_MOST_NAMES: Final = 100_000  # in all answers that are kept
 _NOT_AVAILABLE = FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -41,6 +41,7 @@ class BrokerMetadata:
     def __init__(self) -> None:
         self.image = ClusterImage()
         self._answers: dict[tuple[str, ...] | None, MetadataResponse] = {}
+        self._kept = 0  # how many names they are kept under
         self._topics: dict[str, tuple[TopicState, TopicInfo]] = {}
         self._names: dict[str, str] | None = None  # by topic id; made when first asked for
 
@@ -51,7 +52,7 @@ class BrokerMetadata:
         if image.topics is not self.image.topics:
             self._names = None
         self.image = image
-        self._answers.clear()
+        self._forget()
 
     def partition_count(self, topic: str) -> int | None:
         """Number of partitions, None for an unknown topic."""
@@ -92,13 +93,24 @@ class BrokerMetadata:
         """The answer to a Metadata request, of all topics when `names` is None."""
         answer = self._answers.get(names)
         if answer is None:
-            if len(self._answers) >= _MOST_ANSWERS:  # somebody asks for ever other names
-                self._answers.clear()
             image = self.image
             wanted = sorted(image.topics) if names is None else sorted(set(names))
             brokers = tuple((node, image.brokers[node].host) for node in sorted(image.brokers) if image.is_up(node))
-            answer = self._answers[names] = MetadataResponse(brokers, tuple(self._info(name) for name in wanted))
+            answer = MetadataResponse(brokers, tuple(self._info(name) for name in wanted))
+            self._keep(names, answer)
         return answer
+
+    def _keep(self, names: tuple[str, ...] | None, answer: MetadataResponse) -> None:
+        """Keep an answer for whoever asks the same; somebody may ask for ever other names, and for very many."""
+        self._kept += 1 + len(names or ())
+        if self._kept > _MOST_NAMES:
+            self._forget()
+        else:
+            self._answers[names] = answer
+
+    def _forget(self) -> None:
+        self._answers.clear()
+        self._kept = 0
 
     def _info(self, name: str) -> TopicInfo:
         topic = self.image.topics.get(name)

@@ -118,6 +118,17 @@ def test_answers_follow_every_image_and_share_what_stayed() -> None:
     assert metadata.describe(None).topics[1].partitions[0].offline == (2,)
 
 
+def test_what_is_kept_of_answers_is_bounded() -> None:
+    """An answer about more topics than may be kept is given, and not remembered; nor is what ever others ask for."""
+    metadata = view()
+    kept = metadata.describe(("t",))
+    assert metadata.describe(("t",)) is kept
+    many = tuple(f"x{number}" for number in range(100_001))
+    assert len(metadata.describe(many).topics) == len(many)
+    assert metadata.describe(many) is not metadata.describe(many)
+    assert metadata.describe(("t",)) is not kept
+
+
 def test_partition_counts_are_those_of_the_image() -> None:
     """What the coordinator checks commits against."""
     assert view().partition_count("t") == 1
