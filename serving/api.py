@@ -7,7 +7,7 @@ A handler runs between two events of the loop, so it sees the cluster whole and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define
 from starlette.applications import Starlette
@@ -32,6 +32,8 @@ _MINUTE_US = 60_000_000
 LONGEST_WAIT_US = 10 * _MINUTE_US
 DEFAULT_WAIT = "30s"
 
+T = TypeVar("T")
+R = TypeVar("R")
 Handler = Callable[["Port", Request], Awaitable[Response]]
 
 
@@ -66,10 +68,22 @@ def _guarded(port: Port, handler: Handler) -> Callable[[Request], Awaitable[Resp
             return _answer(problem)
         except ClientDisconnect:
             return Response(status_code=400)
-        except (ValueError, LookupError, RuntimeError) as error:
-            return _answer(conflict(error))
+        except Exception as error:
+            port.loop.fail(error, f"{request.method} {request.url.path}")  # which tells the log, and goes on
+            words = f"{type(error).__name__}: {error}"
+            return _answer(
+                Problem(500, "a defect of this server", words, remedy="its log says where; please report it")
+            )
 
     return route
+
+
+def _done(port: Port, call: Callable[[T], R], what: T) -> R:
+    """Do something to the cluster. Raises Problem (409) for what cannot be done as things stand."""
+    try:
+        return port.loop.from_outside(call, what)
+    except (ValueError, LookupError, RuntimeError) as error:
+        raise conflict(error) from error
 
 
 def _answer(problem: Problem) -> Response:
@@ -116,8 +130,7 @@ async def _stop(port: Port, request: Request) -> Response:
 
 async def _act(port: Port, request: Request) -> Response:
     data = await _body(request)
-    deed = read_action(data, port.stage)
-    port.loop.from_outside(port.stage.carry_out, deed)
+    _done(port, port.stage.carry_out, read_action(data, port.stage))
     return JSONResponse({"done": data, "seq": port.tail.last_seq, "now_us": port.loop.now_us})
 
 
@@ -200,7 +213,7 @@ async def _faults(port: Port, request: Request) -> Response:
 
 
 async def _begin_fault(port: Port, request: Request) -> Response:
-    fault = port.loop.from_outside(port.book.begin, await _body(request))
+    fault = _done(port, port.book.begin, await _body(request))
     return JSONResponse(_shown(port, fault), 201, headers={"Location": f"/faults/{fault.id}"})
 
 
@@ -209,7 +222,7 @@ async def _fault(port: Port, request: Request) -> Response:
 
 
 async def _end_fault(port: Port, request: Request) -> Response:
-    return JSONResponse(_shown(port, port.loop.from_outside(port.book.end, request.path_params["fault"])))
+    return JSONResponse(_shown(port, _done(port, port.book.end, request.path_params["fault"])))
 
 
 async def _await_fault(port: Port, request: Request) -> Response:

@@ -38,7 +38,7 @@ def invalid(found: Sequence[tuple[str, str, str]]) -> Problem:
     errors = [{"pointer": pointer, "message": message, "remedy": remedy} for pointer, message, remedy in found]
     detail = "; ".join(message for _, message, _ in found)
     remedy = "; ".join(dict.fromkeys(remedy for _, _, remedy in found if remedy))
-    title = "this step is not one" if len(found) < 2 else f"this step has {len(found)} mistakes"
+    title = "this step has a mistake" if len(found) < 2 else f"this step has {len(found)} mistakes"
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, title, detail, remedy=remedy, errors=errors)
 
 

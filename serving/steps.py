@@ -61,7 +61,7 @@ def parse(body: bytes) -> dict[str, Any]:
     """The object a body holds. Raises Problem (400)."""
     try:
         data = json.loads(body or b"", parse_float=Decimalish)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Problem(400, "the body is not JSON", str(error), remedy='send {"do": …} or {"fault": …}') from None
     if not isinstance(data, dict):
         raise Problem(400, "the body is not a JSON object", f"found {quote(data)}", remedy='send {"do": …}')
