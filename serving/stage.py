@@ -81,7 +81,7 @@ class LiveStage(Stage):
         return ReplicatedCluster(self.loop, config)
 
     def _make_topics(self) -> OnTopics:
-        return _Made(self)
+        return _NoTopicsYet(self)
 
     def begin(self) -> None:
         """Start every process at its time, and the timeline."""
@@ -197,7 +197,7 @@ class LiveStage(Stage):
         return Known(groups, (*self.actors_by_name, *named), tuple(self.producers_by_name), partitions, len(brokers))
 
 
-class _Made(OnTopics):
+class _NoTopicsYet(OnTopics):
     """While the stage is being made no topic is: `begin` makes them, when the listeners stand."""
 
     def __init__(self, stage: LiveStage) -> None:
