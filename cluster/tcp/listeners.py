@@ -18,7 +18,7 @@ from groupsim.cluster.tcp.memory import MAX_QUEUED_BYTES, Memory
 from groupsim.cluster.tcp.naming import Names
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import Listener, TcpStream
-from groupsim.eventloop.units import MINUTE_US, SECOND_US
+from groupsim.eventloop.units import MINUTE_US, MS_US, SECOND_US
 from groupsim.protocol.data_messages import FetchRequest, FetchResponse, PartitionData
 from groupsim.protocol.wire import Codec, Directory
 
@@ -33,7 +33,10 @@ MAX_IDLE_US: Final = 10 * MINUTE_US
 """`connections.max.idle.ms`."""
 MAX_UNREAD_US: Final = MINUTE_US
 """How long a client may leave a response unread; Kafka waits for `connections.max.idle.ms`."""
+MAX_UNSENT_BYTES: Final = 512 << 20
+"""What responses that clients do not read may hold, over all brokers. Kafka's are in files until they are sent."""
 _LOOK_EVERY_US: Final = 5 * SECOND_US
+_LOOK_AT_UNSENT_US: Final = 250 * MS_US
 _SPARE_FILES: Final = 256
 
 
@@ -154,6 +157,7 @@ class TcpListeners:
         max_idle_us: int = MAX_IDLE_US,
         max_unread_us: int = MAX_UNREAD_US,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
+        max_unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
         """`ports`: one for each broker, or the first of as many in a row; 0 is any free one.
 
@@ -168,6 +172,7 @@ class TcpListeners:
         self._ports = _ports(ports, len(cluster.brokers))
         self._max_idle_us = max_idle_us
         self._max_unread_us = max_unread_us
+        self._max_unsent_bytes = max_unsent_bytes
         self._memory = memory = Memory(max_queued_bytes)
         self._complaints = Complaints(self._loop, Silence() if log is None else log)
         self._addresses: dict[int, tuple[str, int]] = {}
@@ -229,6 +234,7 @@ class TcpListeners:
                 door.let_nobody_in()
             raise
         self._look_later()
+        self._look_at_unsent(None)
 
     def _look_later(self) -> None:
         every_us = min(_LOOK_EVERY_US, self._max_idle_us, self._max_unread_us)
@@ -244,6 +250,19 @@ class TcpListeners:
         if isinstance(slow, TcpConnection) and slow.active_us < unread_since_us:
             slow.kick("others wait for the rest of its message (queued.max.request.bytes)")
         self._look_later()
+
+    def _look_at_unsent(self, _: object) -> None:
+        """When responses hold too much memory, end those of whom has taken nothing for longest, until they do not."""
+        excess = self.unsent - self._max_unsent_bytes
+        if excess > 0:
+            waiting = [one for door in self._doors.values() for one in door.connections if one.unsent]
+            for connection in sorted(waiting, key=lambda one: one.active_us):
+                if excess > 0:
+                    excess -= connection.unsent
+                    reason = "its responses are not read, and all that are not hold too much memory"
+                    self._complaints.warning("closed a connection", reason=reason, connection=repr(connection))
+                    connection.cut(reason)
+        self._loop.call_at(self._loop.now_us + _LOOK_AT_UNSENT_US, self._look_at_unsent)
 
     async def close(self, grace_us: int = 5 * SECOND_US) -> None:
         """End the service: see this module. Takes at most `grace_us`."""

@@ -6,6 +6,7 @@ import struct
 import threading
 import time
 
+import pytest
 from attrs import define, field
 from tcp_stage import Client, Stage, serving, text
 
@@ -101,6 +102,23 @@ def test_who_keeps_others_waiting_and_sends_nothing_is_closed() -> None:
         assert worker.receive()[0] == 1
         assert idler.is_closed()
     assert stage.notes.saying("others wait for the rest of its message")
+
+
+def test_unread_responses_have_one_limit_together() -> None:
+    """Beyond it who has taken nothing for longest is cut off; who came later still gets its response."""
+    names = b"".join(text(f"{number:0200}") for number in range(100_000))  # told again in the response: 20 MB
+    with serving(max_unsent_bytes=21 * MEGABYTE) as stage, stage.client() as first, stage.client() as second:
+        first.send(Api.METADATA, 4, struct.pack(">i", 100_000) + names + b"\0")
+        while not stage.do(lambda _, listeners: listeners.unsent):
+            time.sleep(0.02)
+        second.send(Api.METADATA, 4, struct.pack(">i", 100_000) + names + b"\0")
+        deadline = time.monotonic() + 30
+        while not stage.notes.saying("hold too much memory"):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert len(second.receive()[1]) > 20_000_000
+        with pytest.raises(ConnectionResetError):
+            first.receive()
 
 
 def test_a_client_that_never_reads_is_closed_in_the_end() -> None:
