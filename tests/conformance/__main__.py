@@ -3,7 +3,7 @@
     python -m tests.conformance                    both are started here; what they say must be the same
     python -m tests.conformance --on core          the core in virtual time, against the recorded transcripts
     python -m tests.conformance --on HOST:PORT     a broker that runs already (settings: `player.SETTINGS`), likewise;
-                                                   scripts of one node only
+                                                   scripts of one node with these settings only
 
 Names of tables, or beginnings of names of scripts, choose among them; `--long` adds those that take more than 30 s,
 `--short` leaves out the repetitions at versions between the first and the last. Exit code 1 when anything differs.
@@ -21,14 +21,15 @@ from tests.conformance.basics import TimingFailed
 from tests.conformance.cases import Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
-from tests.conformance.live import Live, addresses_of, real, served
+from tests.conformance.live import Live, addresses_of, ended_in_order, real, served
 from tests.conformance.player import AT_ONCE, Played, play_all, settings_for
 from tests.conformance.ready import await_ready
 from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
-NODES = (1, 3)
+PEERS = ((1, ""), (1, "forgetful"), (1, "patient"), (3, ""))
+"""How many nodes, and of which kind; what an authorizer says is recorded and compared with nothing."""
 
 
 def chosen(
@@ -113,17 +114,18 @@ def main() -> int:
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--short", action="store_true")
     asked = parser.parse_args()
+    ended_in_order()
     cases = chosen(asked.cases, long=asked.long, short=asked.short)
     if asked.on == "core":
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
     elif asked.on:
         live = Live(addresses_of(asked.on))
-        cases = [case for case in cases if case.nodes == 1 and not case.authorized]
+        cases = [case for case in cases if (case.nodes, case.kind) == (1, "")]
         wrong = _against_recorded(cases, live)
     else:
         wrong = {}
-        for nodes in NODES:
-            wrong |= _side_by_side([case for case in cases if case.nodes == nodes and not case.authorized], nodes)
+        for nodes, kind in PEERS:
+            wrong |= _side_by_side([case for case in cases if (case.nodes, case.kind) == (nodes, kind)], nodes, kind)
     for name, lines in wrong.items():
         print("\n".join(f"DIFFERS {name}: {line}" for line in lines[:3]), flush=True)
     print(f"{len(cases)} scripts, {len(wrong)} differ")
@@ -137,11 +139,11 @@ def _against_recorded(cases: list[Case], live: Live) -> dict[str, list[str]]:
     return compare(expected, on_broker(again, live, at_once=FEW, nonce="-again")) if again else {}
 
 
-def _side_by_side(cases: list[Case], nodes: int) -> dict[str, list[str]]:
+def _side_by_side(cases: list[Case], nodes: int, kind: str) -> dict[str, list[str]]:
     """On both clusters of so many nodes; what differs is played once more on both, few at a time."""
     if not cases:
         return {}
-    settings = settings_for(nodes)
+    settings = settings_for(nodes, kind)
     with real(settings, nodes) as kafka, served(settings, nodes) as simulated:
         there, here = on_broker(cases, kafka), on_broker([c for c in cases if not c.only_real], simulated)
         again = [case for case in cases if case.id in _wrong(there, here)]
@@ -149,16 +151,16 @@ def _side_by_side(cases: list[Case], nodes: int) -> dict[str, list[str]]:
             print(f"once more: {', '.join(case.id for case in again)}", flush=True)
             there |= on_broker(again, kafka, at_once=FEW, nonce="-again")
             here |= on_broker([c for c in again if not c.only_real], simulated, at_once=FEW, nonce="-again")
-    _tell_tries(nodes, there, here)
+    _tell_tries(f"{nodes} node(s){kind and f', {kind}'}", there, here)
     _tell_news(there)
     return _wrong(there, here)
 
 
-def _tell_tries(nodes: int, there: Mapping[str, Played], here: Mapping[str, Played]) -> None:
+def _tell_tries(peers: str, there: Mapping[str, Played], here: Mapping[str, Played]) -> None:
     """How many plays needed another try, on whom."""
     for whose, plays in (("the real broker", there), ("the simulated one", here)):
         tried = sum(1 for played in plays.values() if played.before)
-        print(f"{nodes} node(s), {whose}: {len(plays)} plays, {tried} needed another try", flush=True)
+        print(f"{peers}, {whose}: {len(plays)} plays, {tried} needed another try", flush=True)
 
 
 def _wrong(real: Mapping[str, Played], ours: Mapping[str, Played]) -> dict[str, list[str]]:

@@ -136,7 +136,7 @@ class Actor:
         self,
         v: int = 9,
         *,
-        protocols: Mapping[str, str] | None = None,
+        protocols: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
         protocol_type: str = "consumer",
         member: str | None = None,
         instance: str | None = None,
@@ -147,6 +147,7 @@ class Actor:
     ) -> None:
         """Send a JoinGroup."""
         offered = {"range": f"of {self.name}"} if protocols is None else protocols
+        pairs = offered.items() if isinstance(offered, Mapping) else offered
         body = {
             "group_id": self._script.group if group is None else group,
             "session_timeout": session,
@@ -154,7 +155,7 @@ class Actor:
             "member_id": self.member_id if member is None else member,
             "group_instance_id": self.instance if instance is None else instance,
             "protocol_type": protocol_type,
-            "protocols": [{"name": name, "metadata": metadata} for name, metadata in offered.items()],
+            "protocols": [{"name": name, "metadata": metadata} for name, metadata in pairs],
             "reason": reason,
         }
         await self.post("JoinGroup", v, body)

@@ -42,6 +42,17 @@ class Topic:
     topic_id: str = "00000000-0000-0000-0000-000000000000"
 
 
+def named_in_subscription(topic: str) -> str:
+    """A topic's name as it stands in a subscription: its length before it."""
+    return (len(topic).to_bytes(2, "big") + topic.encode()).decode()
+
+
+def subscription(*topics: str) -> str:
+    """A consumer's subscription (version 0, no user data), as text that encodes to its bytes."""
+    named = "".join(map(named_in_subscription, topics))
+    return (0).to_bytes(2, "big").decode() + len(topics).to_bytes(4, "big").decode() + named + "\0" * 4
+
+
 @define
 class Step:
     """One request and what became of it: a response, None when none came, "closed" when the connection was closed."""

@@ -25,7 +25,7 @@ class Case:
     hash_order: bool = False
     only_real: str = ""
     short: bool = False
-    authorized: bool = False
+    kind: str = ""
 
     @property
     def id(self) -> str:
@@ -45,20 +45,20 @@ def script(
     hash_order: bool = False,
     only_real: str = "",
     short: bool = False,
-    authorized: bool = False,
+    kind: str = "",
 ) -> Callable[[Callable[[Script], Awaitable[None]]], Callable[[Script], Awaitable[None]]]:
     """Enter a script, once for each version.
 
     `long`: takes more than 30 s, nightly only. `hash_order`: answers depend on the ids, so only the core, which can be
     given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference). `short`:
-    one of the `nodes` is stopped, so that two replicas are left. `authorized`: the real broker has an authorizer.
+    one of the `nodes` is stopped, so that two replicas are left. `kind`: which of `player.KINDS` it is played on.
     """
 
     def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
         table = play.__module__.rpartition(".")[2]
         name = play.__name__.replace("_", "-")
         for version in tuple(versions) or (None,):
-            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real, short, authorized)
+            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real, short, kind)
             if case.id in CASES:
                 raise ValueError(f"two scripts are called {case.id}")
             CASES[case.id] = case

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from tests.conformance.scripts.delete import subscription
+from tests.conformance.basics import subscription
 from tests.conformance.walking import OUTSIDE, PRODUCER, SLOTS, TOPIC, Move, Play, Walker
 
 SESSIONS = (60_000, 60_000, 60_000, 450, 850)

@@ -25,7 +25,7 @@ from tests.conformance.cases import Case
 from tests.conformance.live import WITHOUT
 from tests.conformance.nodes import CoreNodes
 from tests.conformance.peers import Closed
-from tests.conformance.player import OF_SEVERAL, SETTINGS, Played, play
+from tests.conformance.player import Played, play, settings_for
 from tests.conformance.transcript import Transcript
 
 NODE = 0
@@ -216,9 +216,10 @@ def play_on_core(case: Case, recorded: Transcript | None) -> Played:
     """Play a case in virtual time, with the ids of the recorded play. Raises TimingFailed."""
 
     async def main(loop: VirtualLoop) -> Played:
+        settings = settings_for(case.nodes, case.kind)
         if case.nodes == 1:
-            return await play(case, CorePeer(loop, recorded, SETTINGS))
-        peer = CorePeer(loop, recorded, OF_SEVERAL, case.nodes)
+            return await play(case, CorePeer(loop, recorded, settings))
+        peer = CorePeer(loop, recorded, settings, case.nodes)
         return await play(case, peer, nodes=CoreNodes(loop, peer.cluster))
 
     return run_virtual(main)

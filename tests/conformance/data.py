@@ -29,7 +29,7 @@ def save(table: str, version: str, played: Iterable[Played], keep: Iterable[str]
     plays |= {one.case.id: one.transcript for one in played}
     lines = [f"  {json.dumps(case)}: {_compact(plays[case])}" for case in sorted(plays)]
     case = next(case for case in all_cases().values() if case.table == table)
-    settings = settings_for(case.nodes, authorized=case.authorized)
+    settings = settings_for(case.nodes, case.kind)
     head = f'"broker": {json.dumps(f"Apache Kafka {version}")},\n"settings": {json.dumps(settings)}'
     text = "{\n" + head + ',\n"plays": {\n' + ",\n".join(lines) + "\n}\n}\n"
     FOLDER.mkdir(exist_ok=True)

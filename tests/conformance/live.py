@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -12,8 +13,14 @@ from tests.conformance.nodes import Nodes, RealNodes, ServedNodes
 from tests.conformance.peers import Address
 from tests.conformance.servers import KafkaBroker
 
-WITHOUT = frozenset({"auto.create.topics.enable"})
-"""What the simulated broker has no setting for, and needs none: it makes no topic that nobody asked for."""
+WITHOUT = frozenset({"auto.create.topics.enable", "authorizer.class.name", "allow.everyone.if.no.acl.found"})
+"""What the simulated broker has no setting for: it makes no topic that nobody asked for, and has no authorizer."""
+
+
+def ended_in_order() -> None:
+    """A SIGTERM from now on ends this process as ctrl-C does, so that the brokers it has started are stopped too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 @frozen

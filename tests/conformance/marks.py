@@ -16,7 +16,7 @@ from tests.conformance.rows import DOC, TABLES, expand, proved
 
 _DEAD = "a Dead group is out of reach of requests"
 _INSIDE = "no answer shows it"
-_LONG = "takes minutes of a clock that nobody can turn; not asked yet"
+_RESTARTED = "needs a broker that is started again with other settings; not asked yet"
 _FAILING = "a real log cannot be made to fail so"
 REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.2-stopped-", "a real broker closes its sockets before its coordinator ends"),
@@ -25,12 +25,11 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.1-to-Dead|-dead\b|-Dead$|-dead-", _DEAD),
     (r"^1\.2-append|^1\.4-store-failed|^1\.8-append|^1\.2-network|^1\.2-invalid|failed-tombstones", _FAILING),
     (r"^1\.4-moved-on-failure|^3\.3-(offset-mismatch|load-failure|unknown-records)|shard-failed", _FAILING),
-    (r"^2\.12-", _LONG),
-    (r"^2\.5-(delay-zero|no-delay)|^2\.10-(loaded|default)", "needs other settings than the suite's; not asked yet"),
-    (r"^2\.3-a-name-said-twice", "asked of a 4.4.0 broker by hand; no script leaves a group stuck"),
+    (r"^2\.10-loaded|^2\.12-time-of-becoming-empty", _RESTARTED),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
     (r"^(1\.13|1\.12-topic-created)", "not modelled"),
-    (r"^1\.7-retention|^1\.12-find-coordinator|^1\.8-resignation|^2\.5-expiry", "a race, or too slow; not asked yet"),
+    (r"^1\.12-find-coordinator-without", "with all replicas of a partition down there is no controller either"),
+    (r"^1\.12-find-coordinator|^1\.8-resignation", "a race; not asked yet"),
     (r"", _INSIDE),
 )
 """Beginning or part of a row's id → why no real broker was asked; the first that fits."""

@@ -48,11 +48,23 @@ AUTHORIZED: dict[str, object] = SETTINGS | {
 """What a real broker with an authorizer is started with; the simulated one has none."""
 
 
-def settings_for(nodes: int, *, authorized: bool = False) -> dict[str, object]:
-    """What a peer of so many nodes is started with."""
-    if authorized:
-        return AUTHORIZED
-    return SETTINGS if nodes == 1 else OF_SEVERAL
+FORGETFUL: dict[str, object] = {name: value for name, value in SETTINGS.items() if name != "group.max.size"} | {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.retention.minutes": 1,
+    "offsets.retention.check.interval.ms": 100,
+}
+"""What a peer is started with that looks for expired offsets all the time; no delay, and no limit to a group's size."""
+
+PATIENT: dict[str, object] = SETTINGS | {"group.initial.rebalance.delay.ms": 400_000}
+"""An initial delay that a new member's five minutes end before it is over."""
+
+KINDS = {"": SETTINGS, "authorized": AUTHORIZED, "forgetful": FORGETFUL, "patient": PATIENT}
+"""The kinds of peers of one node."""
+
+
+def settings_for(nodes: int, kind: str = "") -> dict[str, object]:
+    """What a peer of so many nodes is started with. Raises KeyError for a kind that is none."""
+    return KINDS[kind] if nodes == 1 else OF_SEVERAL
 
 
 SHORT_OF = 2  # the node that is stopped where a script has one node too few

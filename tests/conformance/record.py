@@ -13,13 +13,13 @@ import sys
 
 from tests.conformance.__main__ import chosen, on_broker
 from tests.conformance.data import save
-from tests.conformance.live import Live, addresses_of, real
-from tests.conformance.player import Played, settings_for
+from tests.conformance.live import Live, addresses_of, ended_in_order, real
+from tests.conformance.player import KINDS, Played, settings_for
 from tests.conformance.scripts import all_cases
 from tests.conformance.servers import VERSION
 
-KINDS = ((1, False), (1, True), (3, False))
-"""The brokers that are started: how many nodes, and whether with an authorizer."""
+BROKERS = (*((1, kind) for kind in KINDS), (3, ""))
+"""The brokers that are started: how many nodes, and of which kind."""
 
 
 def main() -> int:
@@ -29,14 +29,15 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="those too that take more than 30 s")
     parser.add_argument("--broker", help="host:port of a broker that runs already, with the same settings")
     asked = parser.parse_args()
+    ended_in_order()
     cases = chosen(asked.cases, long=asked.long)
     results: dict[str, Played] = {}
-    for nodes, authorized in KINDS:
-        here = [case for case in cases if (case.nodes, case.authorized) == (nodes, authorized)]
-        if here and asked.broker and nodes == 1 and not authorized:
+    for nodes, kind in BROKERS:
+        here = [case for case in cases if (case.nodes, case.kind) == (nodes, kind)]
+        if here and asked.broker and nodes == 1 and not kind:
             results |= on_broker(here, Live(addresses_of(asked.broker)))
         elif here and not asked.broker:
-            with real(settings_for(nodes, authorized=authorized), nodes) as live:
+            with real(settings_for(nodes, kind), nodes) as live:
                 results |= on_broker(here, live)
     every = all_cases().values()
     for table in {one.case.table for one in results.values()}:

@@ -106,6 +106,10 @@ class Script:
             await self.sleep(300)  # until all nodes have heard
         return topic
 
+    async def after(self, ms: int, mark: Mark) -> None:
+        """Let time pass until so many ms after that mark."""
+        await self.peer.sleep(max(0, mark.hi_us + ms * 1_000 - self.peer.now_us))
+
     async def delete_topic(self, topic: Topic) -> None:
         """Delete a topic and wait until it is gone."""
         await self.peer.delete_topic(topic.name)

@@ -29,8 +29,8 @@ def test_the_data_was_recorded_with_the_settings_of_today() -> None:
     for path in sorted(FOLDER.glob("*.json")):
         recorded = json.loads(path.read_text("utf-8"))
         assert recorded["broker"].startswith("Apache Kafka 4.")
-        kinds = {(case.nodes, case.authorized) for case in all_cases().values() if case.table == path.stem}
-        assert [recorded["settings"]] == [settings_for(nodes, authorized=authorized) for nodes, authorized in kinds]
+        kinds = {(case.nodes, case.kind) for case in all_cases().values() if case.table == path.stem}
+        assert [recorded["settings"]] == [settings_for(nodes, kind) for nodes, kind in kinds]
 
 
 def test_the_document_says_what_was_asked_of_a_real_broker() -> None:

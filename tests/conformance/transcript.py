@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
+from tests.conformance.basics import named_in_subscription
 from tests.conformance.script import Script
 
 _ID = re.compile(r"^(?P<prefix>.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.DOTALL)
@@ -130,7 +131,14 @@ def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
             return stands_for
     for raw, name in names.items():
         text = text.replace(raw, name)
-    return text.replace(play.nonce, "") if play.nonce else text
+    return _without_nonce(text, play) if play.nonce else text
+
+
+def _without_nonce(text: str, play: Script) -> str:
+    for topic in play.topics.values():
+        plain = named_in_subscription(topic.name.replace(play.nonce, ""))
+        text = text.replace(named_in_subscription(topic.name), plain)
+    return text.replace(play.nonce, "")
 
 
 def differences(expected: Transcript, got: Transcript, *, members_in_order: bool = False) -> list[str]:

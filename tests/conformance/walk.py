@@ -25,6 +25,7 @@ from attrs import evolve, frozen
 
 from tests.conformance.basics import Topic
 from tests.conformance.choosing import Chooser
+from tests.conformance.live import ended_in_order
 from tests.conformance.peers import Address, tcp_peer
 from tests.conformance.player import SETTINGS
 from tests.conformance.ready import await_ready
@@ -233,6 +234,7 @@ def main() -> int:
     parser.add_argument("--record", type=int, help="keep so many walks")
     parser.add_argument("--broker", help="host:port of a fresh broker that runs already, with the same settings")
     asked = parser.parse_args()
+    ended_in_order()
     do = record if asked.record else run
     if asked.broker:
         return do(Session(asked.broker, asked.at_once), asked)

@@ -25,7 +25,7 @@ async def allow(a: Actor, kind: int, name: str, operation: int = ALL, user: str 
     await a.ask("CreateAcls", 3, {"creations": [acl]})
 
 
-@script(rows=ROWS, only_real=WHY, authorized=True)
+@script(rows=ROWS, only_real=WHY, kind="authorized")
 async def a_group_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()
@@ -46,7 +46,7 @@ async def a_group_that_is_somebody_elses(s: Script) -> None:
     await a.leave(error=NO_GROUP)
 
 
-@script(rows=ROWS, only_real=WHY, authorized=True)
+@script(rows=ROWS, only_real=WHY, kind="authorized")
 async def a_group_that_may_only_be_looked_at(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()
@@ -61,7 +61,7 @@ async def a_group_that_may_only_be_looked_at(s: Script) -> None:
     await a.delete(error=NO_GROUP)
 
 
-@script(rows=ROWS, only_real=WHY, authorized=True)
+@script(rows=ROWS, only_real=WHY, kind="authorized")
 async def a_topic_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     mine, theirs = await s.topic(), await s.topic("theirs")
@@ -75,7 +75,7 @@ async def a_topic_that_is_somebody_elses(s: Script) -> None:
     await a.delete_offsets({mine: [0], theirs: [0]}, error=f"{NO_TOPIC} GROUP_SUBSCRIBED_TO_TOPIC")
 
 
-@script(rows=ROWS, only_real=WHY, authorized=True)
+@script(rows=ROWS, only_real=WHY, kind="authorized")
 async def a_transactional_id_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()

@@ -129,3 +129,19 @@ async def everybody_leaves_in_the_delay(s: Script) -> None:
     await b.describe()
     await b.enter()
     await b.answer()
+
+
+@script(rows=["J1-flag-of-members-added-in-the-initial-round"])
+async def a_later_round_sets_no_flag(s: Script) -> None:
+    a, b = await s.pair()
+    c = await s.actor("c")
+    await s.form(a)
+    await b.enter()
+    await s.until("PreparingRebalance", 2)
+    await a.leave()
+    await b.answer()
+    await b.leave()
+    await s.until("Empty", 0)
+    await c.enter()
+    mark = await s.until("PreparingRebalance", 1)
+    await c.answer(due=(DELAY_MS, mark))

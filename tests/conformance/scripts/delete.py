@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
+from tests.conformance.basics import subscription
 from tests.conformance.script import Script, script
 
 ALL = (0, 1, 2)
-
-
-def subscription(*topics: str) -> str:
-    """A consumer's subscription (version 0, no user data), as text that encodes to its bytes."""
-    named = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
-    whole = (0).to_bytes(2, "big") + len(topics).to_bytes(4, "big") + named + (0).to_bytes(4, "big")
-    return whole.decode()
 
 
 @script(rows=["1.11-delete-missing-group", "1.2-empty-group-id-DeleteGroups"], versions=ALL)
@@ -162,3 +156,26 @@ async def delete_offsets_when_the_subscription_is_unknown(s: Script) -> None:
     t = await s.topic()
     await s.form(a, protocols={"range": "x"})
     await a.delete_offsets({t: [0]}, error="GROUP_SUBSCRIBED_TO_TOPIC")
+
+
+@script(rows=["2.1-completion-computes-protocol-and-subscription"])
+async def what_a_round_subscribes(s: Script) -> None:
+    a, b = await s.pair()
+    t, u, other = await s.topic(), await s.topic("2"), await s.topic("3")
+    watch = await s.actor("watch")
+    await a.enter(protocols={"range": subscription(t.name)})
+    await s.until("PreparingRebalance", 1)
+    await b.enter(protocols={"range": subscription(u.name)})
+    await s.joined(a, b)
+    await s.synced(a, b)
+    await watch.delete_offsets({t: [0], u: [0], other: [0]}, error="GROUP_SUBSCRIBED_TO_TOPIC")
+    await a.leave()
+    await s.until("PreparingRebalance", 1)
+    await watch.delete_offsets({t: [0], u: [0], other: [0]}, error="GROUP_SUBSCRIBED_TO_TOPIC")
+    await b.park_join(protocols={"range": subscription(u.name)})
+    await b.answer()
+    await watch.delete_offsets({t: [0], u: [0], other: [0]}, error="GROUP_SUBSCRIBED_TO_TOPIC")
+    await b.leave()
+    await s.until("Empty", 0)
+    await watch.delete_offsets({t: [0], u: [0], other: [0]})
+    await watch.describe()

@@ -200,3 +200,17 @@ async def generations_count_rounds(s: Script) -> None:
     for _ in range(3):
         await s.again(a, b)
         await s.synced(a, b)
+
+
+@script(rows=["2.4-prepare-keeps-assignments-of-a-stable-group", "2.6-completion-with-members"])
+async def assignments_stay_until_there_are_others(s: Script) -> None:
+    a, b = await s.pair()
+    await s.form(a, b)
+    await b.park_join(protocols={"range": "changed"})
+    await s.until("PreparingRebalance", 2)
+    await a.describe()
+    await a.park_join()
+    await s.joined(a, b)
+    await a.describe()
+    await s.synced(a, b)
+    await a.describe()

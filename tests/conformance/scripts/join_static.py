@@ -235,3 +235,15 @@ async def the_ghost_of_a_replaced_member(s: Script) -> None:
     await s.until("PreparingRebalance", 2, due=(1_200, mark))
     await a.heartbeat(error="REBALANCE_IN_PROGRESS")
     await b.heartbeat(error="REBALANCE_IN_PROGRESS")
+
+
+@script(rows=["2.2-absent-leader-is-replaced-by-the-first-joined"], hash_order=True)
+async def an_absent_leader_gives_way_to_one_of_three(s: Script) -> None:
+    a = await s.actor("a", instance="i")
+    b, c, d = [await s.actor(name) for name in "bcd"]
+    await s.form(a, b, c, d, rebalance=900)
+    for actor in (d, c, b):
+        await actor.park_join(protocols={"range": "changed"}, rebalance=900)
+        await s.until("PreparingRebalance", 4)
+    await s.joined(b, c, d)
+    await b.describe()

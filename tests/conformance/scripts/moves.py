@@ -14,7 +14,8 @@ NOT_HERE = "NOT_COORDINATOR"
 
 @script(
     rows=[
-        "1.2-not-leader-{JoinGroup,SyncGroup,Heartbeat,LeaveGroup,OffsetCommit,OffsetFetch,OffsetDelete,DescribeGroups,DeleteGroups}"
+        "1.2-not-leader-{JoinGroup,SyncGroup,Heartbeat,LeaveGroup,OffsetCommit,OffsetFetch,OffsetDelete,DescribeGroups,DeleteGroups}",
+        "1.9-offset-fetch-v1-has-its-errors-per-partition",
     ],
     nodes=3,
 )
@@ -292,3 +293,21 @@ async def the_coordinator_is_killed(s: Script) -> None:
     await a.describe()
     await a.fetch(topics={t: [0]}, stable=True)
     await b.join(error="UNKNOWN_MEMBER_ID")
+
+
+@script(rows=["1.3-new-group-gets-its-record"], versions=(3, 9), nodes=3)
+async def a_group_that_was_only_begun_moves(s: Script) -> None:
+    a = await s.actor()
+    refused = "INCONSISTENT_GROUP_PROTOCOL"
+    if s.v == 3:
+        await a.join(v=s.v, protocol_type="", error=refused)
+    else:
+        await a.join(v=s.v, error="MEMBER_ID_REQUIRED")
+    await s.until("Empty", 0)
+    await a.describe()
+    await s.move()
+    await s.follow(a)
+    await a.describe()
+    await a.list()
+    await s.gather(await s.actor("b"))
+    await s.actors["b"].answer()

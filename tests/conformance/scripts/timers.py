@@ -260,6 +260,32 @@ async def absent_static_members_alone(s: Script) -> None:
     await c.answer()
 
 
+@script(rows=["trap-08-absent-static-members"])
+async def an_absent_static_member_is_reckoned_with(s: Script) -> None:
+    a, b = await s.actor("a"), await s.actor("b", instance="i")
+    c, d, e = await s.actor("c"), await s.actor("d"), await s.actor("e")
+    await s.form(a, b, rebalance=900)
+    await c.enter(rebalance=900)
+    mark = await s.until("PreparingRebalance", 3)
+    await d.enter(rebalance=900)
+    await s.until("PreparingRebalance", 4)
+    await a.park_join(rebalance=900)
+    await a.answer(due=(900, mark))
+    done = a.mark
+    await s.joined(c, d)
+    await e.join(error="GROUP_MAX_SIZE_REACHED")
+    await c.park_sync()
+    await d.park_sync()
+    await s.settle()
+    await a.sync(give={a: "for a", b: "for b", c: "for c"})
+    await c.answer()
+    await d.answer()
+    await s.still("Stable", 4)
+    await s.until("PreparingRebalance", 3, due=(900, done))
+    await b.heartbeat(error="UNKNOWN_MEMBER_ID")
+    await s.again(a, c, d)
+
+
 @script(rows=["2.7-pending-id-expires-from-the-request"], versions=(4, 9))
 async def a_pending_id_expires(s: Script) -> None:
     a, b = await s.pair()
@@ -376,7 +402,7 @@ async def a_dead_connection_keeps_its_member(s: Script) -> None:
     await s.until("CompletingRebalance", 2)
 
 
-@script(rows=["2.9-new-member-has-five-minutes-until-the-round-closes"])
+@script(rows=["2.9-new-member-has-five-minutes-until-the-round-closes", "2.9-new-members-timer-ends-with-the-round"])
 async def a_new_members_session_begins_when_the_round_closes(s: Script) -> None:
     a, b = await s.pair()
     await s.form(a)
@@ -401,3 +427,17 @@ async def a_new_member_waits_five_minutes_at_most(s: Script) -> None:
         await a.heartbeat(error="REBALANCE_IN_PROGRESS")
     await b.silence(15_000)
     await b.answer(error="UNKNOWN_MEMBER_ID", due=(300_000, mark))
+
+
+@script(rows=["J1-newcomer-with-an-instance-is-new"])
+async def a_static_newcomers_session_begins_when_the_round_closes(s: Script) -> None:
+    a, b = await s.actor("a"), await s.actor("b", instance="i")
+    await s.form(a)
+    await b.enter(session=300)
+    await s.until("PreparingRebalance", 2)
+    await b.silence(800)
+    await s.until("PreparingRebalance", 2)
+    await a.park_join()
+    await s.joined(a, b)
+    await s.until("PreparingRebalance", 1, due=(300, b.mark))
+    await a.join()

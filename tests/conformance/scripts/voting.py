@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.conformance.script import Script, script
+from tests.conformance.script import DELAY_MS, Script, script
 
 NAMES = {"range": "1", "roundrobin": "2", "cooperative-sticky": "3", "sticky": "4"}
+TWICE = (("range", "1"), ("range", "1"))
 
 
 def offer(*names: str) -> dict[str, str]:
@@ -50,3 +51,34 @@ async def sticky_beats_range(s: Script) -> None:
 )
 async def one_bucket_in_the_order_of_the_votes(s: Script) -> None:
     await vote(s, offer("compatible", "default"), offer("default", "compatible"))
+
+
+@script(rows=["2.3-a-name-said-twice-breaks-the-vote"])
+async def a_name_said_twice_leaves_the_first_round_open(s: Script) -> None:
+    a, b = await s.pair()
+    await a.enter(protocols=TWICE)
+    await s.until("PreparingRebalance", 1)
+    await a.silence(3 * DELAY_MS)
+    await b.join(v=3, error="INCONSISTENT_GROUP_PROTOCOL")
+    await b.describe()
+
+
+@script(rows=["2.3-a-name-said-twice-breaks-the-vote"])
+async def a_round_that_cannot_close(s: Script) -> None:
+    a = await s.actor()
+    await s.form(a)
+    await a.join(protocols=TWICE, error="UNKNOWN_SERVER_ERROR")
+    await a.heartbeat(error="ILLEGAL_GENERATION")
+    await a.heartbeat(generation=2, error="REBALANCE_IN_PROGRESS")
+    await a.join(error="INCONSISTENT_GROUP_PROTOCOL")
+    await a.describe()
+
+
+@script(rows=["2.3-bucket-stream"])
+async def stream_against_another(s: Script) -> None:
+    await vote(s, offer("roundrobin", "stream"), offer("stream", "roundrobin"))
+
+
+@script(rows=["2.3-bucket-sessioned"])
+async def sessioned_against_another(s: Script) -> None:
+    await vote(s, offer("cooperative-sticky", "sessioned"), offer("sessioned", "cooperative-sticky"))
