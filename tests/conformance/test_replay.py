@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.core import play_on_core
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from tests.conformance.core import CorePeer, play_on_core
 from tests.conformance.data import load
+from tests.conformance.player import Played, play, settings_for
 from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
@@ -32,6 +34,19 @@ def test_the_recorded_ids_decide_who_succeeds_a_leader() -> None:
     assert without.failure is None
     assert differences(recorded, without.transcript) == []
     assert differences(recorded, without.transcript, members_in_order=True) != []
+
+
+def test_another_try_under_other_names_says_the_same() -> None:
+    """What tells two tries apart is left out, in a subscription too, where a name has its length before it."""
+    case = CASES["what-a-round-subscribes"]
+
+    async def again(loop: VirtualLoop) -> Played:
+        peer = CorePeer(loop, load(case.table)[case.id], settings_for(case.nodes, case.kind))
+        return await play(case, peer, "-try2-17")
+
+    tried = run_virtual(again)
+    assert tried.failure is None
+    assert differences(load(case.table)[case.id], tried.transcript) == []
 
 
 def test_a_changed_answer_is_noticed() -> None:
