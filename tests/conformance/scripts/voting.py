@@ -81,4 +81,4 @@ async def stream_against_another(s: Script) -> None:
 
 @script(rows=["2.3-bucket-sessioned"])
 async def sessioned_against_another(s: Script) -> None:
-    await vote(s, offer("cooperative-sticky", "sessioned"), offer("sessioned", "cooperative-sticky"))
+    await vote(s, offer("roundrobin", "sessioned"), offer("sessioned", "roundrobin"))
