@@ -307,6 +307,7 @@ async def a_group_that_was_only_begun_moves(s: Script) -> None:
     await a.describe()
     await s.move()
     await s.follow(a)
+    await s.until("Empty", 0)
     await a.describe()
     await a.list()
     await s.gather(await s.actor("b"))
