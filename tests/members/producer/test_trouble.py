@@ -389,6 +389,6 @@ def test_every_error_has_one_reaction() -> None:
         ErrorCode.NEW_LEADER_ELECTED,
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-            ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     }
     assert {error for error in ErrorCode if error.retriable} - not_for_batches <= repeated
