@@ -113,9 +113,10 @@ def main() -> int:
     parser.add_argument("--on", metavar="core|HOST:PORT")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--nodes", type=int, metavar="N", help="only scripts of clusters of so many nodes")
     asked = parser.parse_args()
     ended_in_order()
-    cases = chosen(asked.cases, long=asked.long, short=asked.short)
+    cases = chosen(asked.cases, long=asked.long, short=asked.short, nodes=asked.nodes)
     if asked.on == "core":
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
     elif asked.on:
