@@ -98,6 +98,17 @@ class Script:
         """Two connections, a and b."""
         return await self.actor("a"), await self.actor("b")
 
+    async def pair_in_session(self, session: int) -> tuple[Actor, Actor]:
+        """Two members in a stable group; the second one's session is so many milliseconds long."""
+        a, b = await self.pair()
+        await a.enter()
+        await self.until("PreparingRebalance", 1)
+        await b.enter(session=session)
+        await self.until("PreparingRebalance", 2)
+        await self.joined(a, b)
+        await self.synced(a, b)
+        return a, b
+
     async def topic(self, suffix: str = "", partitions: int = 1) -> Topic:
         """A topic of this play's own."""
         name = self.named(f".t{suffix}")

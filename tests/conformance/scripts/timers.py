@@ -34,13 +34,7 @@ async def a_static_members_session_ends(s: Script) -> None:
 
 @script(rows=["2.9-Stable-expiry", "2.9-silence-while-preparing"])
 async def a_silent_followers_session_ends(s: Script) -> None:
-    a, b = await s.pair()
-    await a.enter()
-    await s.until("PreparingRebalance", 1)
-    await b.enter(session=800)
-    await s.until("PreparingRebalance", 2)
-    await s.joined(a, b)
-    await s.synced(a, b)
+    a, b = await s.pair_in_session(800)
     mark = b.mark
     await s.until("PreparingRebalance", 1, due=(800, mark))
     await a.join()
@@ -101,13 +95,7 @@ async def a_parked_join_excuses_its_member(s: Script) -> None:
 
 @script(rows=["2.9-silence-while-preparing"])
 async def silence_while_preparing_ends_the_round(s: Script) -> None:
-    a, b = await s.pair()
-    await a.enter()
-    await s.until("PreparingRebalance", 1)
-    await b.enter(session=900)
-    await s.until("PreparingRebalance", 2)
-    await s.joined(a, b)
-    await s.synced(a, b)
+    a, b = await s.pair_in_session(900)
     mark = b.mark
     await a.park_join()
     await a.answer(due=(900, mark))
