@@ -59,6 +59,15 @@ def is_silent(client: Client, for_s: float = 0.4) -> bool:
         client.socket.settimeout(20)
 
 
+def is_turned_away(stage: Stage) -> bool:
+    """Whether a new connection is reset unasked; a reset that is quick enough strikes while it is still being made."""
+    try:
+        with stage.client() as refused:
+            return refused.is_closed()
+    except ConnectionResetError:
+        return True
+
+
 def test_answer_error_strikes_the_member_it_names(stage: Stage, member: Client) -> None:
     """A fault that names a member id answers that member's heartbeats, those of another go through."""
     with stage.client() as other:
@@ -133,8 +142,7 @@ def test_refuse_turns_a_client_away(stage: Stage) -> None:
 def test_refuse_for_everybody_turns_away_at_the_door(stage: Stage, member: Client) -> None:
     """When every connection is refused a new one is reset before it says a word; those that were up stay."""
     inject(stage, Refuse(Match()))
-    with stage.client() as refused:
-        assert refused.is_closed()
+    assert is_turned_away(stage)
     assert member.heartbeat("g") == 0
 
 
