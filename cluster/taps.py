@@ -5,10 +5,11 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.answers import error_response, group_of
+from groupsim.cluster.answers import group_of
 from groupsim.cluster.faults import After, AnswerError, DelayResponse, HoldResponse, LoseResponse, Match, MessageFault
 from groupsim.cluster.links import is_meant
 from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.cluster.injection import FaultHandle
@@ -38,7 +39,7 @@ class Taps:
         """Whether a fault answers the request in hand with an error; the broker never sees it then."""
         for fault, handle in self._active:
             if isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
-                response = error_response(connection.request, fault.error)
+                response = refusal(connection.request, fault.error)
                 with handle.blamed():
                     connection.broker.note_received(connection)
                     connection.answer(response)

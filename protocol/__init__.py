@@ -33,6 +33,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     offset_records      keys and values of `__consumer_offsets`, as bytes
     record_fields       the fields of Kafka's messages as bytes, classic and flexible
     errors              Kafka's error codes; ProtocolError for bytes that are no message
+    refusals            the answer of each API that says an error and nothing else
     versions, releases  what a version carries, what a broker takes, what two sides agree on
     consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3
     sticky_data         what the sticky assignors remember in a subscription's user data

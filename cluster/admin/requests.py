@@ -18,7 +18,6 @@ from typing import Any, Final
 from groupsim.cluster.admin import values
 from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.admin.forwarding import Forwarding
-from groupsim.cluster.answers import error_response
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.interfaces import Call
 from groupsim.protocol.admin_messages import (
@@ -43,6 +42,7 @@ from groupsim.protocol.admin_messages import (
 )
 from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.refusals import refusal
 
 _SETTINGS_TIMEOUT_MS: Final = 30_000
 """A request for settings names no time to wait: `request.timeout.ms` of the broker."""
@@ -196,7 +196,7 @@ def _giver(call: Call, request: AdminRequest) -> Callable[[Any], None]:
 
     def give(response: Any) -> None:
         if not gone:
-            call.answer(error_response(request, ErrorCode.REQUEST_TIMED_OUT) if response is None else response)
+            call.answer(refusal(request, ErrorCode.REQUEST_TIMED_OUT) if response is None else response)
 
     return give
 

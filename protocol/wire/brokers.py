@@ -153,17 +153,13 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
         invalid = [FindCoordinatorResponse(ErrorCode.INVALID_REQUEST)] * len(keys)
         return said(invalid, in_words=key_type != _SHARE)
 
-    return Translation(header, requests, tell, _refuse_find, refused=refused)
+    return Translation(header, requests, tell, refused=refused)
 
 
 def _place(answer: FindCoordinatorResponse, directory: Directory) -> Fields:
     node = -1 if answer.error else answer.node
     host, port = ("", -1) if answer.error else directory.address(answer.node)
     return {"error_code": answer.error, "node_id": node, "host": host, "port": port}
-
-
-def _refuse_find(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
-    return FindCoordinatorResponse(error)
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

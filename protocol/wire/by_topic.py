@@ -7,7 +7,7 @@ response back under theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from groupsim.protocol.basics import TopicPartition
@@ -54,10 +54,3 @@ def errors_by_name(
     """The topics of a response that has nothing but an error per partition."""
     pairs = ((Topic(tp.topic), {"partition_index": tp.partition, error: code}) for tp, code in results)
     return grouped(pairs, "name", partitions)
-
-
-def same_for_all(
-    partitions: Sequence[TopicPartition], error: ErrorCode
-) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
-    """One error for every partition."""
-    return tuple([(partition, error) for partition in partitions])

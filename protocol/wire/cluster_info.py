@@ -38,7 +38,7 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return _response(request, answers[0], directory)
 
     requests = (request,) if kind == _BROKERS else ()
-    return Translation(header, requests, tell, lambda _, error: DescribeClusterResponse(error))
+    return Translation(header, requests, tell)
 
 
 def _wrong_door(kind: int) -> Fields:

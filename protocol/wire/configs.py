@@ -16,7 +16,6 @@ from groupsim.protocol.admin_messages import (
     IncrementalAlterConfigsResponse,
 )
 from groupsim.protocol.basics import Api
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -36,17 +35,12 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     def tell(answer: DescribeConfigsResponse) -> Fields:
         return {"throttle_time": 0, "results": [_described(result, request) for result in answer.results]}
 
-    return one(header, request, tell, _describe_refusal)
+    return one(header, request, tell)
 
 
 def _asked(resource: Fields) -> ConfigsAsked:
     names = resource["configuration_keys"]
     return ConfigsAsked(resource["resource_type"], resource["resource_name"], None if names is None else tuple(names))
-
-
-def _describe_refusal(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigsResponse:
-    results = [ConfigsDescribed(asked.type, asked.name, error) for asked in request.resources]
-    return DescribeConfigsResponse(tuple(results))
 
 
 def _described(result: ConfigsDescribed, request: DescribeConfigsRequest) -> Fields:
@@ -83,16 +77,12 @@ def _alter(fields: Fields, header: Header, directory: Directory) -> Exchange:
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_altered, _alter_refusal)
+    return one(header, request, _tell_altered)
 
 
 def _changes(resource: Fields) -> ConfigsToAlter:
     changes = [(config["name"], config["config_operation"], config["value"]) for config in resource["configs"]]
     return ConfigsToAlter(resource["resource_type"], resource["resource_name"], tuple(changes))
-
-
-def _alter_refusal(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(tuple([(to.type, to.name, error, None) for to in request.resources]))
 
 
 def _tell_altered(answer: IncrementalAlterConfigsResponse) -> Fields:

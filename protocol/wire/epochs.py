@@ -9,11 +9,9 @@ from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.data_messages import (
     NO_LEADER_EPOCH,
     EpochAsked,
-    EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.by_topic import Topic, grouped
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
@@ -34,11 +32,7 @@ def _epoch_ends(fields: Fields, header: Header, directory: Directory) -> Exchang
         for part in topic["partitions"]
     ]
     request = OffsetForLeaderEpochRequest(tuple(asked), fields.get("replica_id", _DEBUGGING), header.version)
-    return one(header, request, _response, _refusal)
-
-
-def _refusal(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(tuple([EpochEndOffset(asked.partition, error) for asked in request.partitions]))
+    return one(header, request, _response)
 
 
 def _response(answer: OffsetForLeaderEpochResponse) -> Fields:

@@ -62,14 +62,14 @@ class _Asked:
 def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
     if fields.get("session_epoch", _SESSIONLESS) not in (_BEGINS, _SESSIONLESS):
         lost = _message(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ())
-        return Translation(header, (), lambda _: lost, _refusal)
+        return Translation(header, (), lambda _: lost)
     asked = _partitions(fields, directory)
     request = _request(fields, header, tuple([one.partition for one in asked if not one.refused]))
 
     def tell(answers: Sequence[FetchResponse]) -> Fields:
         return _response(asked, answers, request, directory)
 
-    return Translation(header, (request,) if request.partitions else (), tell, _refusal)
+    return Translation(header, (request,) if request.partitions else (), tell)
 
 
 def _request(fields: Fields, header: Header, partitions: tuple[FetchPartition, ...]) -> FetchRequest:
@@ -118,12 +118,6 @@ def _refused(topic: Topic, asked: FetchPartition, replica: bool) -> ErrorCode:
         knows = asked.current_leader_epoch != NO_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows else ErrorCode.NOT_LEADER_OR_FOLLOWER
     return ErrorCode.NONE
-
-
-def _refusal(request: FetchRequest, error: ErrorCode) -> FetchResponse:
-    if request.version >= _IDS_SINCE:
-        return FetchResponse(error)
-    return FetchResponse(error, tuple([PartitionData(asked.partition, error) for asked in request.partitions]))
 
 
 def _response(

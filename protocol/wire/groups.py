@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -28,7 +27,7 @@ from groupsim.protocol.wire.translation import one
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     operations = fields.get("include_authorized_operations", False)
     request = DescribeGroupsRequest(tuple(fields["groups"]), operations, header.version)
-    return one(header, request, _tell_described, _refuse_describe)
+    return one(header, request, _tell_described)
 
 
 def _tell_described(answer: DescribeGroupsResponse) -> Fields:
@@ -59,14 +58,10 @@ def _member(member: DescribedMember) -> Fields:
     }
 
 
-def _refuse_describe(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(tuple(DescribedGroup(group, error) for group in request.groups))
-
-
 def _list(fields: Fields, header: Header, directory: Directory) -> Exchange:
     states, types = fields.get("states_filter", ()), fields.get("types_filter", ())
     request = ListGroupsRequest(tuple(states), tuple(types), header.version)
-    return one(header, request, _tell_list, _refuse_list)
+    return one(header, request, _tell_list)
 
 
 def _tell_list(answer: ListGroupsResponse) -> Fields:
@@ -82,21 +77,13 @@ def _tell_list(answer: ListGroupsResponse) -> Fields:
     return {"throttle_time": 0, "error_code": answer.error, "groups": groups}
 
 
-def _refuse_list(request: ListGroupsRequest, error: ErrorCode) -> ListGroupsResponse:
-    return ListGroupsResponse(error)
-
-
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
     request = DeleteGroupsRequest(tuple(fields["groups_names"]), header.version)
-    return one(header, request, _tell_deleted, _refuse_delete)
+    return one(header, request, _tell_deleted)
 
 
 def _tell_deleted(answer: DeleteGroupsResponse) -> Fields:
     return {"throttle_time": 0, "results": [{"group_id": group, "error_code": e} for group, e in answer.results]}
-
-
-def _refuse_delete(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(tuple((group, error) for group in request.groups))
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

@@ -61,7 +61,7 @@ def _list_offsets(fields: Fields, header: Header, directory: Directory) -> Excha
         told = {tp: OffsetListed(tp, error) if error else found[tp] for tp, error in refused.items()}
         return _response(told.values())
 
-    return Translation(header, (request,) if request.partitions else (), tell, _refusal)
+    return Translation(header, (request,) if request.partitions else (), tell)
 
 
 def _asked(topic: str, part: Fields) -> OffsetAsked:
@@ -74,10 +74,6 @@ def _refused(asked: OffsetAsked, times: Counter[TopicPartition], version: int) -
         return ErrorCode.INVALID_REQUEST
     unknown = asked.timestamp < 0 and SINCE.get(asked.timestamp, version + 1) > version
     return ErrorCode.UNSUPPORTED_VERSION if unknown else ErrorCode.NONE
-
-
-def _refusal(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
-    return ListOffsetsResponse(tuple([OffsetListed(asked.partition, error) for asked in request.partitions]))
 
 
 def _response(listed: Iterable[OffsetListed]) -> Fields:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -44,7 +43,7 @@ def _join(fields: Fields, header: Header, directory: Directory) -> Exchange:
         reason=fields.get("reason"),
         version=header.version,
     )
-    return one(header, request, lambda answer: _tell_join(answer, header.version), _refuse_join)
+    return one(header, request, lambda answer: _tell_join(answer, header.version))
 
 
 def _tell_join(answer: JoinGroupResponse, version: int) -> Fields:
@@ -69,10 +68,6 @@ def _tell_join(answer: JoinGroupResponse, version: int) -> Fields:
     }
 
 
-def _refuse_join(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
-    return JoinGroupResponse(error)
-
-
 def _sync(fields: Fields, header: Header, directory: Directory) -> Exchange:
     request = SyncGroupRequest(
         group_id=fields["group_id"],
@@ -84,7 +79,7 @@ def _sync(fields: Fields, header: Header, directory: Directory) -> Exchange:
         assignments=tuple(SyncAssignment(each["member_id"], each["assignment"]) for each in fields["assignments"]),
         version=header.version,
     )
-    return one(header, request, _tell_sync, _refuse_sync)
+    return one(header, request, _tell_sync)
 
 
 def _tell_sync(answer: SyncGroupResponse) -> Fields:
@@ -97,10 +92,6 @@ def _tell_sync(answer: SyncGroupResponse) -> Fields:
     }
 
 
-def _refuse_sync(request: SyncGroupRequest, error: ErrorCode) -> SyncGroupResponse:
-    return SyncGroupResponse(error)
-
-
 def _heartbeat(fields: Fields, header: Header, directory: Directory) -> Exchange:
     request = HeartbeatRequest(
         group_id=fields["group_id"],
@@ -109,22 +100,18 @@ def _heartbeat(fields: Fields, header: Header, directory: Directory) -> Exchange
         group_instance_id=fields.get("group_instance_id"),
         version=header.version,
     )
-    return one(header, request, _tell_heartbeat, _refuse_heartbeat)
+    return one(header, request, _tell_heartbeat)
 
 
 def _tell_heartbeat(answer: HeartbeatResponse) -> Fields:
     return {"throttle_time": 0, "error_code": answer.error}
 
 
-def _refuse_heartbeat(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
-    return HeartbeatResponse(error)
-
-
 def _leave(fields: Fields, header: Header, directory: Directory) -> Exchange:
     members = fields["members"] if header.version >= _SEVERAL_LEAVE else [fields]
     leaving = tuple(LeavingMember(m["member_id"], m.get("group_instance_id"), m.get("reason")) for m in members)
     request = LeaveGroupRequest(fields["group_id"], leaving, header.version)
-    return one(header, request, lambda answer: _tell_leave(answer, header.version), _refuse_leave)
+    return one(header, request, lambda answer: _tell_leave(answer, header.version))
 
 
 def _tell_leave(answer: LeaveGroupResponse, version: int) -> Fields:
@@ -136,10 +123,6 @@ def _tell_leave(answer: LeaveGroupResponse, version: int) -> Fields:
         for m in answer.members
     ]
     return {"throttle_time": 0, "error_code": error, "members": members}
-
-
-def _refuse_leave(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:
-    return LeaveGroupResponse(error)
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

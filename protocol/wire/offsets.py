@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from groupsim.protocol.basics import NO_EPOCH, NO_OFFSET, Api, TopicPartition
+from groupsim.protocol.basics import NO_EPOCH, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FetchedOffset,
@@ -26,6 +26,7 @@ from groupsim.protocol.messages import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.wire.by_topic import Topic, asked_topic, errors_by_name, grouped
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
@@ -64,8 +65,7 @@ def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
         header,
         () if unknown and not known else (request,),
         tell,
-        _refuse_commit,
-        refused=lambda error: tell([_refuse_commit(request, error)], error),
+        refused=lambda error: tell([refusal(request, error)], error),
     )
 
 
@@ -80,10 +80,6 @@ def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
 
 def _result(number: int, error: ErrorCode) -> Fields:
     return {"partition_index": number, "error_code": error}
-
-
-def _refuse_commit(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    return OffsetCommitResponse(tuple((item.partition, error) for item in request.offsets))
 
 
 # --- OffsetFetch -------------------------------------------------------------------------------------------------
@@ -128,7 +124,7 @@ def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
         top = {"groups": told} if header.version >= _SEVERAL_GROUPS else told[0]
         return {"throttle_time": 0, **top}
 
-    return Translation(header, requests, tell, _refuse_fetch)
+    return Translation(header, requests, tell)
 
 
 def _asked(group: Fields, directory: Directory) -> _Asked:
@@ -167,15 +163,6 @@ def _offset(fetched: FetchedOffset) -> Fields:
     }
 
 
-def _refuse_fetch(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
-    if request.version >= _GROUP_ERROR:
-        return OffsetFetchResponse(error)
-    partitions = request.partitions or ()
-    return OffsetFetchResponse(
-        error, tuple(FetchedOffset(partition, NO_OFFSET, error=error) for partition in partitions)
-    )
-
-
 # --- OffsetDelete ------------------------------------------------------------------------------------------------
 
 
@@ -185,15 +172,11 @@ def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
         TopicPartition(topic["name"], part["partition_index"]) for topic in topics for part in topic["partitions"]
     ]
     request = OffsetDeleteRequest(fields["group_id"], tuple(partitions), header.version)
-    return one(header, request, _tell_delete, _refuse_delete)
+    return one(header, request, _tell_delete)
 
 
 def _tell_delete(answer: OffsetDeleteResponse) -> Fields:
     return {"error_code": answer.error, "throttle_time": 0, "topics": errors_by_name(answer.partitions, "partitions")}
-
-
-def _refuse_delete(request: OffsetDeleteRequest, error: ErrorCode) -> OffsetDeleteResponse:
-    return OffsetDeleteResponse(error)
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

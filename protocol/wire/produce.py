@@ -16,7 +16,7 @@ from attrs import define
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse, Unfit, partitions_of
+from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceRequest, ProduceResponse, Unfit
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
 from groupsim.protocol.wire.endpoints import endpoints
@@ -67,7 +67,7 @@ def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return _response(asked, produced, header.version, directory)
 
     requests = (request,) if batches or unfit else ()
-    return Translation(header, requests, tell, _refusal, answered=answered)
+    return Translation(header, requests, tell, answered=answered)
 
 
 def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_Asked]:
@@ -100,10 +100,6 @@ def _check_producers(asked: list[_Asked], transactional_id: str | None) -> bool:
     for one in asked if error else ():
         one.batch, one.refused = None, error
     return error is not ErrorCode.NONE
-
-
-def _refusal(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    return ProduceResponse(tuple([Produced(partition, error) for partition in partitions_of(request)]))
 
 
 def _response(

@@ -41,7 +41,7 @@ def _create(fields: Fields, header: Header, directory: Directory) -> Exchange:
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_created, _create_refusal)
+    return one(header, request, _tell_created)
 
 
 def _new_topic(topic: Fields) -> NewTopic:
@@ -52,10 +52,6 @@ def _new_topic(topic: Fields) -> NewTopic:
         assignment=tuple([(placed["partition_index"], tuple(placed["broker_ids"])) for placed in topic["assignments"]]),
         config=tuple([(setting["name"], setting["value"]) for setting in topic["configs"]]),
     )
-
-
-def _create_refusal(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
-    return CreateTopicsResponse(tuple([CreatedTopic(topic.name, error) for topic in request.topics]))
 
 
 def _tell_created(answer: CreateTopicsResponse) -> Fields:
@@ -98,7 +94,7 @@ def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
         deleted = [_deleted(topic) for answer in answers for topic in answer.topics]
         return {"throttle_time": 0, "responses": [*refused, *deleted]}
 
-    return Translation(header, (request,) if names else (), tell, _delete_refusal)
+    return Translation(header, (request,) if names else (), tell)
 
 
 def _names(topics: list[Fields], directory: Directory, refused: list[Fields]) -> list[str]:
@@ -129,10 +125,6 @@ def _objection(name: str | None, topic_id: str | None, times: int, found: str | 
     return None
 
 
-def _delete_refusal(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(tuple([DeletedTopic(name, error) for name in request.topics]))
-
-
 def _deleted(topic: DeletedTopic) -> Fields:
     return {
         "name": topic.name,
@@ -152,17 +144,13 @@ def _create_partitions(fields: Fields, header: Header, directory: Directory) -> 
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_partitions, _partitions_refusal)
+    return one(header, request, _tell_partitions)
 
 
 def _more(topic: Fields) -> MorePartitions:
     placed = topic["assignments"]
     assignment = None if placed is None else tuple([tuple(brokers["broker_ids"]) for brokers in placed])
     return MorePartitions(topic["name"], topic["count"], assignment)
-
-
-def _partitions_refusal(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:
-    return CreatePartitionsResponse(tuple([(topic.name, error, None) for topic in request.topics]))
 
 
 def _tell_partitions(answer: CreatePartitionsResponse) -> Fields:

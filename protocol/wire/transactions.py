@@ -19,6 +19,7 @@ from attrs import frozen
 
 from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -35,7 +36,7 @@ from groupsim.protocol.txn_messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from groupsim.protocol.wire.by_topic import errors_by_name, named_partitions, same_for_all
+from groupsim.protocol.wire.by_topic import errors_by_name, named_partitions
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -76,7 +77,7 @@ def _init_producer_id(fields: Fields, header: Header, directory: Directory) -> E
             "producer_epoch": answer.producer_epoch,
         }
 
-    return Translation(header, () if half else (request,), tell, lambda _, error: InitProducerIdResponse(error))
+    return Translation(header, () if half else (request,), tell)
 
 
 # --- AddPartitionsToTxn ------------------------------------------------------------------------------------------
@@ -103,7 +104,7 @@ def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exc
         return {**message, "results_by_transaction": results}
 
     requests = tuple([entry.request for entry in added if not entry.verify_only])
-    return Translation(header, requests, tell, _add_refusal, refused=_refused_at_the_top if batched else None)
+    return Translation(header, requests, tell, refused=_refused_at_the_top if batched else None)
 
 
 def _refused_at_the_top(error: ErrorCode) -> Fields:
@@ -124,10 +125,6 @@ def _added(entry: Fields, version: int) -> _Added:
     return _Added(request, entry.get("verify_only", False))
 
 
-def _add_refusal(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartitionsToTxnResponse:
-    return AddPartitionsToTxnResponse(same_for_all(request.partitions, error))
-
-
 def _per_transaction(
     added: list[_Added], answers: Sequence[AddPartitionsToTxnResponse], header: Header
 ) -> list[Fields]:
@@ -135,7 +132,7 @@ def _per_transaction(
     found = []
     for entry in added:
         if entry.verify_only:
-            answer = _add_refusal(entry.request, ErrorCode.UNSUPPORTED_VERSION)
+            answer = refusal(entry.request, ErrorCode.UNSUPPORTED_VERSION)
         else:
             answer = next(left)
         results = [(partition, _known(error, header)) for partition, error in answer.results]
@@ -159,7 +156,7 @@ def _add_offsets(fields: Fields, header: Header, directory: Directory) -> Exchan
     def tell(answer: AddOffsetsToTxnResponse) -> Fields:
         return {"throttle_time": 0, "error_code": _known(answer.error, header)}
 
-    return one(header, request, tell, lambda _, error: AddOffsetsToTxnResponse(error))
+    return one(header, request, tell)
 
 
 def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -179,7 +176,7 @@ def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
             "producer_epoch": answer.producer_epoch,
         }
 
-    return one(header, request, tell, lambda _, error: EndTxnResponse(error))
+    return one(header, request, tell)
 
 
 # --- TxnOffsetCommit ---------------------------------------------------------------------------------------------
@@ -202,7 +199,7 @@ def _commit_offsets(fields: Fields, header: Header, directory: Directory) -> Exc
         results = [(partition, _loading(error, header.version)) for partition, error in answer.results]
         return {"throttle_time": 0, "topics": errors_by_name(results, "partitions")}
 
-    return one(header, request, tell, _commit_refusal)
+    return one(header, request, tell)
 
 
 def _offset(topic: str, part: Fields) -> OffsetInTxn:
@@ -220,10 +217,6 @@ def _loading(error: ErrorCode, version: int) -> ErrorCode:
     return error
 
 
-def _commit_refusal(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
-    return TxnOffsetCommitResponse(same_for_all([asked.partition for asked in request.offsets], error))
-
-
 # --- WriteTxnMarkers ---------------------------------------------------------------------------------------------
 
 
@@ -238,7 +231,7 @@ def _write_markers(fields: Fields, header: Header, directory: Directory) -> Exch
         )
         for marker in fields["markers"]
     ]
-    return one(header, WriteTxnMarkersRequest(tuple(markers), header.version), _tell_markers, _marker_refusal)
+    return one(header, WriteTxnMarkersRequest(tuple(markers), header.version), _tell_markers)
 
 
 def _tell_markers(answer: WriteTxnMarkersResponse) -> Fields:
@@ -248,12 +241,6 @@ def _tell_markers(answer: WriteTxnMarkersResponse) -> Fields:
             for producer, results in answer.markers
         ]
     }
-
-
-def _marker_refusal(request: WriteTxnMarkersRequest, error: ErrorCode) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(
-        tuple([(marker.producer_id, same_for_all(marker.partitions, error)) for marker in request.markers])
-    )
 
 
 READERS = {

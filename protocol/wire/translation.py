@@ -1,4 +1,4 @@
-"""The usual exchange: requests of ours, a function that tells their answers as one message, one that refuses them."""
+"""The usual exchange: requests of ours, and a function that tells their answers as one message."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields
 
@@ -14,25 +15,23 @@ from groupsim.protocol.wire.serial import Fields
 class Translation:
     """One message of a client on its way in and out (see `Exchange`).
 
-    `tell` makes the fields of the response from one answer per request, and `refuse` the answer to one request that
-    says an error and nothing else. Where that would leave something unsaid, `refused` makes the fields of a refusal.
+    `tell` makes the fields of the response from one answer per request, refusals among them. Where that would leave
+    something unsaid, `refused` makes the fields of a refusal.
     """
 
-    __slots__ = ("_header", "_refuse", "_refused", "_tell", "answered", "requests")
+    __slots__ = ("_header", "_refused", "_tell", "answered", "requests")
 
     def __init__(
         self,
         header: Header,
         requests: tuple[Request, ...],
         tell: Callable[[Sequence[Any]], Fields],
-        refuse: Callable[[Any, ErrorCode], Response],
         *,
         answered: bool = True,
         refused: Callable[[ErrorCode], Fields] | None = None,
     ) -> None:
         self._header = header
         self._tell = tell
-        self._refuse = refuse
         self._refused = refused
         self.requests = requests
         self.answered = answered
@@ -45,14 +44,9 @@ class Translation:
         """The response in which every request is answered with `error`."""
         if self._refused is not None:
             return encode_response(self._header, self._refused(error))
-        return self.response([self._refuse(request, error) for request in self.requests])
+        return self.response([refusal(request, error) for request in self.requests])
 
 
-def one(
-    header: Header,
-    request: Request,
-    tell: Callable[[Any], Fields],
-    refuse: Callable[[Any, ErrorCode], Response],
-) -> Translation:
+def one(header: Header, request: Request, tell: Callable[[Any], Fields]) -> Translation:
     """The exchange of a message that is one request of ours: `tell` takes its one answer."""
-    return Translation(header, (request,), lambda answers: tell(answers[0]), refuse)
+    return Translation(header, (request,), lambda answers: tell(answers[0]))
