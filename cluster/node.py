@@ -32,6 +32,7 @@ from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.replica.manager import ReplicaManager
 from groupsim.cluster.transactions.wiring import Transactions
+from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.basics import TopicPartition
@@ -97,6 +98,7 @@ class Node(Endpoint):
             MetadataRequest: self._describe,
             FindCoordinatorRequest: self._find_coordinator,
         }
+        self._member_ids: MemberIds | None = None
         self._new_coordinators()
 
     def _connect_to_peer(self, node: int) -> Connection:
@@ -110,6 +112,8 @@ class Node(Endpoint):
         self.groups = GroupCoordinator(
             self._loop, self.host, self.node, config.coordinator_config, self.log, self.metadata
         )
+        if self._member_ids is not None:
+            self.groups.ids = self._member_ids
         self.heartbeat = self.groups.heartbeat
         self._ids = ProducerIds(self._blocks)
         self.transactions = Transactions(
@@ -159,8 +163,13 @@ class Node(Endpoint):
         self.replicas.start()
         self.agent.start()
 
-    def restart(self) -> None:
-        """Begin the next life of a broker whose host has died."""
+    def hand_out(self, ids: MemberIds) -> None:
+        """Member ids come from here from now on, in later lives too: a recorded play is given its own ids again."""
+        self._member_ids = self.groups.ids = ids
+
+    def restart(self, config: ReplicatedConfig | None = None) -> None:
+        """Begin the next life of a broker whose host has died, its coordinators with other settings if given."""
+        self._config = self._config if config is None else config
         self.host.start()
         self._stopped = False
         self.metadata = BrokerMetadata()

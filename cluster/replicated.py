@@ -313,9 +313,12 @@ class ReplicatedCluster:
         self._look_for_trouble()
         self.network.cut_broker(broker.host.name, "the broker went away")
 
-    def restart_broker(self, node: int) -> None:
-        """Bring a broker back that crashed or was stopped, as a new incarnation with the logs it had."""
-        self.brokers[node].restart()
+    def restart_broker(self, node: int, config: ReplicatedConfig | None = None) -> None:
+        """Bring a broker back that crashed or was stopped, as a new incarnation with the logs it had.
+
+        With a `config` its coordinators go by other settings from now on; logs and replicas keep theirs.
+        """
+        self.brokers[node].restart(config)
         self._look_for_trouble()
 
     def pause_broker(self, node: int) -> None:

@@ -80,7 +80,7 @@ class GroupCoordinator:
         self._log = log
         self._metadata = metadata
         self._lazy_timers = lazy_timers
-        self._ids = MemberIds(loop, node, host.incarnation)
+        self.ids = MemberIds(loop, node, host.incarnation)  #: who makes up member ids
         self._led: dict[int, Leadership] = {}
         self._epochs: dict[int, int] = {}
         self._by_group: dict[str, Leadership | None] = {}
@@ -273,7 +273,7 @@ class GroupCoordinator:
             self._route(call, request.group_id, "" if request.member_id else self._fresh_id(call, request))
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
-        return self._ids.fresh(request.group_id, request.group_instance_id or call.client_id)
+        return self.ids.fresh(request.group_id, request.group_instance_id or call.client_id)
 
     def _sync(self, call: Call) -> None:
         request = call.request

@@ -28,7 +28,7 @@ from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
-PEERS = ((1, ""), (1, "forgetful"), (1, "patient"), (3, ""))
+PEERS = ((1, ""), (1, "forgetful"), (1, "patient"), (1, "alone"), (3, ""))
 """How many nodes, and of which kind; what an authorizer says is recorded and compared with nothing."""
 
 
@@ -53,7 +53,7 @@ def on_broker(
     """Play on brokers behind sockets, as soon as they are ready."""
 
     async def ready_and_play() -> dict[str, Played]:
-        await await_ready(*live.addresses)
+        await await_ready(live.addresses)
         told = (lambda played: None) if quiet else tell
         return await play_all(cases, live.addresses, told, at_once, nonce, live.nodes)
 
@@ -145,7 +145,8 @@ def _side_by_side(cases: list[Case], nodes: int, kind: str) -> dict[str, list[st
     if not cases:
         return {}
     settings = settings_for(nodes, kind)
-    with real(settings, nodes) as kafka, served(settings, nodes) as simulated:
+    handled = cases[0].handled
+    with real(settings, nodes, handled=handled) as kafka, served(settings, nodes, handled=handled) as simulated:
         there, here = on_broker(cases, kafka), on_broker([c for c in cases if not c.only_real], simulated)
         again = [case for case in cases if case.id in _wrong(there, here)]
         if again:

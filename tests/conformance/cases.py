@@ -28,6 +28,11 @@ class Case:
     kind: str = ""
 
     @property
+    def handled(self) -> bool:
+        """Whether it handles its peer's nodes: then no other is played on them meanwhile."""
+        return self.nodes > 1 or self.kind == "alone"
+
+    @property
     def id(self) -> str:
         """The name in the data and in the reports."""
         return self.name if self.version is None else f"{self.name}-v{self.version}"

@@ -118,11 +118,11 @@ class Names:
 class CoreLine:
     """A connection to the simulated broker: what comes in frames goes through the codec, both ways."""
 
-    def __init__(self, peer: CorePeer, name: str, node: int) -> None:
+    def __init__(self, peer: CorePeer, name: str, node: int, host: str) -> None:
         self._peer = peer
         self._name = name
         self._arrived: deque[tuple[bytes, int]] = deque()
-        self._connection: Connection = peer.cluster.network.connect(CLIENT, name, node, "coordinator")
+        self._connection: Connection = peer.cluster.network.connect(host, name, node, "coordinator")
         self._closed = False
         self._why = ""
 
@@ -179,24 +179,29 @@ class CorePeer:
         self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object], brokers: int = 1
     ) -> None:
         self.loop = loop
-        known = {name: value for name, value in settings.items() if name not in WITHOUT}
-        ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": 1}
-        ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
-        config = ReplicatedConfig.from_properties({**known, **ones}, brokers=brokers)
-        self.cluster = ReplicatedCluster(loop, config)
+        self._brokers = brokers
+        self.cluster = ReplicatedCluster(loop, self.config_of(settings))
         self.cluster.make_transaction_topic()
         self.ids = RecordedIds(recorded)
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
-            broker.groups._ids = FedIds(loop, self.ids, node)
+            broker.hand_out(FedIds(loop, self.ids, node))
         self.codec = Codec(PROFILE, Names(self.cluster))
+
+    def config_of(self, settings: Mapping[str, object]) -> ReplicatedConfig:
+        """What the cluster is made of, with these settings."""
+        brokers = self._brokers
+        known = {name: value for name, value in settings.items() if name not in WITHOUT}
+        ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": 1}
+        ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
+        return ReplicatedConfig.from_properties({**known, **ones}, brokers=brokers)
 
     @property
     def now_us(self) -> int:
         return self.loop.now_us
 
-    async def connect(self, name: str, node: int = NODE) -> CoreLine:
-        return CoreLine(self, name, node)
+    async def connect(self, name: str, node: int = NODE, host: str | None = None) -> CoreLine:
+        return CoreLine(self, name, node, host or CLIENT)
 
     async def sleep(self, us: int) -> None:
         await self.loop.sleep(us)
@@ -217,9 +222,8 @@ def play_on_core(case: Case, recorded: Transcript | None) -> Played:
 
     async def main(loop: VirtualLoop) -> Played:
         settings = settings_for(case.nodes, case.kind)
-        if case.nodes == 1:
-            return await play(case, CorePeer(loop, recorded, settings))
         peer = CorePeer(loop, recorded, settings, case.nodes)
-        return await play(case, peer, nodes=CoreNodes(loop, peer.cluster))
+        nodes = CoreNodes(loop, peer.cluster, peer.config_of, settings) if case.handled else None
+        return await play(case, peer, nodes=nodes)
 
     return run_virtual(main)

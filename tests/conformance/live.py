@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from attrs import frozen
 
 from groupsim.control import Served
-from tests.conformance.nodes import Nodes, RealNodes, ServedNodes
+from tests.conformance.nodes import Nodes, RealNodes, ServedNodes, ServedOne
 from tests.conformance.peers import Address
 from tests.conformance.servers import KafkaBroker
 
-WITHOUT = frozenset({"auto.create.topics.enable", "authorizer.class.name", "allow.everyone.if.no.acl.found"})
-"""What the simulated broker has no setting for: it makes no topic that nobody asked for, and has no authorizer."""
+WITHOUT: frozenset[str] = frozenset()
+"""What the simulated broker has no setting for."""
 
 
 def ended_in_order() -> None:
@@ -25,29 +26,47 @@ def ended_in_order() -> None:
 
 @frozen
 class Live:
-    """Where a cluster listens, by node; `nodes` handles them where there are several."""
+    """Where a cluster listens now, by node; `nodes` handles them where scripts may."""
 
-    addresses: tuple[Address, ...]
+    addresses: list[Address]
     nodes: Nodes | None = None
 
 
-def addresses_of(bootstrap: str) -> tuple[Address, ...]:
+def addresses_of(bootstrap: str) -> list[Address]:
     """`host:port,host:port` as pairs."""
     pairs = (text.rpartition(":") for text in bootstrap.split(","))
-    return tuple((host, int(port)) for host, _, port in pairs)
+    return [(host, int(port)) for host, _, port in pairs]
 
 
 @contextmanager
-def real(settings: Mapping[str, object], brokers: int = 1) -> Iterator[Live]:
-    """A real cluster of so many nodes, while the context lasts. Raises what `KafkaBroker` raises."""
+def real(settings: Mapping[str, object], brokers: int = 1, *, handled: bool = False) -> Iterator[Live]:
+    """A real cluster of so many nodes, while the context lasts. Raises what `KafkaBroker` raises.
+
+    `handled`: scripts may handle the nodes.
+    """
     with KafkaBroker(brokers, settings) as kafka:
-        yield Live(addresses_of(kafka.bootstrap), RealNodes(kafka) if brokers > 1 else None)
+        yield Live(addresses_of(kafka.bootstrap), RealNodes(kafka) if handled else None)
 
 
 @contextmanager
-def served(settings: Mapping[str, object], brokers: int = 1) -> Iterator[Live]:
-    """A `groupsim serve` of so many brokers, while the context lasts. Raises ServeFailed when it does not start."""
+def served(settings: Mapping[str, object], brokers: int = 1, *, handled: bool = False) -> Iterator[Live]:
+    """A `groupsim serve` of so many brokers, while the context lasts. Raises ServeFailed when it does not start.
+
+    `handled`: scripts may handle the brokers; a single one keeps its data, so that it can be started again.
+    """
+    with ExitStack() as ending:
+        if handled and brokers == 1:
+            folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="groupsim-kept-"))
+            one = ServedOne(lambda asked: Served(*options_of(asked, 1), "--data-dir", folder), settings)
+            ending.callback(one.end)
+            yield Live(one.addresses, one)
+            return
+        simulated = ending.enter_context(Served(*options_of(settings, brokers)))
+        nodes = ServedNodes(simulated.control, brokers) if handled else None
+        yield Live(addresses_of(simulated.bootstrap), nodes)
+
+
+def options_of(settings: Mapping[str, object], brokers: int) -> list[str]:
+    """How `groupsim serve` is told of its brokers."""
     said = [f"{name}={value}" for name, value in settings.items() if name not in WITHOUT]
-    options = [part for text in said for part in ("--broker", text)]
-    with Served("--brokers", str(brokers), *options) as simulated:
-        yield Live(addresses_of(simulated.bootstrap), ServedNodes(simulated.control, brokers) if brokers > 1 else None)
+    return ["--brokers", str(brokers), *(part for text in said for part in ("--broker", text))]

@@ -7,17 +7,18 @@ cluster's own methods. Settings are changed by IncrementalAlterConfigs on all th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import trio
 from attrs import define, field
 
 from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.control import Control
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.control import Control, Served
 from groupsim.eventloop.virtual import VirtualLoop
 from tests.conformance.bodies import Body, decode, encode
-from tests.conformance.peers import Line, Peer
+from tests.conformance.peers import Address, Line, Peer
 from tests.conformance.servers import KafkaBroker
 
 OFFSETS = "__consumer_offsets"
@@ -34,6 +35,8 @@ class Handled:
     down: set[int] = field(factory=set)
     paused: set[int] = field(factory=set)
     settings: dict[str, int | None] = field(factory=dict)
+    own: dict[str, object] = field(factory=dict)  # what a node was started with besides the settings of all
+    orphaned: list[int] = field(factory=list)  # partitions that one node alone was left
 
 
 class Nodes(Protocol):
@@ -48,6 +51,9 @@ class Nodes(Protocol):
     async def pause(self, node: int) -> None: ...
     async def resume(self, node: int) -> None: ...
     async def move(self, hands: Hands, partition: int, to: int) -> None: ...
+    async def restart(self, own: Mapping[str, object]) -> None: ...
+    async def orphan(self, hands: Hands, partition: int, node: int) -> None: ...
+    async def adopt(self, hands: Hands, partition: int) -> None: ...
 
 
 class RealNodes:
@@ -55,6 +61,7 @@ class RealNodes:
 
     def __init__(self, kafka: KafkaBroker) -> None:
         self._kafka = kafka
+        self._settings = dict(kafka.properties)
         self.handled = Handled(set(kafka.nodes))
 
     async def stop(self, node: int) -> None:
@@ -79,6 +86,36 @@ class RealNodes:
         await hands.ask("AlterPartitionReassignments", 0, {"timeout": 20_000, "topics": [one]})
         elected = {"topic_partitions": [{"topic": OFFSETS, "partitions": [partition]}], "timeout": 20_000}
         await hands.ask("ElectLeaders", 2, {"election_type": 0, **elected})
+
+    async def restart(self, own: Mapping[str, object]) -> None:
+        await self.stop(0)
+        self._kafka.properties = self._settings | own
+        await self.start(0)
+
+    async def orphan(self, hands: Hands, partition: int, node: int) -> None:
+        """It is the only replica, and is killed; with two of three nodes there is still a controller."""
+        await self._replicas(hands, partition, [node])
+        hands.gone(node)
+        await self.kill(node)
+
+    async def adopt(self, hands: Hands, partition: int) -> None:
+        await self._replicas(hands, partition, sorted(hands.up | hands.down))
+
+    async def _replicas(self, hands: Hands, partition: int, nodes: Sequence[int]) -> None:
+        one = {"name": OFFSETS, "partitions": [{"partition_index": partition, "replicas": list(nodes)}]}
+        await hands.ask("AlterPartitionReassignments", 0, {"timeout": 20_000, "topics": [one]})
+        await hands.until(lambda told: told["partition_index"] != partition or set(told["isr_nodes"]) == set(nodes))
+
+
+async def leave_alone(nodes: Nodes, hands: Hands, node: int) -> None:
+    """Where the controller is none of the nodes: the others go first, then this one; they come back without it."""
+    others = sorted(hands.up - {node})
+    for other in others:
+        await hands.kill(other)
+    hands.gone(node)
+    await nodes.kill(node)
+    for other in others:
+        await hands.start(other)
 
 
 class ServedNodes:
@@ -119,16 +156,62 @@ class ServedNodes:
     async def move(self, hands: Hands, partition: int, to: int) -> None:
         await self._do("move-leader", partition=f"{OFFSETS}-{partition}", to=to)
 
+    async def restart(self, own: Mapping[str, object]) -> None:
+        raise NotImplementedError("of several brokers none is given other settings")
+
+    async def orphan(self, hands: Hands, partition: int, node: int) -> None:
+        await leave_alone(self, hands, node)
+
+    async def adopt(self, hands: Hands, partition: int) -> None:
+        """All replicas are where they were."""
+
     async def _do(self, action: str, **said: Any) -> None:
         await trio.to_thread.run_sync(lambda: self._control.do(action, **said))
+
+
+class ServedOne(ServedNodes):
+    """The one broker of a `groupsim serve` that keeps its data: it can be started again with other settings.
+
+    `addresses`: where it listens, always in the same list.
+    """
+
+    def __init__(self, begin: Callable[[Mapping[str, object]], Served], settings: Mapping[str, object]) -> None:
+        self._begin = begin
+        self._settings = dict(settings)
+        self._process = begin(settings)
+        self.addresses: list[Address] = []
+        super().__init__(self._process.control, 1)
+        self._tell_address()
+
+    def _tell_address(self) -> None:
+        host, _, port = self._process.bootstrap.rpartition(":")
+        self.addresses[:] = [(host, int(port))]
+
+    async def restart(self, own: Mapping[str, object]) -> None:
+        await trio.to_thread.run_sync(self._process.stop)
+        self._process = await trio.to_thread.run_sync(self._begin, self._settings | own)
+        self._control = self._process.control
+        self._tell_address()
+
+    def end(self) -> None:
+        """Stop it."""
+        self._process.stop()
 
 
 class CoreNodes:
     """The brokers of a cluster in virtual time."""
 
-    def __init__(self, loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        cluster: ReplicatedCluster,
+        config_of: Callable[[Mapping[str, object]], ReplicatedConfig],
+        settings: Mapping[str, object],
+    ) -> None:
         self._loop = loop
         self._cluster = cluster
+        self._config_of = config_of
+        self._settings = dict(settings)
         self.handled = Handled(set(cluster.brokers))
 
     async def stop(self, node: int) -> None:
@@ -151,6 +234,16 @@ class CoreNodes:
     async def move(self, hands: Hands, partition: int, to: int) -> None:
         self._cluster.move_coordinator(partition, to)
 
+    async def restart(self, own: Mapping[str, object]) -> None:
+        await self.stop(0)
+        self._cluster.restart_broker(0, self._config_of(self._settings | own))
+
+    async def orphan(self, hands: Hands, partition: int, node: int) -> None:
+        await leave_alone(self, hands, node)
+
+    async def adopt(self, hands: Hands, partition: int) -> None:
+        """All replicas are where they were."""
+
 
 class Hands:
     """The nodes of a cluster in the hands of one play."""
@@ -160,6 +253,7 @@ class Hands:
         self._nodes = nodes
         self._handled = nodes.handled
         self._lines: dict[int, Line] = {}
+        self.started_us = 0  #: when the node of `restart` was stopped at the latest
 
     @property
     def up(self) -> set[int]:
@@ -182,11 +276,34 @@ class Hands:
         await self._gone(node, self._nodes.kill)
 
     async def _gone(self, node: int, how: Callable[[int], Awaitable[None]]) -> None:
+        self.gone(node)
+        await how(node)
+        await self.until(lambda partition: node not in partition["isr_nodes"] and partition["leader_id"] in self.up)
+
+    def gone(self, node: int) -> None:
+        """It is not up any more."""
         self.up.remove(node)
         self.down.add(node)
         self._lines.pop(node, None)
-        await how(node)
-        await self._until(lambda partition: node not in partition["isr_nodes"] and partition["leader_id"] in self.up)
+
+    async def start(self, node: int) -> None:
+        """Start one that is down; returns when it runs."""
+        await self._nodes.start(node)
+        self.down.discard(node)
+        self.up.add(node)
+
+    async def restart(self, own: Mapping[str, object]) -> None:
+        """The one node stops in good order and starts on its data, with these settings besides those of all."""
+        self._lines.clear()
+        self.started_us = self._peer.now_us
+        self._handled.own = dict(own)
+        await self._nodes.restart(own)
+
+    async def orphan(self, partition: int, node: int) -> None:
+        """A node is killed which alone has a partition: nobody leads it. Returns when the others tell so."""
+        self._handled.orphaned.append(partition)
+        await self._nodes.orphan(self, partition, node)
+        await self.until(lambda told: told["partition_index"] != partition or told["leader_id"] == -1)
 
     async def pause(self, node: int) -> None:
         """It stands still until `resume`."""
@@ -201,7 +318,7 @@ class Hands:
     async def move(self, partition: int, to: int) -> None:
         """Another replica leads a partition of the offsets topic; returns when a broker tells so."""
         await self._nodes.move(self, partition, to)
-        await self._until(lambda told: told["partition_index"] != partition or told["leader_id"] == to)
+        await self.until(lambda told: told["partition_index"] != partition or told["leader_id"] == to)
 
     async def configure(self, setting: str, value: int | None) -> None:
         """A setting of the offsets topic, from now on; None: the default."""
@@ -219,13 +336,15 @@ class Hands:
             await self.resume(node)
         for setting in list(self._handled.settings):
             await self.configure(setting, None)
+        if self._handled.own:
+            await self.restart({})
         for node in sorted(self.down - {without}):
-            await self._nodes.start(node)
-            self.down.discard(node)
-            self.up.add(node)
+            await self.start(node)
+        while self._handled.orphaned:
+            await self._nodes.adopt(self, self._handled.orphaned.pop())
         if without is not None and without in self.up:
             await self.stop(without)
-        await self._until(lambda partition: set(partition["isr_nodes"]) == self.up)
+        await self.until(lambda partition: set(partition["isr_nodes"]) == self.up)
 
     # --- asking --------------------------------------------------------------------------------------------------
 
@@ -251,7 +370,8 @@ class Hands:
         (topic,) = (await self.ask("Metadata", 10, body))["topics"]
         return list(topic["partitions"])
 
-    async def _until(self, good: Callable[[Body], bool]) -> None:
+    async def until(self, good: Callable[[Body], bool]) -> None:
+        """Wait until this holds for every partition of the offsets topic. Raises TimeoutError after a minute."""
         end_us = self._peer.now_us + _PATIENCE_US
         while True:
             told = await self._partitions()

@@ -38,7 +38,10 @@ class Peer(Protocol):
 
     @property
     def now_us(self) -> int: ...
-    async def connect(self, name: str, node: int = 0) -> Line: ...
+    async def connect(self, name: str, node: int = 0, host: str | None = None) -> Line:
+        """Connect; `host` is the loopback address to connect from, where it matters."""
+        ...
+
     async def sleep(self, us: int) -> None: ...
     async def create_topic(self, name: str, partitions: int) -> str:
         """Make a topic, wait until it is known, and tell its id as a UUID."""
@@ -107,8 +110,8 @@ class TcpPeer:
     def now_us(self) -> int:
         return _now_us()
 
-    async def connect(self, name: str, node: int = 0) -> TcpLine:
-        stream = await trio.open_tcp_stream(*self._addresses[node])
+    async def connect(self, name: str, node: int = 0, host: str | None = None) -> TcpLine:
+        stream = await trio.open_tcp_stream(*self._addresses[node], local_address=host)
         line = TcpLine(stream, self._nursery)
         self._lines.append(line)
         return line
@@ -152,8 +155,11 @@ class TcpPeer:
 
 
 @asynccontextmanager
-async def tcp_peer(*addresses: Address) -> AsyncIterator[TcpPeer]:
-    """Brokers behind sockets, by number; connections live as long as the context."""
+async def tcp_peer(addresses: Sequence[Address]) -> AsyncIterator[TcpPeer]:
+    """Brokers behind sockets, by number; connections live as long as the context.
+
+    Where a broker that is started again listens elsewhere, `addresses` are changed.
+    """
     async with trio.open_nursery() as nursery:
         peer = TcpPeer(addresses, nursery)
         try:

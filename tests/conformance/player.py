@@ -16,7 +16,7 @@ from tests.conformance.basics import COMMIT_MS, DELAY_MS, ScriptFailed, TimingFa
 from tests.conformance.cases import Case
 from tests.conformance.nodes import Hands, Nodes
 from tests.conformance.peers import Address, Peer, tcp_peer
-from tests.conformance.script import OFFSETS_PARTITIONS, Script
+from tests.conformance.script import MANY_PARTITIONS, OFFSETS_PARTITIONS, Script
 from tests.conformance.transcript import Transcript, transcript_of
 
 AT_ONCE = 24
@@ -45,7 +45,10 @@ AUTHORIZED: dict[str, object] = SETTINGS | {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-"""What a real broker with an authorizer is started with; the simulated one has none."""
+"""What a peer with an authorizer is started with."""
+
+GUARDED: dict[str, object] = AUTHORIZED | {"auto.create.topics.enable": "true"}
+"""The same for scripts that make ACLs for everything (`tests.conformance.acls`), and topics by asking for them."""
 
 
 FORGETFUL: dict[str, object] = {name: value for name, value in SETTINGS.items() if name != "group.max.size"} | {
@@ -58,7 +61,11 @@ FORGETFUL: dict[str, object] = {name: value for name, value in SETTINGS.items() 
 PATIENT: dict[str, object] = SETTINGS | {"group.initial.rebalance.delay.ms": 400_000}
 """An initial delay that a new member's five minutes end before it is over."""
 
-KINDS = {"": SETTINGS, "authorized": AUTHORIZED, "forgetful": FORGETFUL, "patient": PATIENT}
+ALONE: dict[str, object] = SETTINGS | {"offsets.topic.num.partitions": MANY_PARTITIONS, "offsets.load.buffer.size": 16}
+"""As many partitions as Kafka's default, and logs that are read in small pieces."""
+
+KINDS = {"": SETTINGS, "alone": ALONE, "authorized": AUTHORIZED, "forgetful": FORGETFUL, "patient": PATIENT}
+KINDS["guarded"] = GUARDED
 """The kinds of peers of one node."""
 
 
@@ -103,7 +110,7 @@ async def play_on(case: Case, addresses: Sequence[Address], nonce: str = "", nod
     failures: list[str] = []
     for attempt in range(1, TRIES + 1):
         try:
-            async with tcp_peer(*addresses) as peer:
+            async with tcp_peer(addresses) as peer:
                 again = f"{nonce}-try{attempt}-{next(_PLAYS)}"
                 played = await play(case, peer, nonce if attempt == 1 else again, nodes)
         except* TimingFailed as late:

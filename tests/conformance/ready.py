@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import trio
@@ -16,12 +16,12 @@ _ALONE = frozenset({"NONE"})
 _ONE_OF_SEVERAL = frozenset({"NONE", "NOT_COORDINATOR"})
 
 
-async def await_ready(*addresses: Address) -> None:
+async def await_ready(addresses: Sequence[Address]) -> None:
     """Return when every node's coordinators answer. Raises TimeoutError after a minute."""
     good = _ALONE if len(addresses) == 1 else _ONE_OF_SEVERAL
     last: object = None
     with trio.move_on_after(_SECONDS):
-        async with tcp_peer(*addresses) as peer:
+        async with tcp_peer(addresses) as peer:
             for node in range(len(addresses)):
                 line = await peer.connect("ready", node)
                 while (last := await _not_ready(partial(_ask, line), good)) is not None:

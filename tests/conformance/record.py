@@ -37,7 +37,7 @@ def main() -> int:
         if here and asked.broker and nodes == 1 and not kind:
             results |= on_broker(here, Live(addresses_of(asked.broker)))
         elif here and not asked.broker:
-            with real(settings_for(nodes, kind), nodes) as live:
+            with real(settings_for(nodes, kind), nodes, handled=here[0].handled) as live:
                 results |= on_broker(here, live)
     every = all_cases().values()
     for table in {one.case.table for one in results.values()}:

@@ -18,6 +18,7 @@ seen of them (`until`), or, where nothing can be seen, lets the broker take them
 from __future__ import annotations
 
 from typing import Any
+from zlib import crc32
 
 from attrs import define, field
 
@@ -45,6 +46,7 @@ from tests.conformance.peers import Line, Peer
 
 NOT_SERVED = ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
 OFFSETS_PARTITIONS = 4
+MANY_PARTITIONS = 50
 CAUGHT_UP_MS = 700
 """After so long a new leader knows what is committed: until the followers have fetched, reads see an older view."""
 
@@ -84,13 +86,19 @@ class Script:
         """The group of this play."""
         return self.named("")
 
+    @property
+    def away(self) -> str:
+        """A loopback address that no other play comes from; transcripts call it `$away`."""
+        drawn = crc32(self.named("").encode())
+        return f"127.{1 + drawn % 250}.{drawn >> 8 & 255}.{1 + (drawn >> 16) % 250}"
+
     def named(self, suffix: str) -> str:
         """A name that no other play has; the same in every transcript."""
         return f"{self.id}{suffix}{self.nonce}"
 
-    async def actor(self, name: str = "a", *, instance: str | None = None) -> Actor:
-        """A connection with that client id; `instance` makes it a static member."""
-        line = await self.peer.connect(name, self.node)
+    async def actor(self, name: str = "a", *, instance: str | None = None, host: str | None = None) -> Actor:
+        """A connection with that client id; `instance` makes it a static member, `host` says where it comes from."""
+        line = await self.peer.connect(name, self.node, host)
         actor = self.actors[name] = Actor(self, name, line, instance)
         return actor
 
@@ -113,7 +121,7 @@ class Script:
         """A topic of this play's own."""
         name = self.named(f".t{suffix}")
         topic = self.topics[suffix] = Topic(name, await self.peer.create_topic(name, partitions))
-        if self.hands is not None:
+        if self.case.nodes > 1:
             await self.sleep(300)  # until all nodes have heard
         return topic
 
@@ -181,14 +189,18 @@ class Script:
 
     @property
     def cluster(self) -> Hands:
-        """The nodes of a script that was entered with `nodes=3`."""
-        assert self.hands is not None, f"{self.id} is played on one node"
+        """The nodes of a script that handles them: entered with `nodes=3`, or of kind `alone`."""
+        assert self.hands is not None, f"{self.id} does not handle its nodes"
         return self.hands
 
     @property
     def partition(self) -> int:
         """The group's partition of the offsets topic."""
-        return partition_for(self.group, OFFSETS_PARTITIONS)
+        return self.partition_of(self.group)
+
+    def partition_of(self, group: str) -> int:
+        """A group's partition of the offsets topic."""
+        return partition_for(group, MANY_PARTITIONS if self.case.kind == "alone" else OFFSETS_PARTITIONS)
 
     async def settle_at_coordinator(self) -> Mark:
         """Find the group's coordinator and wait until it serves; actors connect there from now on."""
@@ -211,6 +223,15 @@ class Script:
         served = await self.settle_at_coordinator()
         await self.sleep(CAUGHT_UP_MS)
         return Mark(began_us, served.hi_us)
+
+    async def restart(self, **settings: object) -> Mark:
+        """The one node is stopped and started again, on its data, with these settings besides its own.
+
+        Names have `_` for each dot. The mark: from its start until it serves the group; actors `follow`.
+        """
+        await self.cluster.restart({name.replace("_", "."): value for name, value in settings.items()})
+        began_us = self.cluster.started_us
+        return Mark(began_us, (await self.settle_at_coordinator()).hi_us)
 
     async def follow(self, *actors: Actor) -> None:
         """These connect to the coordinator anew."""

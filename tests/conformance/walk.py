@@ -94,7 +94,7 @@ async def on_broker(jobs: Sequence[Job], address: Address, topic: Topic, at_once
 async def _on_line(job: Job, address: Address, topic: Topic) -> Walked:
     walked = Walked((), (), Transcript({}, {}), (), (), "not played")
     try:
-        async with tcp_peer(address) as peer:
+        async with tcp_peer([address]) as peer:
             play = begin(job.name, peer, job.statics, f"-{os.getpid()}.{next(_PLAYS)}!")
             walked = await walk(play, job.source(), topic)
     except* Exception as failed:  # one walk that fails must not end all the others
@@ -113,11 +113,11 @@ class Session:
     def __init__(self, address: str, at_once: int) -> None:
         host, _, port = address.rpartition(":")
         self._address, self._at_once = (host, int(port)), at_once
-        trio.run(await_ready, self._address)
+        trio.run(await_ready, [self._address])
         self._topic = Topic(TOPIC, trio.run(self._make_topic))
 
     async def _make_topic(self) -> str:
-        async with tcp_peer(self._address) as peer:
+        async with tcp_peer([self._address]) as peer:
             return await peer.create_topic(TOPIC, PARTITIONS)
 
     def compare(self, jobs: Sequence[Job]) -> list[Compared]:
