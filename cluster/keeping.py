@@ -1,8 +1,8 @@
 """A cluster's identity, and its life from one process to the next.
 
 A cluster that is not kept has an id of its own, drawn for its seed, and nothing else here. One that is kept
-(`ReplicatedConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before anybody
-is told of it (`controller.kept` says what, and what that promises).
+(`ReplicatedConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before it is
+in force (`controller.kept` says what, and what that promises).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from groupsim.eventloop.interface import EventLoop
 
 if TYPE_CHECKING:
     from groupsim.cluster.controller.controller import Controller
+    from groupsim.cluster.controller.image import Proposal
     from groupsim.cluster.controller.kept import Folder, Kept
 
 
@@ -30,6 +31,7 @@ class Keeping:
         self._config = config
         self._folder = _taken(config)
         found = None if self._folder is None else self._folder.kept
+        self._hosts: dict[int, int] = {}
         self._lives = 0 if found is None else found.lives + 1
         self.blocks = ProducerIdBlocks(0 if found is None else found.next_producer_id)
         self.cluster_id = topic_id(loop.stream("cluster-id")) if found is None else found.cluster_id
@@ -45,7 +47,7 @@ class Keeping:
                 host.start()
 
     def begin(self, controller: Controller) -> None:
-        """Give the controller what was found, and from now on write down what it decides."""
+        """Give the controller what was found, and from now on keep what it decides. Raises OSError."""
         folder = self._folder
         if folder is None:
             return
@@ -54,23 +56,31 @@ class Keeping:
         found = folder.kept
         if found is not None:
             controller.go_on(in_the_next_life(found.image), found.reassignments, self._lives)
-
-        def write(_: object = None) -> None:
-            hosts = {node: self._loop.host(broker_name(node)).incarnation for node in range(self._config.brokers)}
-            folder.write(
-                Kept(
-                    self.cluster_id,
-                    self._config.brokers,
-                    self._lives,
-                    controller.image,
-                    controller.reassignments,
-                    self.blocks.next_id,
-                    hosts,
-                )
+        self._hosts = self._incarnations()
+        folder.begin(
+            Kept(
+                self.cluster_id,
+                self._config.brokers,
+                self._lives,
+                controller.image,
+                controller.reassignments,
+                self.blocks.next_id,
+                self._hosts,
             )
+        )
+        controller.keep = self._keep
+        self.blocks.keep = lambda next_id: folder.change(cluster={"next_producer_id": next_id})
 
-        controller.before_image.append(write)
-        self.blocks.on_take = write
+    def _incarnations(self) -> dict[int, int]:
+        return {node: self._loop.host(broker_name(node)).incarnation for node in range(self._config.brokers)}
+
+    def _keep(self, proposal: Proposal) -> None:
+        """Keep a change of the image, and in which incarnation the brokers' hosts are by now. Raises OSError."""
+        assert self._folder is not None
+        hosts = self._incarnations()
+        news = {str(node): number for node, number in hosts.items() if self._hosts[node] != number}
+        self._folder.change(proposal, **({"incarnations": news} if news else {}))
+        self._hosts = hosts
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -1,7 +1,8 @@
 """Producer ids: the controller gives each broker blocks of a thousand, the broker gives them out one by one.
 
 Asked for a block, the controller answers at once here; in Kafka that is one round trip (`AllocateProducerIds`), made
-ahead of need. What is left of a block is lost with the broker's process.
+ahead of need. What is left of a block is lost with the broker's process. Where the controller has none to give (it
+cannot keep that it gave one), the broker tells who asks to come again, as Kafka's does while it waits for a block.
 
 Source: `RPCProducerIdManager`, `ProducerIdControlManager`.
 """
@@ -11,22 +12,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupsim.cluster.transactions.interfaces import NoProducerId
+
 BLOCK: Final = 1_000
 
 
 class ProducerIdBlocks:
-    """The controller's side: blocks, none twice. `on_take` is called before a block is given out."""
+    """The controller's side: blocks, none twice.
+
+    `keep` gets the next id before the block below it is given out; one for which it raises OSError is not given.
+    """
 
     def __init__(self, first: int = 0) -> None:
         self.next_id = first
-        self.on_take: Callable[[], None] | None = None
+        self.keep: Callable[[int], None] | None = None
 
     def take(self) -> int:
-        """The first id of a fresh block."""
+        """The first id of a fresh block. Raises `NoProducerId`."""
         first = self.next_id
-        self.next_id += BLOCK
-        if self.on_take is not None:
-            self.on_take()
+        if self.keep is not None:
+            try:
+                self.keep(first + BLOCK)
+            except OSError as error:
+                raise NoProducerId(f"no block of producer ids can be given: {error.strerror or error}") from error
+        self.next_id = first + BLOCK
         return first
 
 
@@ -38,7 +47,7 @@ class ProducerIds:
         self._next = self._end = 0
 
     def fresh(self) -> int:
-        """An id that nobody else gets."""
+        """An id that nobody else gets. Raises `NoProducerId` when there is none to be had just now."""
         if self._next == self._end:
             self._next = self._blocks.take()
             self._end = self._next + BLOCK

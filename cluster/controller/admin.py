@@ -48,6 +48,17 @@ class Admin:
         self._luck = luck
         self._lives = 0
         self._times: dict[tuple[str, str], int] = {}
+        self._drawn: list[tuple[str, str]] = []
+
+    def begin(self) -> None:
+        """A doing begins, which may have to be taken back."""
+        self._drawn.clear()
+
+    def take_back(self) -> None:
+        """What was done since `begin` has not happened: it has spent no luck."""
+        for spent in self._drawn:
+            self._times[spent] -= 1
+        self._drawn.clear()
 
     @property
     def luck_spent(self) -> dict[tuple[str, str], int]:
@@ -66,6 +77,7 @@ class Admin:
         """The luck of this purpose and topic; a topic made again has new luck."""
         time = self._times.get((purpose, topic), 0)
         self._times[purpose, topic] = time + 1
+        self._drawn.append((purpose, topic))
         return self._luck(purpose, topic, (self._lives << 32) + time)
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -136,7 +148,7 @@ class Admin:
         topic = self._known(name)
         self._draft.drop_topic(name)
         for number in range(len(topic.partitions)):
-            self._partitions.reassignments.pop(TopicPartition(name, number), None)
+            self._draft.set_reassignment(TopicPartition(name, number), None)
         self._teller.topic(name, 0, len(topic.partitions))
 
     def configure(self, name: str, changes: Mapping[str, str | None]) -> None:

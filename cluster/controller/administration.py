@@ -78,7 +78,7 @@ class Administration:
     """Requests of administrators on a draft. Nothing here commits the draft.
 
     `describe` tells the settings of a topic with these settings of its own; `on_deleted` are called with each topic
-    that went. `may_elect` are topics whose settings changed in the request that was handled last.
+    that went, when it has gone. `may_elect` are topics whose settings changed in the request that was handled last.
     """
 
     def __init__(self, draft: Draft, admin: Admin, config: ControllerConfig, trace: Trace) -> None:
@@ -89,12 +89,24 @@ class Administration:
         self.describe: Describe = lambda own, image: ()
         self.on_deleted: list[Callable[[str], None]] = []
         self.may_elect: list[str] = []
+        self._gone: list[str] = []
         self.handlers: dict[type, Callable[[Any], Any]] = {
             CreateTopicsRequest: self._create_all,
             DeleteTopicsRequest: self._delete_all,
             CreatePartitionsRequest: self._grow_all,
             IncrementalAlterConfigsRequest: self._alter_all,
         }
+
+    def begin(self) -> None:
+        """A doing begins; nothing of an earlier one is to be told any more."""
+        self._gone.clear()
+
+    def tell(self) -> None:
+        """What was decided is in force: let those know who care for topics that went."""
+        gone, self._gone = self._gone, []
+        for name in gone:
+            for listener in self.on_deleted:
+                listener(name)
 
     @contextmanager
     def _taken_back(self) -> Iterator[None]:
@@ -193,8 +205,7 @@ class Administration:
         if topic is None:
             return DeletedTopic(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN_TOPIC)
         self._admin.delete(name)
-        for listener in self.on_deleted:
-            listener(name)
+        self._gone.append(name)
         return DeletedTopic(name, topic_id=topic.topic_id)
 
     # --- partitions ------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ Sources: `ClusterControlManager.registerBroker`, `BrokerHeartbeatManager.calcula
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from attrs import define, evolve
@@ -69,6 +70,16 @@ class Brokers:
         self._known: dict[int, _Incarnation] = {}
         self._well = BrokerHeartbeatResponse()
         self.sessions = Sessions(config.session_us, config.session_check_ms * 1_000)
+
+    def as_now(self) -> Callable[[], None]:
+        """How to go back to what is known now, though registrations and heartbeats come in between."""
+        known, sessions = {node: evolve(one) for node, one in self._known.items()}, self.sessions.as_now()
+
+        def go_back() -> None:
+            self._known = known
+            self.sessions.go_back(sessions)
+
+        return go_back
 
     def epoch_error(self, node: int, epoch: int) -> ErrorCode:
         """STALE_BROKER_EPOCH unless this is the epoch of the broker's present registration."""

@@ -14,7 +14,9 @@ The parts, each without input or output except for the trace:
 * `delivery.Delivery`: the brokers' open questions.
 
 This module is the shell: it takes requests, keeps the three timers, commits, and publishes. One doing (a request, a
-lost session, a call of an administrator) makes at most one version. Timers, all lazy, so that a quiet cluster costs
+lost session, a call of an administrator) makes at most one version. Where the cluster is kept (`Controller.keep`), a
+version is in force when it is kept: one that cannot be is taken back, as if it had never been thought of, and whoever
+asked hears KAFKA_STORAGE_ERROR. Timers, all lazy, so that a quiet cluster costs
 nothing but its heartbeats:
 
 * *sessions*: set for the first look after the session that ends first; a look that finds it renewed sets it anew;
@@ -37,8 +39,9 @@ from groupsim.cluster.controller.brokers import Brokers
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.delivery import Call, Delivery
 from groupsim.cluster.controller.elections import Election, Reassignment
-from groupsim.cluster.controller.image import Draft
+from groupsim.cluster.controller.image import Draft, Keep
 from groupsim.cluster.controller.partitions import Partitions
+from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.controller.telling import Teller
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.basics import TopicPartition
@@ -51,15 +54,26 @@ from groupsim.protocol.cluster_messages import (
     MetadataLogRequest,
 )
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.refusals import refusal
 
 CONTROLLER_NODE = 3_000
 CONTROLLER_HOST = "controller"
+_AGAIN_US = 1_000_000
+"""When to try again what could not be kept and nobody asks for again."""
+
+
+class Unkept(Refused):
+    """A change was refused because it cannot be kept; nothing differs."""
+
+    def __init__(self, error: OSError) -> None:
+        text = f"Nothing was changed: it cannot be kept ({error.strerror or error}). Make room, and try again."
+        super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, text)
 
 
 class Controller:
     """The controller. `on_image` are called with every new image, after the brokers' questions were answered.
 
-    `before_image` are called with it before anybody else hears of it.
+    `keep` gets every change before it is in force; one for which it raises OSError is refused, and nothing differs.
     """
 
     def __init__(self, loop: EventLoop, config: ControllerConfig | None = None) -> None:
@@ -67,7 +81,7 @@ class Controller:
         self.host: Host = loop.host(CONTROLLER_HOST)
         self.config = config = ControllerConfig() if config is None else config
         self.on_image: list[Callable[[ClusterImage], None]] = []
-        self.before_image: list[Callable[[ClusterImage], None]] = []
+        self.keep: Keep | None = None
         self._loop = loop
         self._draft = Draft()
         self._teller = teller = Teller(loop.trace, CONTROLLER_HOST)
@@ -93,12 +107,12 @@ class Controller:
     @property
     def reassignments(self) -> Mapping[TopicPartition, Reassignment]:
         """The reassignments that wait for replicas to catch up."""
-        return self._partitions.reassignments
+        return self._draft.reassignments
 
     def go_on(self, image: ClusterImage, reassignments: Mapping[TopicPartition, Reassignment], life: int) -> None:
         """Begin where an earlier process stopped; before any broker registers."""
         self._draft.image = image
-        self._partitions.reassignments.update(reassignments)
+        self._draft.reassignments.update(reassignments)
         self._admin.begin_life(life)
 
     # --- requests --------------------------------------------------------------------------------------------
@@ -112,8 +126,11 @@ class Controller:
         handler = self._handlers.get(type(request))
         if handler is None:
             raise TypeError(f"{CONTROLLER_HOST} got {request!r}, which no broker sends to a controller")
-        with self._doing():
-            response = handler(request)
+        try:
+            with self._doing():
+                response = handler(request)
+        except Unkept as unkept:
+            response = refusal(request, unkept.error)
         if type(request) in self.administration.handlers:
             response = Decided(response, self.image.version)
             self._watch_altered()
@@ -133,37 +150,59 @@ class Controller:
 
     @contextmanager
     def _doing(self) -> Iterator[None]:
-        """One doing of the controller: what it changed is in force, and told, at the end."""
+        """One doing of the controller: what it changed is in force, and told, at the end. Raises `Unkept`."""
         with caused_by(self._loop.trace):
-            self._teller.begin()
+            for part in (self._teller, self._admin, self.administration):
+                part.begin()
+            go_back = None if self.keep is None else self._brokers.as_now()
             try:
                 yield
+                changed = self._draft.commit(self.keep)
+            except OSError as error:
+                self._take_back(go_back)
+                self._teller.unkept(error)
+                raise Unkept(error) from error
             except BaseException:
                 self._draft.discard()
                 raise
-            if self._draft.commit():
-                image = self._draft.image
-                for listener in self.before_image:
-                    listener(image)
-                self.delivery.publish(image)
-                for listener in self.on_image:
-                    listener(image)
-                self._watch_balance()
+            if changed:
+                self._publish()
+
+    def _take_back(self, go_back: Callable[[], None] | None) -> None:
+        self._draft.discard()
+        self._admin.take_back()
+        self.administration.may_elect = []
+        if go_back is not None:
+            go_back()
+
+    def _publish(self) -> None:
+        self._teller.tell()
+        self.administration.tell()
+        image = self._draft.image
+        self.delivery.publish(image)
+        for listener in self.on_image:
+            listener(image)
+        self._watch_balance()
 
     # --- timers ----------------------------------------------------------------------------------------------
 
-    def _watch_sessions(self) -> None:
+    def _watch_sessions(self, not_before_us: int = 0) -> None:
         if self._session_check is None:
             due = self._brokers.sessions.next_check_us()
             if due is not None:
+                due = max(due, not_before_us)
                 self._session_check = due, self.host.call_at(due, self._check_sessions)
 
     def _check_sessions(self, _: object) -> None:
-        self._session_check = None
-        for node in self._brokers.sessions.expired(self._loop.now_us):
-            with self._doing():
-                self._brokers.fence(node, "session expired")
-        self._watch_sessions()
+        self._session_check, now_us, again_us = None, self._loop.now_us, 0
+        for node in self._brokers.sessions.expired(now_us):
+            try:
+                with self._doing():
+                    self._brokers.sessions.end(node)
+                    self._brokers.fence(node, "session expired")
+            except Unkept:
+                again_us = now_us + _AGAIN_US
+        self._watch_sessions(again_us)
 
     def _watch_balance(self) -> None:
         config = self.config
@@ -173,8 +212,11 @@ class Controller:
 
     def _balance(self, _: object) -> None:
         self._balance_due = False
-        with self._doing():
-            self._partitions.balance(self._partitions.imbalanced())
+        try:
+            with self._doing():
+                self._partitions.balance(self._partitions.imbalanced())
+        except Unkept:
+            self._watch_balance()
 
     def _watch_unclean(self) -> None:
         every_us = self.config.unclean_leader_election_interval_ms * 1_000
@@ -186,8 +228,12 @@ class Controller:
 
     def _elect_unclean(self, _: object) -> None:
         self._unclean_due = False
-        with self._doing():
-            self._partitions.elect_unclean()
+        try:
+            with self._doing():
+                self._partitions.elect_unclean()
+        except Unkept:
+            self._unclean_due = True
+            self._on_grid(max(self.config.unclean_leader_election_interval_ms * 1_000, _AGAIN_US), self._elect_unclean)
 
     def _on_grid(self, every_us: int, callback: Callable[[object], None]) -> None:
         self.host.call_at((self._loop.now_us // every_us + 1) * every_us, callback)

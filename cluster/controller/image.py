@@ -7,25 +7,49 @@ found by asking which parts are the same object, and nobody keeps a history of c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
+from groupsim.cluster.controller.elections import Reassignment
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
 
 EMPTY = ClusterImage()
 
 
+@frozen
+class Proposal:
+    """What a commit would put in force: the image before and after, and where they may differ.
+
+    `topics` are those that were made, changed or went, `configs` the brokers whose settings changed; of
+    `reassignments` those that began, changed or (None) are over.
+    """
+
+    before: ClusterImage
+    image: ClusterImage
+    topics: tuple[str, ...]
+    configs: tuple[str, ...]
+    reassignments: Mapping[TopicPartition, Reassignment | None]
+
+
+Keep = Callable[[Proposal], None]
+
+
 class Draft:
-    """Changes to an image, seen by whoever reads through the draft, in force when `commit` is called."""
+    """Changes to an image, seen by whoever reads through the draft, in force when `commit` is called.
+
+    `reassignments` are those under way in the image in force.
+    """
 
     def __init__(self, image: ClusterImage = EMPTY) -> None:
         self.image = image
+        self.reassignments: dict[TopicPartition, Reassignment] = {}
         self._brokers: dict[int, BrokerState]
         self._topics: dict[str, TopicState | None]
         self._partitions: dict[str, dict[int, PartitionState]]
         self._configs: dict[str, Mapping[str, str]]
+        self._moves: dict[TopicPartition, Reassignment | None]
         self.discard()
 
     @property
@@ -68,6 +92,10 @@ class Draft:
             for number, state in enumerate(topic.partitions):
                 yield TopicPartition(name, number), state
 
+    def reassignment(self, partition: TopicPartition) -> Reassignment | None:
+        """The reassignment of a partition, as changed so far."""
+        return self._moves[partition] if partition in self._moves else self.reassignments.get(partition)
+
     # --- changing --------------------------------------------------------------------------------------------
 
     def set_broker(self, broker: BrokerState) -> None:
@@ -77,6 +105,11 @@ class Draft:
     def set_partition(self, partition: TopicPartition, state: PartitionState) -> None:
         """Change a partition that is there."""
         self._partitions.setdefault(partition.topic, {})[partition.partition] = state
+
+    def set_reassignment(self, partition: TopicPartition, moving: Reassignment | None) -> None:
+        """A reassignment is under way, or (None) over."""
+        if moving is not None or self.reassignment(partition) is not None:
+            self._moves[partition] = moving
 
     def set_topic(self, topic: TopicState) -> None:
         """Make a topic, or change its settings or the number of its partitions."""
@@ -96,21 +129,36 @@ class Draft:
         self._topics[name] = None
         self._partitions.pop(name, None)
 
-    def commit(self) -> bool:
-        """Put what was changed in force, as one new version; False when nothing was."""
-        if not (self._brokers or self._topics or self._partitions or self._configs):
+    def commit(self, keep: Keep | None = None) -> bool:
+        """Put what was changed in force, as one new version; False when nothing was.
+
+        `keep` gets it first: what it raises is raised here, and then nothing is in force that was not before.
+        """
+        if not (self._brokers or self._topics or self._partitions or self._configs or self._moves):
             return False
-        image = self.image
-        brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
-        topics = self._topics_now() if self._topics or self._partitions else image.topics
-        configs = {**image.configs, **self._configs} if self._configs else image.configs
-        self.image = ClusterImage(image.version + 1, brokers, topics, configs)
+        image = self._image_now()
+        if keep is not None:
+            topics = tuple(dict.fromkeys((*self._topics, *self._partitions)))
+            keep(Proposal(self.image, image, topics, tuple(self._configs), self._moves))
+        self.image = image
+        for partition, moving in self._moves.items():
+            if moving is None:
+                self.reassignments.pop(partition, None)
+            else:
+                self.reassignments[partition] = moving
         self.discard()
         return True
 
     def discard(self) -> None:
         """Forget what was changed since the last commit."""
-        self._brokers, self._topics, self._partitions, self._configs = {}, {}, {}, {}
+        self._brokers, self._topics, self._partitions, self._configs, self._moves = {}, {}, {}, {}, {}
+
+    def _image_now(self) -> ClusterImage:
+        image = self.image
+        brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
+        topics = self._topics_now() if self._topics or self._partitions else image.topics
+        configs = {**image.configs, **self._configs} if self._configs else image.configs
+        return ClusterImage(image.version + 1, brokers, topics, configs)
 
     def _topics_now(self) -> dict[str, TopicState]:
         merged: dict[str, TopicState | None] = {**self.image.topics, **self._topics}

@@ -1,12 +1,14 @@
 """What a cluster keeps of itself beside its logs, so that a later process goes on where this one stopped.
 
-    DIR/.lock               held by the process that uses the folder
-        cluster-metadata    this module's: identity, topics, settings, in-sync sets, epochs, what was given out
-        broker-0/ …         the logs of broker 0
+    DIR/.lock                       held by the process that uses the folder
+        cluster-metadata            identity, topics, settings, in-sync sets, epochs, what was given out: an image
+        cluster-metadata.changes    and what changed since (`journal` says how both are kept)
+        broker-0/ …                 the logs of broker 0
 
-The file is written whole, flushed, and put in the place of the old one before anything that it tells of is told to
-anybody: at every image of the controller and for every block of producer ids. Its first line has a checksum of the
-rest, and a file that is not what it says is an error with a remedy: nothing is ever begun anew in silence.
+**A change is in force when it is kept, not before.** The controller offers every change here first, producer ids are
+kept before they are given out, and what cannot be kept, for want of room on the disk, is refused: the asker hears
+KAFKA_STORAGE_ERROR, and nothing differs, here or on disk. (A KRaft controller that cannot write its log ends its
+process.) A change costs what it is large: making a topic in a cluster of thousands writes that topic.
 
 **Going on.** Versions, and so the brokers' epochs, count on from the last one. Every partition has the leader and the
 in-sync set it had, one leader epoch later, so that leaders and followers compare their logs, coordinators load anew,
@@ -20,31 +22,32 @@ system at least, and that outlives a killed process; a machine that loses power 
 
 Ids that are drawn go on as well: each life of the cluster has luck of its own (`lives`), and a broker's host begins
 with an incarnation that it never had (`incarnations`).
+
+Sections of the journal: `cluster`, `incarnations`, `configs`, `topics`, `partitions` and `reassignments` are written
+here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to life beside these.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve, frozen
 
 from groupsim.cluster.controller.elections import Reassignment
+from groupsim.cluster.controller.image import Proposal
+from groupsim.cluster.controller.journal import REMEDY, Journal, Sections
 from groupsim.cluster.log.data_dir import DataDirRefused
-from groupsim.cluster.log.disk import write_whole
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, PartitionState, TopicState
 
 FILE: Final = "cluster-metadata"
 LOCK: Final = ".lock"
-_MAGIC: Final = "groupsim-cluster"
-_FORMAT: Final = 1
-_REMEDY: Final = "restore it from a copy, or empty the folder to begin a new cluster"
+
+Facts = dict[str, Any]
 
 
 @frozen
@@ -69,18 +72,19 @@ class Folder:
         self._path = folder / FILE
         self._lock = _locked(folder / LOCK)
         try:
-            self.kept = self._read(folder, brokers)
+            self.journal = Journal(self._path, _of_format_1)
+            self.kept = self._found(folder, brokers)
         except BaseException:
             os.close(self._lock)
             raise
 
-    def _read(self, folder: Path, brokers: int) -> Kept | None:
-        if not self._path.exists():
+    def _found(self, folder: Path, brokers: int) -> Kept | None:
+        if self.journal.new:
             logs = sorted(path.name for path in folder.glob("broker-*") if any(path.iterdir()))
             if logs:
-                raise DataDirRefused(f"{self._path} is missing, and {', '.join(logs)} hold logs; {_REMEDY}")
+                raise DataDirRefused(f"{self._path} is missing, and {', '.join(logs)} hold logs; {REMEDY}")
             return None
-        kept = read(self._path)
+        kept = _kept(self.journal)
         if kept.brokers != brokers:
             raise DataDirRefused(
                 f"{self._path}: the cluster kept here has {kept.brokers} brokers, and {brokers} are asked for; "
@@ -88,14 +92,20 @@ class Folder:
             )
         return kept
 
-    def write(self, kept: Kept) -> None:
-        """Keep this. Raises OSError; the file is then as it was."""
-        body = json.dumps(_plain(kept), separators=(",", ":"), ensure_ascii=False).encode()
-        digest = hashlib.sha256(body).hexdigest()
-        write_whole(self._path, f"{_MAGIC} {_FORMAT} {digest}\n".encode() + body)
+    def begin(self, kept: Kept) -> None:
+        """A life begins with this; before the first `change`. Raises OSError; the folder is then as it was."""
+        self.journal.begin(_whole(kept))
+
+    def change(self, proposal: Proposal | None = None, **others: Facts) -> None:
+        """Keep a change of the image, and of what the sections named say. Raises OSError; nothing differs then."""
+        change: dict[str, Facts] = {} if proposal is None else _changed(proposal)
+        for section, facts in others.items():
+            change[section] = {**change.get(section, {}), **facts}
+        self.journal.append(change)
 
     def close(self) -> None:
         """Let go of the folder; a second time does nothing."""
+        self.journal.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -114,41 +124,65 @@ def _locked(path: Path) -> int:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> Kept:
-    """What a file keeps. Raises DataDirRefused naming the file, what is wrong and what can be done; OSError."""
-    head, _, body = path.read_bytes().partition(b"\n")
-    words = head.decode("ascii", "replace").split(" ")
-    if len(words) != 3 or words[0] != _MAGIC:
-        raise DataDirRefused(f"{path} line 1: expected '{_MAGIC} {_FORMAT} <checksum>'; {_REMEDY}")
-    if words[1] != str(_FORMAT):
-        raise DataDirRefused(
-            f"{path} line 1: format {words[1]}, and this release reads {_FORMAT}; "
-            "use the release that wrote it, or another folder"
-        )
-    if hashlib.sha256(body).hexdigest() != words[2]:
-        raise DataDirRefused(f"{path}: the checksum of its first line is not that of the rest; {_REMEDY}")
-    return _kept(json.loads(body))
+def read(folder: Path) -> Kept:
+    """What a folder keeps that nobody uses. Raises DataDirRefused naming file and remedy; OSError."""
+    journal = Journal(folder / FILE, _of_format_1)
+    journal.close()
+    if journal.new:
+        raise DataDirRefused(f"{folder / FILE}: there is no such file; {REMEDY}")
+    return _kept(journal)
 
 
-def _kept(plain: dict[str, Any]) -> Kept:
-    topics = {topic["name"]: _topic(topic) for topic in plain["topics"]}
+def _kept(journal: Journal) -> Kept:
+    cluster, configs = journal.section("cluster"), journal.section("configs")
     moves = {
-        TopicPartition(topic, number): Reassignment(tuple(adding), tuple(removing))
-        for topic, number, adding, removing in plain["reassignments"]
+        _partition(name): Reassignment(tuple(adding), tuple(removing))
+        for name, (adding, removing) in journal.section("reassignments").items()
     }
-    image = ClusterImage(plain["version"], {}, topics, plain["configs"])
-    incarnations = {int(node): number for node, number in plain["incarnations"].items()}
+    incarnations = {int(node): number for node, number in journal.section("incarnations").items()}
+    image = ClusterImage(cluster["version"], {}, _topics(journal), configs)
     return Kept(
-        plain["cluster_id"], plain["brokers"], plain["lives"], image, moves, plain["next_producer_id"], incarnations
+        cluster["id"], cluster["brokers"], cluster["lives"], image, moves, cluster["next_producer_id"], incarnations
     )
 
 
-def _topic(plain: dict[str, Any]) -> TopicState:
-    states = tuple(
-        PartitionState(tuple(replicas), tuple(isr), leader, epoch, partition_epoch, tuple(elr), tuple(last), recovering)
-        for replicas, isr, leader, epoch, partition_epoch, elr, last, recovering in plain["partitions"]
+def _topics(journal: Journal) -> dict[str, TopicState]:
+    rows = journal.section("partitions")
+    found = {}
+    for name, plain in journal.section("topics").items():
+        states = tuple(_state(rows[f"{name}-{number}"]) for number in range(plain["partitions"]))
+        found[name] = TopicState(name, plain["id"], states, plain["config"], plain["internal"])
+    return found
+
+
+def _state(row: list[Any]) -> PartitionState:
+    replicas, isr, leader, epoch, partition_epoch, elr, last, recovering = row
+    return PartitionState(
+        tuple(replicas), tuple(isr), leader, epoch, partition_epoch, tuple(elr), tuple(last), recovering
     )
-    return TopicState(plain["name"], plain["id"], states, plain["config"], plain["internal"])
+
+
+def _partition(name: str) -> TopicPartition:
+    topic, _, number = name.rpartition("-")
+    return TopicPartition(topic, int(number))
+
+
+def _of_format_1(plain: dict[str, Any]) -> Sections:
+    """The sections of an image as the first releases wrote it, whole at each change."""
+    topics = plain["topics"]
+    cluster = {"id": plain["cluster_id"], **{key: plain[key] for key in ("brokers", "lives", "version")}}
+    return {
+        "cluster": {**cluster, "next_producer_id": plain["next_producer_id"]},
+        "incarnations": plain["incarnations"],
+        "configs": plain["configs"],
+        "topics": {topic["name"]: _plain_topic(topic | {"partitions": len(topic["partitions"])}) for topic in topics},
+        "partitions": {f"{one['name']}-{n}": row for one in topics for n, row in enumerate(one["partitions"])},
+        "reassignments": {f"{topic}-{n}": [adding, removing] for topic, n, adding, removing in plain["reassignments"]},
+    }
+
+
+def _plain_topic(topic: dict[str, Any]) -> Facts:
+    return {key: topic[key] for key in ("id", "internal", "config", "partitions")}
 
 
 def in_the_next_life(image: ClusterImage) -> ClusterImage:
@@ -169,34 +203,82 @@ def _later(state: PartitionState) -> PartitionState:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def _plain(kept: Kept) -> dict[str, Any]:
-    moves = kept.reassignments.items()
+def _whole(kept: Kept) -> dict[str, Facts]:
+    image = kept.image
     return {
-        "cluster_id": kept.cluster_id,
-        "brokers": kept.brokers,
-        "lives": kept.lives,
-        "version": kept.image.version,
-        "next_producer_id": kept.next_producer_id,
+        "cluster": {
+            "id": kept.cluster_id,
+            "brokers": kept.brokers,
+            "lives": kept.lives,
+            "version": image.version,
+            "next_producer_id": kept.next_producer_id,
+        },
         "incarnations": {str(node): number for node, number in kept.incarnations.items()},
-        "configs": {name: dict(settings) for name, settings in kept.image.configs.items()},
-        "topics": [_plain_topic(topic) for topic in kept.image.topics.values()],
-        "reassignments": [[*partition, list(one.adding), list(one.removing)] for partition, one in moves],
+        "configs": {name: dict(settings) for name, settings in image.configs.items()},
+        "topics": {name: _topic(topic) for name, topic in image.topics.items()},
+        "partitions": {
+            f"{name}-{number}": _row(state)
+            for name, topic in image.topics.items()
+            for number, state in enumerate(topic.partitions)
+        },
+        "reassignments": _moves(kept.reassignments.items()),
     }
 
 
-def _plain_topic(topic: TopicState) -> dict[str, Any]:
-    rows = [
-        [
-            list(state.replicas),
-            list(state.isr),
-            state.leader,
-            state.leader_epoch,
-            state.partition_epoch,
-            list(state.elr),
-            list(state.last_known_elr),
-            state.recovering,
-        ]
-        for state in topic.partitions
+def _changed(proposal: Proposal) -> dict[str, Facts]:
+    """What differs, by section; nothing is said of sections in which nothing does."""
+    image = proposal.image
+    topics = {name: None if name not in image.topics else _topic(image.topics[name]) for name in proposal.topics}
+    change: dict[str, Facts] = {
+        "cluster": {"version": image.version},
+        "topics": {name: plain for name, plain in topics.items() if not _same_topic(proposal, name)},
+        "partitions": _changed_rows(proposal),
+        "configs": {name: dict(image.configs[name]) for name in proposal.configs},
+        "reassignments": _moves(proposal.reassignments.items()),
+    }
+    return {section: facts for section, facts in change.items() if facts}
+
+
+def _same_topic(proposal: Proposal, name: str) -> bool:
+    """Whether nothing but partitions that were there differ."""
+    before, after = proposal.before.topics.get(name), proposal.image.topics.get(name)
+    if before is None or after is None:
+        return before is after
+    return evolve(before, partitions=()) == evolve(after, partitions=()) and len(before.partitions) == len(
+        after.partitions
+    )
+
+
+def _changed_rows(proposal: Proposal) -> Facts:
+    rows: Facts = {}
+    for name in proposal.topics:
+        before, after = proposal.before.topics.get(name), proposal.image.topics.get(name)
+        old = () if before is None else before.partitions
+        new = () if after is None else after.partitions
+        for number in range(max(len(old), len(new))):
+            state = new[number] if number < len(new) else None
+            if state is None or number >= len(old) or old[number] is not state:
+                rows[f"{name}-{number}"] = None if state is None else _row(state)
+    return rows
+
+
+def _topic(topic: TopicState) -> Facts:
+    own = {"id": topic.topic_id, "internal": topic.internal, "config": dict(topic.config)}
+    return {**own, "partitions": len(topic.partitions)}
+
+
+def _row(state: PartitionState) -> list[Any]:
+    return [
+        list(state.replicas),
+        list(state.isr),
+        state.leader,
+        state.leader_epoch,
+        state.partition_epoch,
+        list(state.elr),
+        list(state.last_known_elr),
+        state.recovering,
     ]
-    own = {"name": topic.name, "id": topic.topic_id, "internal": topic.internal, "config": dict(topic.config)}
-    return {**own, "partitions": rows}
+
+
+def _moves(moves: Iterable[tuple[TopicPartition, Reassignment | None]]) -> Facts:
+    return {str(where): None if one is None else [list(one.adding), list(one.removing)] for where, one in moves}

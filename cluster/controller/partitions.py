@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from groupsim.cluster.controller.config import ControllerConfig
-from groupsim.cluster.controller.elections import Decision, Election, Reassignment, Rules, Wanted, decide
+from groupsim.cluster.controller.elections import Decision, Election, Rules, Wanted, decide
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.telling import Teller
 from groupsim.protocol.basics import TopicPartition
@@ -36,13 +36,12 @@ Result = tuple[TopicPartition, ErrorCode, PartitionState | None]
 
 
 class Partitions:
-    """The partitions of a draft, and the reassignments under way."""
+    """The partitions of a draft."""
 
     def __init__(self, draft: Draft, config: ControllerConfig, teller: Teller) -> None:
         self._draft = draft
         self._config = config
         self._teller = teller
-        self.reassignments: dict[TopicPartition, Reassignment] = {}
 
     # --- settings --------------------------------------------------------------------------------------------
 
@@ -75,14 +74,11 @@ class Partitions:
         assert topic is not None
         assert state is not None
         rules = self._rules(topic, state, may_lead)
-        decision = decide(state, wanted, rules, self.reassignments.get(partition))
+        decision = decide(state, wanted, rules, self._draft.reassignment(partition))
         if decision is None:
             return None
         self._draft.set_partition(partition, decision.state)
-        if decision.reassignment is None:
-            self.reassignments.pop(partition, None)
-        else:
-            self.reassignments[partition] = decision.reassignment
+        self._draft.set_reassignment(partition, decision.reassignment)
         self._teller.changed(partition, state, decision.state, decision.reason, reason)
         return decision
 

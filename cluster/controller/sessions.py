@@ -35,11 +35,17 @@ class Sessions:
         return known is not None and known[0] == epoch and now_us <= known[1] + self._timeout_us
 
     def expired(self, now_us: int) -> list[int]:
-        """The brokers whose session has ended, the longest silent first; they are forgotten."""
+        """The brokers whose session has ended, the longest silent first."""
         ended = sorted((last, node) for node, (_, last) in self._last.items() if now_us > last + self._timeout_us)
-        for _, node in ended:
-            del self._last[node]
         return [node for _, node in ended]
+
+    def as_now(self) -> dict[int, tuple[int, int]]:
+        """All sessions as they are, to go back to."""
+        return dict(self._last)
+
+    def go_back(self, then: dict[int, tuple[int, int]]) -> None:
+        """Let everything be as it was."""
+        self._last = then
 
     def next_check_us(self) -> int | None:
         """When to look again: the first look of the controller's after a session may have ended; None: nobody lives."""

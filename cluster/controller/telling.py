@@ -1,4 +1,7 @@
-"""What the controller's decisions look like in the trace."""
+"""What the controller's decisions look like in the trace.
+
+A decision is told when it is in force: what one doing decides is collected, and told at its end or never.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,32 @@ from groupsim.protocol.cluster_messages import BrokerState, PartitionState
 
 
 class Teller:
-    """Emits the controller's events; the first of a doing is the cause of what follows in it."""
+    """The controller's events; the first of a doing is the cause of what follows in it."""
 
     def __init__(self, trace: Trace, host: str) -> None:
         self._trace = trace
         self._host = host
-        self._first = True
+        self._decided: list[tuple[Kind, dict[str, Any]]] = []
 
     def begin(self) -> None:
-        """A new doing begins: its first event will be the cause of the rest."""
-        self._first = True
+        """A new doing begins; what was decided and not told is forgotten."""
+        self._decided.clear()
+
+    def tell(self) -> None:
+        """What was decided is in force: emit it."""
+        decided, self._decided = self._decided, []
+        for number, (kind, columns) in enumerate(decided):
+            seq = self._trace.emit(kind, **columns)
+            if number == 0:
+                self._trace.begin(seq)
 
     def _emit(self, kind: Kind, **columns: Any) -> None:
-        seq = self._trace.emit(kind, **columns)
-        if seq and self._first:
-            self._first = False
-            self._trace.begin(seq)
+        self._decided.append((kind, columns))
+
+    def unkept(self, error: OSError) -> None:
+        """Something could not be kept, and was not done."""
+        reason = f"nothing was changed, for it cannot be kept: {error.strerror or error}"
+        self._trace.emit(Kind.WARNING, host=self._host, reason=reason)
 
     def fenced(self, broker: BrokerState, reason: str) -> None:
         """A broker leads nothing from now on."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.transactions.config import TransactionConfig
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
-from groupsim.cluster.transactions.interfaces import Log, Topics
+from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics
 from groupsim.cluster.transactions.markers import MarkerSender
 from groupsim.cluster.transactions.records import decode_key, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.shard import Shard
@@ -178,12 +178,16 @@ class TransactionCoordinator:
             call.answer(response)
 
     def _init_producer_id(self, call: Call, request: InitProducerIdRequest) -> None:
-        if request.transactional_id is None:
-            call.answer(InitProducerIdResponse(producer_id=self._fresh(), producer_epoch=0))
-            return
-        led = self._find(call, request.transactional_id)
-        if led is not None:
-            self._carry_out(led, led.shard.init_producer_id(call, request, self._now_ms()))
+        led = None
+        try:
+            if request.transactional_id is None:
+                call.answer(InitProducerIdResponse(producer_id=self._fresh(), producer_epoch=0))
+            elif (led := self._find(call, request.transactional_id)) is not None:
+                self._carry_out(led, led.shard.init_producer_id(call, request, self._now_ms()))
+        except NoProducerId:
+            if led is not None:
+                led.waiting.pop(call, None)
+            call.answer(InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _add_partitions(self, call: Call, request: AddPartitionsToTxnRequest) -> None:
         unknown = [tp for tp in request.partitions if self._topics.leader(tp) is None]

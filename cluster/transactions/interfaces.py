@@ -10,6 +10,10 @@ from groupsim.protocol.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode
 
 
+class NoProducerId(Exception):
+    """The broker has no producer id to give just now: whoever asked is to come again."""
+
+
 class Log(Protocol):
     """The broker's replicas of `__transaction_state`."""
 

@@ -1,9 +1,11 @@
 """A process that keeps a cluster in a folder and says what was acknowledged, until it is killed.
 
-    python kept_writer.py FOLDER
+    python kept_writer.py FOLDER records
+    python kept_writer.py FOLDER topics
 
 prints one line of JSON for every answer that was not an error: `["produced", partition, offset, value]`,
-`["committed", offset]`, `["id", producer id, epoch]`.
+`["committed", offset]`, `["id", producer id, epoch]`; or, of what the controller decided, `["topic", version, name,
+id, partitions, retention.ms, leader, leader epoch, partition epoch]`, with nothing after the name for one that went.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from groupsim.cluster.controller.journal import Journal
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import CoordinatorConfig
@@ -104,5 +107,37 @@ async def write(loop: VirtualLoop, folder: Path) -> None:
             tell("id", got.producer_id, got.producer_epoch)
 
 
+async def decide(loop: VirtualLoop, folder: Path) -> None:
+    """Make, change, grow, move and delete topics for ever."""
+    Journal.LEAST_CHANGES = 3_000
+    cluster = ReplicatedCluster(loop, config(folder))
+    controller = cluster.controller
+    await loop.sleep(SECOND)
+    life = controller.image.version
+    for turn in range(1_000_000):
+        name = f"t{life}-{turn // 6}"
+        if turn % 6 == 0:
+            cluster.create_topic(name, 2, replication=3, config={"retention.ms": str(turn)})
+        elif turn % 6 == 2:
+            cluster.add_partitions(name, 5)
+        elif turn % 6 == 5 and turn % 4 == 1:
+            cluster.delete_topic(name)
+        elif turn % 2:
+            controller.update_topic_config(name, {"retention.ms": str(turn)})
+        else:
+            state = controller.image.topics[name].partitions[0]
+            controller.move_leader(TopicPartition(name, 0), state.replicas[1])
+        topic = controller.image.topics.get(name)
+        if topic is None:
+            tell("topic", controller.image.version, name)
+        else:
+            first = topic.partitions[0]
+            own = topic.topic_id, len(topic.partitions), topic.config["retention.ms"]
+            epochs = first.leader, first.leader_epoch, first.partition_epoch
+            tell("topic", controller.image.version, name, *own, *epochs)
+        await loop.sleep(SECOND // 100)
+
+
 if __name__ == "__main__":
-    run_virtual(lambda loop: write(loop, Path(sys.argv[1])), seed=7)
+    story = {"records": write, "topics": decide}[sys.argv[2]]
+    run_virtual(lambda loop: story(loop, Path(sys.argv[1])), seed=7)

@@ -1,0 +1,230 @@
+"""Small facts in a folder, kept so that a change of them is there whole or not at all: an image, and what came after.
+
+    cluster-metadata            the image: all facts as they were after change N, with a checksum
+    cluster-metadata.changes    one line for each change after it: checksum, its number, what it changes
+
+Facts are JSON values under a *section* and a key; a change sets some keys and takes others away (null), all at once.
+Who keeps facts of another kind takes a section of its own: nothing here knows what they mean.
+
+**One change** is one line at the end of the changes, written and flushed before `append` returns, and only then does it
+count: whoever is told of a change after that will find it. When it cannot be written, what was written of it is cut
+off, `append` raises, and nothing differs. A line costs what the change is large, not what the image is.
+
+**The image** is written anew when the changes have grown to twice its size, beside the old one, flushed, and put in
+its place; then the changes begin anew. A process that dies between the two leaves changes that the image has already:
+their numbers say so, and they are passed over.
+
+**Opening.** A last line without its end was being written when the process died; nobody was told of it, and the next
+change is written over it. Anything else that is not what its checksum says, and a number that is missing, is damage: an
+error, with a remedy.
+
+The same idea is behind Kafka's metadata log and its snapshots (KIP-630).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.log.disk import write_at, write_whole
+
+MAGIC: Final = "groupsim-cluster"
+FORMAT: Final = 2
+REMEDY: Final = "restore the folder from a copy, or empty the folder to begin a new cluster"
+Sections = Mapping[str, Mapping[str, Any]]
+_Texts = dict[str, dict[str, str]]
+
+
+class Journal:
+    """The facts of a folder; this process alone writes them until `close`. `new`: there were none."""
+
+    LEAST_CHANGES: ClassVar[int] = 1 << 18
+    """Bytes of changes below which no new image is worth its while."""
+
+    def __init__(self, image: Path, older: Callable[[dict[str, Any]], Sections]) -> None:
+        """Read what is there; `older` makes sections of an image of format 1.
+
+        Raises DataDirRefused, naming file and remedy; OSError.
+        """
+        self._image = image
+        self._older = older
+        self._changes = changes_of(image)
+        self._texts: _Texts = {}
+        self._number = self._image_bytes = 0
+        self._descriptor = -1
+        self._end = 0
+        self._unclean = False
+        self.new = not image.exists()
+        if not self.new:
+            self._read()
+
+    # --- facts -----------------------------------------------------------------------------------------------
+
+    def section(self, name: str) -> dict[str, Any]:
+        """The facts of a section by key, in the order in which they were first set."""
+        return {key: json.loads(text) for key, text in self._texts.get(name, {}).items()}
+
+    def begin(self, sections: Sections) -> None:
+        """Put these sections in the place of what was kept under their names, before the first `append`.
+
+        Raises OSError; what is on disk is then as it was.
+        """
+        self._texts.update(_texts_of(sections))
+        self._number += 1
+        if self.new:
+            self._begin_changes(self._number)  # an image without its changes would be taken for a damaged folder
+            self.new = False
+        self._write_image()
+        self._begin_changes(self._number)
+
+    def append(self, change: Sections) -> None:
+        """Keep a change; None takes a key away. Raises OSError, and then nothing differs, here or on disk."""
+        body = json.dumps([self._number + 1, change], separators=(",", ":"), ensure_ascii=False)
+        self._write(_line(body.encode()))
+        self._number += 1
+        self._apply(_texts_of(change))
+        if self._end > max(self.LEAST_CHANGES, 2 * self._image_bytes):
+            self._compact()
+
+    def close(self) -> None:
+        """Let go of the files; a second time does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _apply(self, texts: Mapping[str, Mapping[str, str]]) -> None:
+        for name, facts in texts.items():
+            section = self._texts.setdefault(name, {})
+            for key, text in facts.items():
+                if text == _NULL:
+                    section.pop(key, None)
+                else:
+                    section[key] = text
+
+    # --- writing ---------------------------------------------------------------------------------------------
+
+    def _write(self, data: bytes) -> None:
+        if self._unclean:
+            os.ftruncate(self._descriptor, self._end)
+        self._unclean = True
+        write_at(self._descriptor, data, self._end)
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, self._end)
+            raise
+        self._unclean = False
+        self._end += len(data)
+
+    def _compact(self) -> None:
+        """Write the image anew. Where there is no room for it the changes go on growing; they are kept all the same."""
+        try:
+            self._write_image()
+            self._begin_changes(self._number)
+        except OSError:
+            self._image_bytes = self._end  # try again when they have grown as much again
+
+    def _write_image(self) -> None:
+        sections = ",".join(f"{_text(name)}:{_object(facts)}" for name, facts in self._texts.items())
+        body = f'{{"number":{self._number},"sections":{{{sections}}}}}'.encode()
+        write_whole(self._image, f"{MAGIC} {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+        self._image_bytes = len(body)
+
+    def _begin_changes(self, after: int) -> None:
+        head = f"{MAGIC}-changes {FORMAT} {after}\n".encode()
+        write_whole(self._changes, head)
+        self._open(len(head))
+
+    def _open(self, end: int) -> None:
+        descriptor = os.open(self._changes, os.O_RDWR)
+        self.close()
+        self._descriptor = descriptor
+        self._end, self._unclean = end, False
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        found, version = read_image(self._image)
+        if version < FORMAT:  # it has no changes beside it
+            self._apply(_texts_of(self._older(found)))
+            return
+        self._number = found["number"]
+        self._apply(_texts_of(found["sections"]))
+        if not self._changes.exists():
+            raise DataDirRefused(f"{self._changes} is missing, and {self._image} is there; {REMEDY}")
+        data = self._changes.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        for number, change in read_changes(self._changes, data[:whole]):
+            if number > self._number + 1:
+                raise DataDirRefused(f"{self._changes}: change {self._number + 1} is missing; {REMEDY}")
+            if number == self._number + 1:
+                self._apply(_texts_of(change))
+                self._number = number
+        self._open(whole)
+        self._unclean = whole < len(data)
+
+
+_NULL: Final = "null"
+
+
+def changes_of(image: Path) -> Path:
+    """Where the changes are that came after an image."""
+    return image.with_name(f"{image.name}.changes")
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _texts_of(sections: Sections) -> _Texts:
+    return {name: {key: _text(value) for key, value in facts.items()} for name, facts in sections.items()}
+
+
+def _object(facts: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{_text(key)}:{text}" for key, text in facts.items()) + "}"
+
+
+def _line(body: bytes) -> bytes:
+    return b"%08x %b\n" % (zlib.crc32(body), body)
+
+
+def read_image(path: Path) -> tuple[dict[str, Any], int]:
+    """What an image says, and its format. Raises DataDirRefused naming the file and what can be done; OSError."""
+    head, _, body = path.read_bytes().partition(b"\n")
+    words = head.decode("ascii", "replace").split(" ")
+    if len(words) != 3 or words[0] != MAGIC or not words[1].isdigit():
+        raise DataDirRefused(f"{path} line 1: expected '{MAGIC} {FORMAT} <checksum>'; {REMEDY}")
+    version = int(words[1])
+    if version > FORMAT:
+        raise DataDirRefused(
+            f"{path} line 1: format {version}, and this release reads up to {FORMAT}; "
+            "use the release that wrote it, or another folder"
+        )
+    if hashlib.sha256(body).hexdigest() != words[2]:
+        raise DataDirRefused(f"{path}: the checksum of its first line is not that of the rest; {REMEDY}")
+    found: dict[str, Any] = json.loads(body)
+    return found, version
+
+
+def read_changes(path: Path, data: bytes) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
+    """The changes in a file's whole lines, with their numbers, none missing. Raises DataDirRefused naming the line."""
+    head, *lines = data.split(b"\n")
+    words = head.decode("ascii", "replace").split(" ")
+    if len(words) != 3 or words[:2] != [f"{MAGIC}-changes", str(FORMAT)] or not words[2].isdigit():
+        raise DataDirRefused(f"{path} line 1: expected '{MAGIC}-changes {FORMAT} <number>'; {REMEDY}")
+    expected = int(words[2])
+    for at, line in enumerate(lines[:-1], 2):
+        body = line[9:]
+        if line[:9] != b"%08x " % zlib.crc32(body):
+            raise DataDirRefused(f"{path} line {at}: its checksum is not that of the line; {REMEDY}")
+        number, change = json.loads(body)
+        expected += 1
+        if number != expected:
+            raise DataDirRefused(f"{path} line {at}: change {number}, and {expected} is expected; {REMEDY}")
+        yield number, change
