@@ -85,7 +85,8 @@ class ReplicatedCluster:
         self.controller.administration.describe = Settings(config).created
         self.controller.administration.on_deleted.append(self._end_feed)
         self._keeping.begin(self.controller)
-        self._stores = Stores(config.storage, config.replica.log, self._known_to, kept=config.kept)
+        self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
+        self._stores.begin(self.controller.image.topics)
         self.brokers = {
             node: Node(
                 self.network,

@@ -47,6 +47,7 @@ class LogConfig:
     unclean_leader_election_enable: bool = False
     flush_messages: int = NEVER
     flush_ms: int = NEVER
+    file_delete_delay_ms: int = 60_000
     log_retention_check_interval_ms: int = 300_000
     log_cleaner_backoff_ms: int = 15_000
     producer_id_expiration_ms: int = 86_400_000
@@ -194,6 +195,7 @@ BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
         "log.retention.minutes": Setting("retention_ms", _scaled(60_000, _LONG_OR_NONE)),
         **{row.synonym: row for row in TOPIC_SETTINGS.values() if row.synonym},
         "log.retention.check.interval.ms": Setting("log_retention_check_interval_ms", _LONG_FROM_1),
+        "log.segment.delete.delay.ms": Setting("file_delete_delay_ms", _LONG_FROM_0),
         "log.cleaner.backoff.ms": Setting("log_cleaner_backoff_ms", _LONG_FROM_1),
         "producer.id.expiration.ms": Setting("producer_id_expiration_ms", _number(1, _INT)),
         "producer.id.expiration.check.interval.ms": Setting(

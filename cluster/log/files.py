@@ -15,6 +15,7 @@ Source: `LocalLog`, `LogLoader`, `LogSegments`.
 
 from __future__ import annotations
 
+import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Final, Protocol
 
 from groupsim.cluster.log import recovery
 from groupsim.cluster.log.damage import CorruptIndex, DamagedLog, Repair
+from groupsim.cluster.log.deletion import out_of_the_way
 from groupsim.cluster.log.disk import sync_folder, write_whole
 from groupsim.cluster.log.indexes import MAX_INDEX_BYTES
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
@@ -58,9 +60,11 @@ class FileStore(SegmentStore):
         now_ms: int = 0,
         checkpoints: Checkpoints | None = None,
         on_repair: Callable[[Repair], None] | None = None,
+        discard: Callable[[Path, int], None] | None = None,
     ) -> None:
         """Open a folder, or make one; recovers unless it was closed in order (`clean`).
 
+        `discard` takes away the folder of a log that was deleted, after so many ms; without it that is done at once.
         `sync` False never waits for the disk. Raises DamagedLog when damage cannot be cut away, or must not be
         (`refuse_damage`), and OSError.
         """
@@ -71,6 +75,7 @@ class FileStore(SegmentStore):
         self._now_ms = now_ms
         self._checkpoints = checkpoints
         self._on_repair = on_repair
+        self._discard = discard
         self._segments: list[FileSegment] = []
         self.repairs: list[Repair] = []
         if not folder.exists():
@@ -262,6 +267,15 @@ class FileStore(SegmentStore):
                 segment.truncate(segment.flushed)
                 break
         return lost
+
+    def delete(self, after_ms: int) -> None:
+        """Let go of files; the folder goes out of the way now, and after so long from the disk."""
+        self._let_go()
+        if self._discard is not None:
+            self._discard(self.folder, after_ms)
+        else:
+            shutil.rmtree(out_of_the_way(self.folder, "0" * 32))
+        self._sync_folder(self.folder.parent)
 
     def close(self) -> None:
         """Seal everything, keep the recovery point, let go of files; the store is not used again."""

@@ -98,6 +98,10 @@ class SegmentStore(Protocol):
         """The machine crashed: forget what was not flushed; returns how many records that was."""
         ...
 
+    def delete(self, after_ms: int) -> None:
+        """The log is nobody's any more; the store is not used again. What lies on a disk goes after so long."""
+        ...
+
     def close(self) -> None:
         """Let go of files; the store is not used again."""
         ...

@@ -162,5 +162,10 @@ class MemoryStore(SegmentStore):
                 break
         return lost
 
+    def delete(self, after_ms: int) -> None:
+        """Forget everything, at once."""
+        self._segments = []
+        self._checkpoints = {}
+
     def close(self) -> None:
         """Nothing to let go of; the store can be opened again."""

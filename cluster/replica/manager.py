@@ -38,15 +38,9 @@ from itertools import chain
 
 from attrs import evolve
 
-from groupsim.cluster.log import epochs, producer_state
 from groupsim.cluster.log.config import LogConfig, topic_config
 from groupsim.cluster.log.interfaces import SegmentStore
-from groupsim.cluster.log.log import (
-    CLEANER_CHECKPOINT,
-    HIGH_WATERMARK_CHECKPOINT,
-    START_CHECKPOINT,
-    PartitionLog,
-)
+from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.replica import appends, consumers, offsets
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replica.fetcher import Connect, Fetcher
@@ -276,7 +270,7 @@ class ReplicaManager:
     def _store(self, topic: TopicState, name: TopicPartition) -> SegmentStore:
         kept = self._disk.get(name)
         if kept is not None and kept[0] != topic.topic_id:
-            _wipe(kept[1])
+            self._discard(kept[1])
             kept = None
         if kept is None:
             kept = self._disk[name] = (topic.topic_id, self._open_store(name))
@@ -339,7 +333,10 @@ class ReplicaManager:
             hosted.poke()
         kept = self._disk.pop(name, None)
         if kept is not None:
-            _wipe(kept[1])
+            self._discard(kept[1])
+
+    def _discard(self, store: SegmentStore) -> None:
+        store.delete(self.config.log.file_delete_delay_ms)
 
     def _remove(self, hosted: Hosted) -> None:
         self._delete(hosted.name, [])
@@ -392,14 +389,3 @@ class ReplicaManager:
     def start(self) -> None:
         """The broker is back: its partitions come with the next `apply`, which must name all of them."""
         self._begin()
-
-
-def _wipe(store: SegmentStore) -> None:
-    """Delete a log from disk, with all that is kept beside it."""
-    for name in (START_CHECKPOINT, HIGH_WATERMARK_CHECKPOINT, CLEANER_CHECKPOINT):
-        store.write_checkpoint(name, "0")
-    for name in (epochs.CHECKPOINT, producer_state.CHECKPOINT):
-        store.write_checkpoint(name, "")
-    for segment in tuple(store.segments):
-        store.remove(segment)
-    store.close()

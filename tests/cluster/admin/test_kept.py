@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -268,7 +269,7 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     config = kept_writer.config(tmp_path / "c")
 
     async def fill(loop: VirtualLoop, cluster: ReplicatedCluster) -> str:
-        cluster.create_topic("t", 1, rate=10)
+        cluster.create_topic("t", 1, rate=10, assignment=[[1]])
         await loop.sleep(SECOND)
         return cluster.controller.image.topics["t"].topic_id
 
@@ -280,16 +281,79 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     folder.close()
 
     async def anew(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
-        cluster.create_topic("t", 1, assignment=[[node for node in range(3) if _has(tmp_path, node)][:1]])
+        cluster.create_topic("t", 1, assignment=[[1]])
         await loop.sleep(SECOND)
         return cluster.log("t", 0).end_offset
 
     assert _live(config, anew) == 0
-    assert list((tmp_path / "c").glob(f"broker-*/t-0.{old}-stray/*.log"))
+    assert list((tmp_path / "c").glob(f"broker-1/t-0.{old}-stray/*.log"))
 
 
-def _has(tmp_path: Path, node: int) -> bool:
-    return (tmp_path / "c" / f"broker-{node}" / "t-0").exists()
+def _folders(path: Path) -> set[str]:
+    return {re.sub(r"\.[0-9a-f]{32}-", ".<uuid>-", one.name) for one in path.glob("c/broker-*/*-*") if one.is_dir()}
+
+
+def test_a_deleted_topics_folders_are_renamed_at_once_and_removed_later(tmp_path: Path) -> None:
+    """A minute later, by default; a topic made again in between has folders of its own."""
+    config = kept_writer.config(tmp_path / "c")
+    offsets = {f"__consumer_offsets-{number}" for number in range(4)}
+
+    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+        cluster.create_topic("a.b", 2, replication=3, rate=10)
+        await loop.sleep(SECOND)
+        assert _folders(tmp_path) == offsets | {"a.b-0", "a.b-1"}
+        cluster.delete_topic("a.b")
+        await loop.sleep(SECOND)
+        gone = {"a.b-0.<uuid>-delete", "a.b-1.<uuid>-delete"}
+        assert _folders(tmp_path) == offsets | gone
+        assert len(list((tmp_path / "c").glob("broker-*/a.b-0.*-delete/*.log"))) == 3
+        cluster.create_topic("a.b", 1)
+        await loop.sleep(58 * SECOND)
+        assert _folders(tmp_path) == offsets | gone | {"a.b-0"}
+        await loop.sleep(2 * SECOND)
+        assert _folders(tmp_path) == offsets | {"a.b-0"}
+        assert cluster.log("a.b", 0).end_offset == 0
+
+    _live(config, story)
+
+
+def test_what_a_process_had_deleted_is_removed_when_the_next_one_begins(tmp_path: Path) -> None:
+    """It ended before the delay was over; and what it had not renamed yet is put aside, or removed if it is empty."""
+    config = kept_writer.config(tmp_path / "c")
+
+    async def end_early(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+        cluster.create_topic("t", 1, replication=3, rate=10)
+        cluster.create_topic("u", 2, replication=3)
+        await loop.sleep(SECOND)
+        cluster.delete_topic("t")
+        await loop.sleep(SECOND)
+
+    async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> set[str]:
+        await loop.sleep(SECOND)
+        return _folders(tmp_path)
+
+    _live(config, end_early)
+    assert "t-0.<uuid>-delete" in _folders(tmp_path)
+    for name in ("killed-0", "killed-1", "u-2"):
+        (tmp_path / "c" / "broker-0" / name).mkdir()
+        (tmp_path / "c" / "broker-0" / name / f"{0:020}.log").write_bytes(b"x" * (name == "killed-1"))
+    offsets = {f"__consumer_offsets-{number}" for number in range(4)}
+    assert _live(config, look) == offsets | {"u-0", "u-1", "killed-1.unknown-stray"}
+
+
+def test_a_delay_of_none_removes_at_once(tmp_path: Path) -> None:
+    """`log.segment.delete.delay.ms` may be 0, and a broker of a replica that moved away deletes its log, too."""
+    plain = kept_writer.config(tmp_path / "c")
+    config = evolve(plain, replica=evolve(plain.replica, log=evolve(plain.replica.log, file_delete_delay_ms=0)))
+
+    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> set[str]:
+        cluster.create_topic("t", 1, assignment=[[0, 1]])
+        await loop.sleep(SECOND)
+        cluster.controller.reassign(T0, [2, 1])
+        await loop.sleep(5 * SECOND)
+        return {str(path.relative_to(tmp_path / "c")) for path in (tmp_path / "c").glob("broker-*/t-*")}
+
+    assert _live(config, story) == {"broker-1/t-0", "broker-2/t-0"}
 
 
 def test_a_cluster_is_kept_in_a_folder() -> None:

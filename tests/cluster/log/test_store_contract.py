@@ -186,3 +186,12 @@ def test_an_encoded_batch_is_kept_as_well_as_a_plain_one(store: SegmentStore) ->
     other = store.create(1, 0)
     other.append(read.placed(1, 4))
     assert list(other.batches()) == [batch.placed(1, 4)]
+
+
+def test_a_deleted_store_has_nothing_left(store: SegmentStore) -> None:
+    """No segment is left, and in a folder no file."""
+    fill(store.create(0, 0))
+    folder = getattr(store, "folder", None)
+    store.delete(0)
+    assert not store.segments
+    assert folder is None or not list(folder.parent.iterdir())
