@@ -23,7 +23,7 @@ from groupsim.coordinator.serde import offset_version
 from groupsim.eventloop.units import parse_duration
 from groupsim.exits import WELL, Trouble, complain
 from groupsim.offset_rows import COUNTS, LIVE, PENDING, SUPERSEDED, Row, Summary, rows_of, summary_of, time_us
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch_codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.running import perform
@@ -282,6 +282,26 @@ def document(rows: Sequence[Row], summary: Summary) -> Mapping[str, object]:
     return {"schema": as_json.SCHEMA, "summary": as_json.plain(summary), "records": [_plain(row) for row in rows]}
 
 
+_KAFKAS = {
+    "commit_us": "commit_timestamp",
+    "expire_us": "expire_timestamp",
+    "state_timestamp_us": "current_state_timestamp",
+}
+"""Instants of a record under the names of Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970."""
+
+
+def _record(row: Row) -> Mapping[str, object]:
+    """A record with its fields; its instants as its bytes have them, whenever the run's virtual time began."""
+    plain = as_json.plain(row.record)
+    if isinstance(plain.get("value"), dict):
+        plain["value"] = {
+            _KAFKAS.get(name, name): value if name not in _KAFKAS or value is None else EPOCH_MS + value // 1_000
+            for name, value in plain["value"].items()
+        }
+    assert isinstance(plain, dict)
+    return plain
+
+
 def _plain(row: Row) -> Mapping[str, object]:
     return {
         "partition": row.partition,
@@ -290,5 +310,5 @@ def _plain(row: Row) -> Mapping[str, object]:
         "type": row.type,
         "state": row.state,
         "superseded_by": row.superseded_by,
-        "record": as_json.plain(row.record),
+        "record": _record(row),
     }

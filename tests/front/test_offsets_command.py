@@ -142,6 +142,17 @@ def test_run_as_json(scenario: Path) -> None:
     assert {record["type"] for record in found["records"]} == {"offset"}
 
 
+def test_instants_in_json_are_kafkas(tmp_path: Path) -> None:
+    """Committed one second into 2026: `commit_timestamp` is what the record's bytes say, ms since 1970."""
+    value = OffsetValue(5, 0, "", commit_us=1_000_000, expire_us=3_000_000)
+    members = GroupValue("consumer", 1, None, None, 2_000_000, ())
+    batch = log(OffsetRecord("g", TopicPartition("t", 0), value), GroupRecord("g", members))
+    offset_, group = (one["record"]["value"] for one in document(write(tmp_path, batch))["records"])
+    assert (offset_["commit_timestamp"], offset_["expire_timestamp"]) == (1_767_225_601_000, 1_767_225_603_000)
+    assert group["current_state_timestamp"] == 1_767_225_602_000
+    assert not [name for name in (*offset_, *group) if name.endswith("_us")]
+
+
 def write(folder: Path, batches: list[Batch], name: str = SEGMENT) -> Path:
     """A segment file."""
     folder.mkdir(parents=True, exist_ok=True)
