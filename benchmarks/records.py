@@ -20,6 +20,7 @@ from typing import Any
 import simpy
 
 from benchmarks.common import LATENCY_US, Stopwatch, best, group, table, tracing
+from groupsim.cluster.reading import Reader
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -45,7 +46,7 @@ def ours(members: int, level: str) -> dict[str, Any]:
 
     async def main(loop: VirtualLoop) -> None:
         partitions = members * PARTITIONS_EACH
-        cluster, consumers = group(
+        _, consumers = group(
             loop,
             members,
             partitions=partitions,
@@ -54,14 +55,14 @@ def ours(members: int, level: str) -> dict[str, Any]:
             properties={"enable.auto.commit": True},
         )
         fetches = 0
-        fetch = cluster.data.fetch
+        fetch = Reader.fetch
 
-        def counted(*arguments: Any) -> Any:
+        def counted(reader: Reader, positions: Any) -> None:
             nonlocal fetches
             fetches += 1
-            return fetch(*arguments)
+            fetch(reader, positions)
 
-        cluster.data.fetch = counted  # type: ignore[assignment, method-assign]
+        Reader.fetch = counted  # type: ignore[method-assign]
         await loop.sleep(_WARM_UP_US)
         records, fetches = sum(sum(c.positions.values()) for c in consumers), 0
         watch = Stopwatch()

@@ -44,5 +44,5 @@ class Draws:
         at = self._at
         if at > BLOCK - 2:
             return self.next(), self.next()
-        self._at = at + 2
-        return self._block[at], self._block[at + 1]
+        self._at, block = at + 2, self._block
+        return block[at], block[at + 1]

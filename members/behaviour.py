@@ -90,9 +90,11 @@ class ProcessingTimes:
 
     def records_us(self, distribution: Distribution, partition: TopicPartition, base: int, count: int) -> int:
         """The time that offsets `base` … `base + count - 1` take together."""
-        constant = self._constant_us(distribution)
-        if constant is not None:
-            return constant * count
+        known = self._known
+        if known is None or known[0] is not distribution:
+            known = self._known = distribution, _constant_us(distribution)
+        if known[1] is not None:
+            return known[1] * count
         if count == 1:
             number, at = divmod(base, _BLOCK)
             return self._block(distribution, partition, number)[at]
@@ -108,13 +110,6 @@ class ProcessingTimes:
         """The time a batch that begins at `base` takes on top of its records."""
         return distribution.draw(self._loop.stream("per-batch", f"{partition}@{base}"))
 
-    def _constant_us(self, distribution: Distribution) -> int | None:
-        """The one duration of a constant distribution, which needs no luck; None for others."""
-        if self._known is None or self._known[0] is not distribution:
-            least, most = distribution.quantile(0), distribution.quantile(_LARGEST_WORD)
-            self._known = (distribution, least if least == most else None)
-        return self._known[1]
-
     def _block(self, distribution: Distribution, partition: TopicPartition, number: int) -> list[int]:
         held = self._blocks.get(partition)
         if held is not None and held[0] == number and held[1] is distribution:
@@ -123,3 +118,9 @@ class ProcessingTimes:
         drawn = distribution.draws(stream, _BLOCK)
         self._blocks[partition] = (number, distribution, drawn)
         return drawn
+
+
+def _constant_us(distribution: Distribution) -> int | None:
+    """The one duration of a constant distribution, which needs no luck; None for others."""
+    least, most = distribution.quantile(0), distribution.quantile(_LARGEST_WORD)
+    return least if least == most else None

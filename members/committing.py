@@ -58,12 +58,12 @@ class Committer:
         "_committed",
         "_interval_us",
         "_member",
-        "_owed",
         "_pending",
         "_rebalance",
         "_rebalance_deadline_us",
         "_timer",
         "before_rebalance_pending",
+        "owed",
         "processed",
     )
 
@@ -73,7 +73,7 @@ class Committer:
         self._interval_us = settings.auto_commit_interval_ms * MS_US
         self._backoff = Backoff(settings, member.profile, member.luck("commit-backoff"))
         self._timer: Handle | None = None
-        self._owed = False
+        self.owed = False  #: an auto-commit waits for the application to come to `poll`
         self._committed: dict[TopicPartition, int] = {}
         self._pending = 0  # asynchronous commits without an answer
         self._rebalance = 0  # counts the commits before a rebalance
@@ -99,7 +99,7 @@ class Committer:
 
     def stop(self) -> None:
         """No more auto-commits at intervals."""
-        self._owed = False
+        self.owed = False
         timer, self._timer = self._timer, None
         if timer is not None:
             self._member.host.cancel(timer)
@@ -116,16 +116,16 @@ class Committer:
         if self._member.poll_clock.inside:
             self._auto_commit()
         else:
-            self._owed = True
+            self.owed = True
 
     def polled(self) -> None:
         """The application has come to `poll`: commit if that is owed."""
-        if self._owed:
+        if self.owed:
             self._auto_commit()
 
     def _auto_commit(self) -> None:
         if not self._member.ownership.owned:
-            self._owed = False
+            self.owed = False
             return
         self._arm(self._interval_us)
         if not self._member.coordinator.known:

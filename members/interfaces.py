@@ -115,23 +115,29 @@ OnRecord: TypeAlias = Callable[[TopicPartition, int, Batch, LogRecord], Any]
 """Shown every record with a content that poll returns: partition, offset, the batch it stands in, the record itself."""
 
 
+class Reader(Protocol):
+    """The fetches of one client process, at most one at a time."""
+
+    def fetch(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Wait for records from these positions on: one round trip, then as long as nothing is there.
+
+        It waits without end, and costs no events while nothing arrives. `positions` is not copied: leave it as it is
+        until the answer is there or the fetch given up.
+        """
+        ...
+
+    def give_up(self) -> None:
+        """Take the fetch back, if one is under way: it is never answered."""
+        ...
+
+
 class Data(Protocol):
     """The topics' data: a light stand-in for brokers' logs (log ends that grow at a rate)."""
 
-    def fetch(
-        self,
-        host: str,
-        positions: Mapping[TopicPartition, int],
-        max_records: int,
-        max_wait_us: int | None,
-        on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None],
-    ) -> Callable[[], None]:
-        """Long-poll the partitions from these positions; one round trip, then as long as nothing is there.
-
-        `max_wait_us` None waits without end and costs no events while nothing arrives. `positions` is not copied: leave
-        it as it is until `on_done` is called or the fetch given up. Returns a function that gives the fetch up
-        (`on_done` is then never called).
-        """
+    def reader(
+        self, host: str, max_records: int, on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None]
+    ) -> Reader:
+        """For the process that runs on `host`; `on_done` gets the answers, of at most so many records each."""
         ...
 
     def offsets(

@@ -7,7 +7,7 @@ of it is events. Settings of fetches have no effect here: no bytes, no leaders, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from groupsim.members.fetching import Fetcher, no_offset
@@ -21,15 +21,16 @@ _SMALLEST_FETCH = 500
 class LightFetcher(Fetcher):
     """The one fetch, and the buffer."""
 
-    __slots__ = ("_buffer", "_data", "_fetch", "_fetch_number", "_most")
+    __slots__ = ("_buffer", "_data", "_fetching", "_most_a_poll", "_reader")
 
     def __init__(self, member: Member, data: Data) -> None:
         super().__init__(member)
         self._data = data
-        self._most = max(_SMALLEST_FETCH, member.settings.max_poll_records)
+        self._most_a_poll = member.settings.max_poll_records
+        most = max(_SMALLEST_FETCH, self._most_a_poll)
+        self._reader = data.reader(member.host.name, most, self._fetched)
+        self._fetching = False
         self._buffer: list[Fetched] = []
-        self._fetch: Callable[[], None] | None = None
-        self._fetch_number = 0
 
     def _drop_unwanted(self) -> None:
         owned = self._member.ownership.owned
@@ -97,55 +98,57 @@ class LightFetcher(Fetcher):
         if len(self.positions) != len(self._member.ownership.owned):
             self.look_up()
         taken = self._take_from_buffer() if self._buffer else ()
-        if self._fetch is None and not (self._buffer or self._waiting):
+        if not (self._fetching or self._buffer or self._waiting):
             self._send_fetch()
         return taken
 
     def _take_from_buffer(self) -> tuple[Fetched, ...]:
-        buffer, positions = self._buffer, self.positions
+        buffer, positions, room = self._buffer, self.positions, self._most_a_poll
         taken: list[Fetched] = []
-        room = self._member.settings.max_poll_records
-        while buffer and room:
-            found = buffer[0]
-            partition, base, count = found.partition, found.base, found.count
+        for found in buffer:
+            count = found.count
             if count > room:
-                buffer[0] = Fetched(partition, base + room, count - room)
-                found, count = Fetched(partition, base, room), room
-            else:
-                del buffer[0]
+                break
             taken.append(found)
-            positions[partition] = base + count
+            positions[found.partition] = found.base + count
             room -= count
+        del buffer[: len(taken)]
+        if buffer and room:
+            taken.append(self._split(room))
         return tuple(taken)
+
+    def _split(self, room: int) -> Fetched:
+        """So many records of what is first in the buffer; the rest of it stays there."""
+        partition, base, count = self._buffer[0].partition, self._buffer[0].base, self._buffer[0].count
+        self._buffer[0] = Fetched(partition, base + room, count - room)
+        self.positions[partition] = base + room
+        return Fetched(partition, base, room)
 
     def _send_fetch(self) -> None:
         """Fetch from the positions; they stay as they are while the fetch is under way, so it needs no copy."""
         wanted, held = self.positions, self._held
         if held:
             wanted = {partition: at for partition, at in wanted.items() if partition not in held}
-        if not wanted:
-            return
-        self._fetch_number += 1
-        on_done = partial(self._fetched, self._fetch_number)
-        self._fetch = self._data.fetch(self._member.host.name, wanted, self._most, None, on_done)
+        if wanted:
+            self._fetching = True
+            self._reader.fetch(wanted)
 
     def _give_up_fetch(self) -> None:
         """The set of partitions has changed: the fetch under way asks for the wrong ones."""
-        give_up, self._fetch = self._fetch, None
-        self._fetch_number += 1
-        if give_up is not None:
-            give_up()
+        if self._fetching:
+            self._fetching = False
+            self._reader.give_up()
 
-    def _fetched(self, number: int, found: tuple[Fetched, ...] | FetchFailed) -> None:
-        if number != self._fetch_number:
-            return
-        self._fetch = None
+    def _fetched(self, found: tuple[Fetched, ...] | FetchFailed) -> None:
+        self._fetching = False
         if isinstance(found, FetchFailed):
             self._member.metadata.refresh()
             self._pause()
             return
-        at = self.positions.get
-        self._buffer += [entry for entry in found if at(entry.partition) == entry.base]
+        buffer, at = self._buffer, self.positions
+        for entry in found:
+            if at.get(entry.partition) == entry.base:
+                buffer.append(entry)
         self._member.rounds.records_came()
 
     def close(self) -> None:

@@ -18,8 +18,6 @@ the story of the process rests inside `poll`. The rules:
 
 from __future__ import annotations
 
-from typing import Any
-
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
@@ -38,7 +36,11 @@ class Rounds:
 
     __slots__ = (
         "_between_batches",
+        "_clock",
+        "_emit",
+        "_host",
         "_judged",
+        "_loop",
         "_member",
         "_next",
         "_over",
@@ -48,10 +50,14 @@ class Rounds:
         "_resting",
         "_times",
         "_under_way",
+        "_wake",
     )
 
     def __init__(self, member: Member) -> None:
         self._member = member
+        # Parts of the member that every round asks, at hand.
+        self._loop, self._host, self._wake = member.loop, member.host, member.wake
+        self._clock, self._emit = member.poll_clock, member.trace.emit_of_partition
         self._times = ProcessingTimes(member.loop)
         self._judged: Behaviour | None = None  # the behaviour that `_plain` was found for
         self._plain = False
@@ -77,40 +83,35 @@ class Rounds:
 
     def records_came(self) -> None:
         """There is something in the buffer: begin a round, or tell the story."""
-        member = self._member
         if self._under_way or self._planned:
             return
-        if self._resting and not member.wake.is_set():
+        if self._resting and not self._wake.is_set():
             self._planned = True
-            member.host.call_at(member.loop.now_us, self._begin, order=_TASK)
+            self._host.call_at(self._loop.now_us, _begin, self, order=_TASK)
         else:
-            member.wake.set()
+            self._wake.set()
 
     # -- a round ------------------------------------------------------------------------------------------------
 
-    def _begin(self, _: Any) -> None:
+    def _begin(self) -> None:
         self._planned = False
-        if self._resting and not self._member.wake.is_set():
+        if self._resting and not self._wake.is_set():
             self._poll_or_wake()
 
     def _poll_or_wake(self) -> None:
-        if self._is_peaceful():
-            self._poll()
-        else:
-            self._member.wake.set()
-
-    def _is_peaceful(self) -> bool:
-        """Whether a poll would find nothing to do but to return records."""
-        member = self._member
-        joining = member.joining
+        """Poll, if there is peace: a poll would find nothing to do but to return records."""
+        member, joining = self._member, self._member.joining
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
-        return (
+        if (
             self._plain
             and not (joining.rejoin_needed or joining.under_way)
             and len(member.fetcher.positions) == len(member.ownership.owned)
             and member.subscription.active
-        )
+        ):
+            self._poll()
+        else:
+            self._wake.set()
 
     def _judge(self, behaviour: Behaviour) -> None:
         """Whether this application neither commits after batches nor sleeps between polls."""
@@ -124,11 +125,10 @@ class Rounds:
         )
 
     def _poll(self) -> None:
-        member = self._member
         self._polled()
-        records = member.fetcher.take()
+        records = self._member.fetcher.take()
         if records:
-            member.poll_clock.leave()
+            self._clock.leave()
             self._under_way = True
             self._over.clear()
             self._records, self._next = records, 0
@@ -137,35 +137,36 @@ class Rounds:
 
     def _polled(self) -> None:
         """The application has come to `poll`: what was owed to that goes out."""
-        self._member.heartbeat.polled()
-        self._member.commits.polled()
+        member = self._member
+        member.heartbeat.polled()
+        if member.commits.owed:
+            member.commits.polled()
 
     def _work(self) -> None:
-        """Go on with the batch, up to the next record that takes time."""
-        member, records = self._member, self._records
+        """Go on with the batch, up to the next record that takes time; then the application is back in `poll`."""
+        records = self._records
         while self._next < len(records):
             found = records[self._next]
             self._next += 1
             took = self.processing_us(found)
             if took:
-                member.host.call_at(member.loop.now_us + took, self._worked, found, order=_TASK)
+                self._host.call_at(self._loop.now_us + took, _worked, self, order=_TASK)
                 return
             self.finish(found)
-        self._end()
-
-    def _worked(self, found: Fetched) -> None:
-        self.finish(found)
-        self._work()
-
-    def _end(self) -> None:
-        """The batch is done and the application is back in `poll`; who does the next round?"""
-        member = self._member
         self._under_way = False
         self._records = ()
-        member.poll_clock.enter()
-        if member.wake.is_set():
+        self._clock.inside = True
+        self._go_on()
+
+    def _worked(self) -> None:
+        self.finish(self._records[self._next - 1])
+        self._work()
+
+    def _go_on(self) -> None:
+        """The application has come back to `poll`; who does the next round?"""
+        if self._wake.is_set():
             self._over.set()
-        elif member.fetcher.has_records:
+        elif self._member.fetcher.has_records:
             self._poll_or_wake()
         else:
             self._polled()
@@ -181,9 +182,9 @@ class Rounds:
         """How long the handler takes for a range of records."""
         behaviour = self._member.behaviour
         took = 0
-        if behaviour.processing:
+        if behaviour.processing is not None:
             took = self._times.records_us(behaviour.processing, found.partition, found.base, found.count)
-        if behaviour.per_batch:
+        if behaviour.per_batch is not None:
             took += self._times.batch_us(behaviour.per_batch, found.partition, found.base)
         return took
 
@@ -193,19 +194,22 @@ class Rounds:
         member.commits.processed[found.partition] = found.base + found.count
         self._say(_PROCESSED, found)
         if self._between_batches:
-            member.poll_clock.enter()
+            self._clock.enter()
             member.heartbeat.polled()
-            member.poll_clock.leave()
+            self._clock.leave()
 
     def _say(self, kind: Kind, found: Fetched) -> None:
-        member = self._member
-        generation = member.generation
-        member.trace.emit_of_partition(
+        member, generation = self._member, self._member.generation
+        self._emit(
             kind,
-            member.host.name,
+            self._host.name,
             member.group,
             generation.member_id or None,
             generation.id if generation.id >= 0 else None,
             found.partition,
             {"base": found.base, "count": found.count},
         )
+
+
+# As plain functions: a bound method for every round would be one more object to make.
+_begin, _worked = Rounds._begin, Rounds._worked

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.data import Data, Fetch
+from groupsim.cluster import reading
+from groupsim.cluster.data import Data
 from groupsim.cluster.faults import Isolate, Latency, Match
 from groupsim.cluster.latency import Draws
 from groupsim.cluster.traffic import as_rate
@@ -30,10 +31,10 @@ class Reader:
         self.data.open("t", [1] * partitions, as_rate(rate))
         self.got: list[tuple[int, Any]] = []
 
-    def fetch(self, positions: dict[TopicPartition, int], most: int = 500, wait_us: int | None = None) -> Any:
-        return self.data.fetch(
-            "member-1", positions, most, wait_us, lambda got: self.got.append((self.rig.loop.now_us, got))
-        )
+    def fetch(self, positions: dict[TopicPartition, int], most: int = 500) -> Any:
+        reader = self.data.reader("member-1", most, lambda got: self.got.append((self.rig.loop.now_us, got)))
+        reader.fetch(positions)
+        return reader
 
 
 def test_records_that_are_there_come_after_one_round_trip(play: Any) -> None:
@@ -57,18 +58,6 @@ def test_fetch_waits_for_the_first_record(play: Any) -> None:
         reader.fetch({T2: 0})
         await rig.loop.sleep(10_000_000)
         assert reader.got == [(3_001_000, (Fetched(T2, 0, 1),))]
-
-    play(story)
-
-
-def test_fetch_gives_up_when_its_time_is_over(play: Any) -> None:
-    """With a limit the broker answers with nothing when it has passed."""
-
-    async def story(rig: Any) -> None:
-        reader = Reader(rig)
-        reader.fetch({T0: 0}, wait_us=500_000)
-        await rig.loop.sleep(10_000_000)
-        assert reader.got == [(502_000, ())]
 
     play(story)
 
@@ -136,12 +125,12 @@ def test_records_are_shared_out_in_turn(play: Any) -> None:
 
 
 def test_fetch_given_up_says_nothing(play: Any) -> None:
-    """The function a fetch returns takes it back for good."""
+    """A fetch that was given up is taken back for good."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=300)
         await rig.loop.sleep(1_000_000)
-        reader.fetch({T0: 0})()
+        reader.fetch({T0: 0}).give_up()
         reader.data.burst("t", 30)
         await rig.loop.sleep(1_000_000)
         assert reader.got == []
@@ -203,6 +192,7 @@ def test_partitions_without_a_leader_are_left_out(play: Any) -> None:
         reader = Reader(rig)
         reader.data.burst("t", 30)
         rig.topics.set_live(1, False)
+        reader.data.replan()
         reader.fetch({T0: 0, T1: 0})
         reader.fetch({T1: 0})
         await rig.loop.sleep(10_000)
@@ -251,8 +241,8 @@ def test_a_burst_while_the_answer_is_on_its_way_is_in_it(play: Any) -> None:
     play(story)
 
 
-def test_an_answered_fetch_is_gone(play: Any) -> None:
-    """Nothing holds a fetch any more once it is answered: it does not wait for the garbage collector."""
+def test_a_reader_without_a_fetch_is_gone(play: Any) -> None:
+    """Nothing holds a reader whose fetch is answered: it does not wait for the garbage collector."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=3)
@@ -262,9 +252,33 @@ def test_an_answered_fetch_is_gone(play: Any) -> None:
             reader.fetch({T0: 0, T1: 0, T2: 0})
             await rig.loop.sleep(2_000_000)
             assert len(reader.got) == 1
-            assert not [found for found in gc.get_objects() if isinstance(found, Fetch)]
+            assert not [found for found in gc.get_objects() if isinstance(found, reading.Reader)]
         finally:
             gc.enable()
+
+    play(story)
+
+
+def test_one_reader_goes_on_from_what_it_got(play: Any) -> None:
+    """Fetch after fetch of one reader brings every record once, in order, also across a change of the rate."""
+
+    async def story(rig: Any) -> None:
+        positions = {T0: 0, T1: 0, T2: 0}
+
+        def take(found: Any) -> None:
+            for part in found:
+                assert part.base == positions[part.partition]
+                positions[part.partition] += part.count
+            reader.fetch(positions)
+
+        source = Reader(rig, rate=30)
+        reader = source.data.reader("member-1", 500, take)
+        reader.fetch(positions)
+        await rig.loop.sleep(2_000_000)
+        source.data.set_rate("t", as_rate(3))
+        source.data.burst("t", 7)
+        await rig.loop.sleep(3_002_000)
+        assert sum(positions.values()) == sum(source.data.end(tp) for tp in positions) == 60 + 7 + 9
 
     play(story)
 

@@ -276,6 +276,22 @@ class FakeTransport:
                 link.break_()
 
 
+class FakeReader:
+    """One process's fetches."""
+
+    def __init__(self, data: FakeData, host: str, most: int, on_done: Callable[[Any], None]) -> None:
+        self.data, self.host, self.most, self.on_done = data, host, most, on_done
+        self.positions: Mapping[TopicPartition, int] = {}
+        self.number = 0
+
+    def fetch(self, positions: Mapping[TopicPartition, int]) -> None:
+        self.positions = positions
+        self.number = self.data.wait(self)
+
+    def give_up(self) -> None:
+        self.data.forget(self.number)
+
+
 class FakeData:
     """Logs as numbers: `append` makes records; a fetch answers when there are any."""
 
@@ -284,45 +300,47 @@ class FakeData:
         self.ends: dict[TopicPartition, int] = defaultdict(int)
         self.fails = 0
         self.fetches = 0
-        self._waiting: dict[int, tuple[str, Mapping[TopicPartition, int], int, Callable[[Any], None]]] = {}
+        self._waiting: dict[int, FakeReader] = {}
 
     def append(self, partition: TopicPartition, count: int) -> None:
         self.ends[partition] += count
         for number in list(self._waiting):
             self._look(number)
 
-    def fetch(
-        self,
-        host: str,
-        positions: Mapping[TopicPartition, int],
-        max_records: int,
-        max_wait_us: int | None,
-        on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None],
-    ) -> Callable[[], None]:
+    def reader(
+        self, host: str, max_records: int, on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None]
+    ) -> FakeReader:
+        return FakeReader(self, host, max_records, on_done)
+
+    def wait(self, reader: FakeReader) -> int:
         self.fetches += 1
-        number = self.fetches
-        self._waiting[number] = (host, positions, max_records, on_done)
-        self.loop.call_at(self.loop.now_us + 2 * LATENCY_US, self._look, number)
-        return lambda: self._waiting.pop(number, None) and None
+        self._waiting[self.fetches] = reader
+        self.loop.call_at(self.loop.now_us + 2 * LATENCY_US, self._look, self.fetches)
+        return self.fetches
+
+    def forget(self, number: int) -> None:
+        self._waiting.pop(number, None)
 
     def _look(self, number: int) -> None:
         if number not in self._waiting:
             return
-        host, positions, room, on_done = self._waiting[number]
+        reader = self._waiting[number]
         if self.fails:
             self.fails -= 1
-            del self._waiting[number]
-            self.loop.host(host).deliver(on_done, FetchFailed("the leader could not be reached"))
+            self._answer(number, FetchFailed("the leader could not be reached"))
             return
-        found = []
-        for partition, at in positions.items():
+        found, room = [], reader.most
+        for partition, at in reader.positions.items():
             count = min(self.ends[partition] - at, room)
             if count > 0:
                 found.append(Fetched(partition, at, count))
                 room -= count
         if found:
-            del self._waiting[number]
-            self.loop.host(host).deliver(on_done, tuple(found))
+            self._answer(number, tuple(found))
+
+    def _answer(self, number: int, found: tuple[Fetched, ...] | FetchFailed) -> None:
+        reader = self._waiting.pop(number)
+        self.loop.host(reader.host).deliver(reader.on_done, found)
 
     def offsets(self, host: str, partitions: tuple[TopicPartition, ...], on_done: Callable[[Any], None]) -> None:
         ends = {partition: (0, self.ends[partition]) for partition in partitions}
