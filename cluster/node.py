@@ -19,6 +19,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.cluster.acl.checks import gate_of
+from groupsim.cluster.acl.operations import allowed_everything
+from groupsim.cluster.acl.requests import AclRequests
 from groupsim.cluster.admin.auto_creation import AutoCreation
 from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.admin.forwarding import Forwarding
@@ -90,7 +93,7 @@ class Node(Endpoint):
         )
         self.replicas.on_leading.append(self._leading)
         self.replicas.on_not_leading.append(self._not_leading)
-        self._handlers: dict[type, Callable[[Any, Any], None]] = {
+        self._own: dict[type, Callable[[Any, Any], None]] = {
             FetchRequest: self._fetch,
             ProduceRequest: self._produce,
             ListOffsetsRequest: lambda call, request: call.answer(self.replicas.list_offsets(request)),
@@ -129,8 +132,15 @@ class Node(Endpoint):
             make_topic=self._make_transaction_topic,
             loading=config.loading,
         )
-        self._handlers.update(self.transactions.handlers)
         self._administrators()
+        handlers = {**self._own, **self.transactions.handlers, **self.admin.handlers, **self._acls.handlers}
+        gate = gate_of(config, lambda: self.metadata.image)
+        self._everybody = gate is None
+        if gate is not None:
+            handlers = gate.guarded(handlers, lambda call, request: self.groups.handle(call))
+            self.heartbeat = gate.heartbeat(self.groups.heartbeat)
+            self.admin.forbids = gate.forbids
+        self._handlers = handlers
 
     def _administrators(self) -> None:
         """What a life of the broker has for administrators; its own way to the controller, opened when it is needed."""
@@ -140,7 +150,7 @@ class Node(Endpoint):
         self.auto_creation = AutoCreation(self._config, self._forwarding)
         self._settings = Settings(self._config, self.node, self.rack)
         self.admin = AdminRequests(self.node, self._settings, self._forwarding, lambda: self.metadata.image)
-        self._handlers.update(self.admin.handlers)
+        self._acls = AclRequests(self._config.acl.enabled, lambda: self.metadata.image, self.admin.pass_on)
 
     # --- lives -----------------------------------------------------------------------------------------------
 
@@ -261,14 +271,13 @@ class Node(Endpoint):
             call.no_answer()
 
     def _describe(self, call: Line, request: MetadataRequest) -> None:
-        making = self.auto_creation
-        if not (request.auto_create and making.enabled and request.topics):
-            call.answer(self.metadata.describe(request.topics))
-            return
-        there = self.metadata.image.topics
-        said = making.make(name for name in sorted(set(request.topics)) if name not in there)
+        making, said = self.auto_creation, {}
+        if request.auto_create and making.enabled and request.topics:
+            there = self.metadata.image.topics
+            said = making.make(name for name in sorted(set(request.topics)) if name not in there)
         answer = self.metadata.describe(request.topics)
-        call.answer(with_errors(answer, said) if said else answer)
+        answer = with_errors(answer, said) if said else answer
+        call.answer(allowed_everything(answer, request) if self._everybody else answer)
 
     def _find_coordinator(self, call: Line, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:

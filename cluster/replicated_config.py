@@ -7,13 +7,15 @@ properties can be given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import evolve, field, fields, frozen, validators
 
+from groupsim.cluster.acl import config as acl
+from groupsim.cluster.acl.config import AclConfig
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults
 from groupsim.cluster.offsets_topic import LoadingCost
@@ -40,6 +42,7 @@ _HERE: Final[Mapping[str, str]] = {
     "default.replication.factor": "default_replication_factor",
     "auto.create.topics.enable": "auto_create_topics_enable",
 }
+_ACL: Final = {acl.AUTHORIZER: "authorizer", acl.SUPER_USERS: "super_users", acl.ALLOW_EVERYONE: "allow_everyone"}
 _AUTO_CREATE: Final = "auto.create.topics.enable"
 _LOAD_BUFFER: Final = "offsets.load.buffer.size"
 
@@ -70,6 +73,7 @@ class ReplicatedConfig:
     load_us: int = field(default=0, validator=validators.ge(0))
     metadata_stale_us: int = field(default=0, validator=validators.ge(0))
     auto_create_topics_enable: bool = True
+    acl: AclConfig = field(factory=AclConfig)
     storage: Path | None = None
     kept: bool = False
     properties: Mapping[str, str] = field(factory=dict)
@@ -134,6 +138,7 @@ def values_in_effect(config: ReplicatedConfig) -> dict[str, str | None]:
         found.update({name: getattr(part, attribute) for name, attribute in names.items()})
     found.update({name: getattr(config, attribute) for name, attribute in _HERE.items()})
     found[_LOAD_BUFFER] = config.loading.buffer_bytes
+    found[acl.AUTHORIZER] = config.acl.authorizer
     return {name: None if value is None else _as_text(value) for name, value in found.items()}
 
 
@@ -165,6 +170,8 @@ def _homes(name: str) -> list[str]:
         homes.append("here")
     if name == _LOAD_BUFFER:
         homes.append("loading")
+    if name in _ACL:
+        homes.append("acl")
     return homes
 
 
@@ -177,6 +184,7 @@ KNOWN: Final = tuple(
             *TRANSACTION_KEYS,
             *BROKER_SETTINGS,
             *_HERE,
+            *_ACL,
             _LOAD_BUFFER,
             "broker.version",
         ]
@@ -198,6 +206,8 @@ def _set(config: ReplicatedConfig, home: str, name: str, value: object) -> Repli
         return whole
     if home == "loading":
         return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))
+    if home == "acl":
+        return evolve(config, acl=evolve(config.acl, **{_ACL[name]: _READ_ACL[name](value)}))
     part: Any = getattr(config, home)
     attribute = _ATTRIBUTES[home][name]
     kind = getattr(fields(type(part)), attribute).type
@@ -228,3 +238,10 @@ def _flag(name: str, value: object) -> bool:
 
 def _text(name: str, value: object) -> str:
     return str(value).strip()
+
+
+_READ_ACL: Final[Mapping[str, Callable[[object], Any]]] = {
+    acl.AUTHORIZER: acl.read_authorizer,
+    acl.SUPER_USERS: acl.read_super_users,
+    acl.ALLOW_EVERYONE: lambda value: _flag(acl.ALLOW_EVERYONE, value),
+}

@@ -23,6 +23,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
     txn_messages        the messages of transactional producers
     admin_messages      topics, settings and the brokers, as administrators ask for them
+    acl_messages        access control lists, and who asks for them
     zookeeper_messages  clients and a ZooKeeper (Kafka 0.8)
     cluster_messages    brokers and controller; the cluster's metadata as a value
     batch, batch_sizes  a record batch as a value; the bytes it takes

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
+from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 
@@ -53,7 +54,7 @@ class ConfigEntry:
 
 @frozen
 class CreatedTopic:
-    """What became of one new topic."""
+    """What became of one new topic; `config_error` says why its settings and size are not told."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -62,6 +63,7 @@ class CreatedTopic:
     partitions: int = -1
     replication: int = -1
     config: tuple[ConfigEntry, ...] = ()
+    config_error: ErrorCode = ErrorCode.NONE
 
 
 @frozen
@@ -214,11 +216,12 @@ class DescribeClusterRequest:
 
 @frozen
 class DescribeClusterResponse:
-    """Brokers as (node, fenced); addresses and racks are the listener's to add."""
+    """Brokers as (node, fenced); addresses and racks are the listener's to add. `operations`: what may be done."""
 
     API: ClassVar[Api] = Api.DESCRIBE_CLUSTER
     error: ErrorCode = ErrorCode.NONE
     brokers: tuple[tuple[int, bool], ...] = ()
+    operations: int = NOT_ASKED
 
 
 AdminRequest: TypeAlias = (

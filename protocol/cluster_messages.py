@@ -18,6 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import define, field, frozen
 
+from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 
@@ -69,12 +70,14 @@ class ClusterImage:
     """All of it, at one version. Never changed; parts that stay the same are shared between versions.
 
     `configs` are the settings of brokers that were changed while they ran, by node as text; "" is for all of them.
+    `acls` are those of the authorizer; who goes through them puts them in order.
     """
 
     version: int = 0
     brokers: Mapping[int, BrokerState] = field(factory=dict)
     topics: Mapping[str, TopicState] = field(factory=dict)
     configs: Mapping[str, Mapping[str, str]] = field(factory=dict)
+    acls: frozenset[Acl] = frozenset()
 
     def partition(self, partition: TopicPartition) -> PartitionState | None:
         """The state of a partition; None when there is none."""

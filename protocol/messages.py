@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
+from groupsim.protocol.acl_messages import NOT_ASKED, AclRequest, AclResponse
 from groupsim.protocol.admin_messages import AdminRequest, AdminResponse
 from groupsim.protocol.basics import NO_EPOCH as NO_EPOCH
 from groupsim.protocol.basics import NO_GENERATION as NO_GENERATION
@@ -32,13 +33,16 @@ from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 class MetadataRequest:
     """Ask any broker for topics; `topics=None` asks for all of them.
 
-    `auto_create` lets the broker make what it is asked for and does not have, if it is configured to.
+    `auto_create` lets the broker make what it is asked for and does not have, if it is configured to. The other two ask
+    for what may be done with the topics, and with the cluster.
     """
 
     API: ClassVar[Api] = Api.METADATA
     topics: tuple[str, ...] | None = None
     version: int = 13
     auto_create: bool = False
+    include_topic_operations: bool = False
+    include_cluster_operations: bool = False
 
 
 @frozen
@@ -57,21 +61,26 @@ class PartitionInfo:
 
 @frozen
 class TopicInfo:
-    """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown."""
+    """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown.
+
+    `operations`: a bit for each that may be done with it.
+    """
 
     name: str
     error: ErrorCode = ErrorCode.NONE
     partitions: tuple[PartitionInfo, ...] = ()
     internal: bool = False
+    operations: int = NOT_ASKED
 
 
 @frozen
 class MetadataResponse:
-    """Brokers (node id → host) and the topics asked for, sorted by name."""
+    """Brokers (node id → host) and the topics asked for, sorted by name; what may be done with the cluster."""
 
     API: ClassVar[Api] = Api.METADATA
     brokers: tuple[tuple[int, str], ...]
     topics: tuple[TopicInfo, ...]
+    operations: int = NOT_ASKED
 
 
 @frozen
@@ -368,7 +377,7 @@ class DescribedGroup:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
-    authorized_operations: int = -(2**31)
+    authorized_operations: int = NOT_ASKED
 
 
 @frozen
@@ -441,6 +450,7 @@ Request: TypeAlias = (
     | DataRequest
     | TxnRequest
     | AdminRequest
+    | AclRequest
     | ClusterRequest
     | ZkRequest
 )
@@ -460,6 +470,7 @@ Response: TypeAlias = (
     | DataResponse
     | TxnResponse
     | AdminResponse
+    | AclResponse
     | ClusterResponse
     | ZkResponse
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse, DeletedAcls, DescribeAclsResponse
 from groupsim.protocol.admin_messages import (
     ConfigsDescribed,
     CreatedTopic,
@@ -108,6 +109,7 @@ _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
     Api.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnResponse,
     Api.END_TXN: EndTxnResponse,
     Api.DESCRIBE_CLUSTER: DescribeClusterResponse,
+    Api.DESCRIBE_ACLS: DescribeAclsResponse,
     Api.BROKER_REGISTRATION: BrokerRegistrationResponse,
     Api.BROKER_HEARTBEAT: BrokerHeartbeatResponse,
     Api.ALTER_PARTITION: AlterPartitionResponse,
@@ -149,6 +151,8 @@ _FOR_EACH: Mapping[Api, _Each] = {
     Api.ADD_PARTITIONS_TO_TXN: _Each("partitions", _pair, AddPartitionsToTxnResponse),
     Api.TXN_OFFSET_COMMIT: _Each("offsets", _pair_of_partition, TxnOffsetCommitResponse),
     Api.WRITE_TXN_MARKERS: _Each("markers", _marker, WriteTxnMarkersResponse),
+    Api.CREATE_ACLS: _Each("acls", lambda _, e: (e, None), CreateAclsResponse),
+    Api.DELETE_ACLS: _Each("filters", lambda _, e: DeletedAcls(e), DeleteAclsResponse),
     Api.CREATE_TOPICS: _Each("topics", lambda topic, e: CreatedTopic(topic.name, e), CreateTopicsResponse),
     Api.DELETE_TOPICS: _Each("topics", DeletedTopic, DeleteTopicsResponse),
     Api.CREATE_PARTITIONS: _Each("topics", lambda more, e: (more.name, e, None), CreatePartitionsResponse),

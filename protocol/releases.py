@@ -72,6 +72,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(INIT_PRODUCER_ID=0, ADD_PARTITIONS_TO_TXN=0, ADD_OFFSETS_TO_TXN=0, END_TXN=0),
             **_ranges(WRITE_TXN_MARKERS=0, TXN_OFFSET_COMMIT=0),
             **_ranges(API_VERSIONS=1, CREATE_TOPICS=2, DELETE_TOPICS=1, DESCRIBE_CONFIGS=0),
+            **_ranges(DESCRIBE_ACLS=0, CREATE_ACLS=0, DELETE_ACLS=0),
         },
     ),
     ("1.0", _ranges(METADATA=5, PRODUCE=5, FETCH=6, CREATE_PARTITIONS=0)),
@@ -84,7 +85,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(PRODUCE=6, FETCH=8, LIST_OFFSETS=3, OFFSET_FOR_LEADER_EPOCH=1),
             **_ranges(INIT_PRODUCER_ID=1, ADD_PARTITIONS_TO_TXN=1, ADD_OFFSETS_TO_TXN=1, END_TXN=1),
             **_ranges(TXN_OFFSET_COMMIT=1, API_VERSIONS=2, CREATE_TOPICS=3, DELETE_TOPICS=2, DESCRIBE_CONFIGS=2),
-            **_ranges(CREATE_PARTITIONS=1),
+            **_ranges(CREATE_PARTITIONS=1, DESCRIBE_ACLS=1, CREATE_ACLS=1, DELETE_ACLS=1),
         },
     ),
     (
@@ -116,7 +117,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         "2.5",
         {
             **_ranges(OFFSET_FETCH=7, JOIN_GROUP=7, SYNC_GROUP=5, INIT_PRODUCER_ID=3, TXN_OFFSET_COMMIT=3),
-            **_ranges(CREATE_PARTITIONS=2),
+            **_ranges(CREATE_PARTITIONS=2, DESCRIBE_ACLS=2, CREATE_ACLS=2, DELETE_ACLS=2),
         },
     ),
     ("2.6", _ranges(LIST_GROUPS=4, DESCRIBE_CONFIGS=3)),
@@ -138,6 +139,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4, LIST_OFFSETS=7)),
     ("3.1", _ranges(METADATA=12, FETCH=13)),
     ("3.2", _ranges(JOIN_GROUP=9, LEAVE_GROUP=5)),
+    ("3.3", _ranges(DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3)),
     ("3.5", _ranges(FETCH=15, LIST_OFFSETS=8)),
     ("3.6", _ranges(ADD_PARTITIONS_TO_TXN=4)),
     ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16, DESCRIBE_CLUSTER=1)),
@@ -154,6 +156,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         {
             **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5, DESCRIBE_CLUSTER=2),
             **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4),
+            **_ranges(1, DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3),
             **_ranges(2, OFFSET_COMMIT=9, JOIN_GROUP=9, OFFSET_FOR_LEADER_EPOCH=4, CREATE_TOPICS=7),
             **_ranges(4, FETCH=17),
         },

@@ -50,10 +50,11 @@ class AddPartitionsToTxnRequest:
 
 @frozen
 class AddPartitionsToTxnResponse:
-    """One error per partition of the request, in its order."""
+    """One error per partition of the request, in its order; or, since version 4, one of the whole."""
 
     API: ClassVar[Api] = Api.ADD_PARTITIONS_TO_TXN
     results: tuple[tuple[TopicPartition, ErrorCode], ...] = ()
+    error: ErrorCode = ErrorCode.NONE
 
 
 @frozen

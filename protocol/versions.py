@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from attrs import evolve, fields, frozen, has, resolve_types
 
+from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.admin_messages import (
     ConfigEntry,
     CreatedTopic,
@@ -137,11 +138,15 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
     OffsetFetchResponse: {"error": Carried(2, ErrorCode.NONE)},
     DescribeGroupsRequest: {"include_authorized_operations": Carried(3, False)},
     DescribedMember: {"group_instance_id": Carried(4, None)},
-    DescribedGroup: {"error_message": Carried(6, None), "authorized_operations": Carried(3, -(2**31))},
+    DescribedGroup: {"error_message": Carried(6, None), "authorized_operations": Carried(3, NOT_ASKED)},
     ListGroupsRequest: {"states": Carried(4, ()), "types": Carried(5, ())},
     ListedGroup: {"state": Carried(4, ""), "group_type": Carried(5, "")},
-    MetadataRequest: {"auto_create": Carried(4, True)},
-    TopicInfo: {"internal": Carried(1, False)},
+    MetadataRequest: {
+        "auto_create": Carried(4, True),
+        "include_topic_operations": Carried(8, False),
+        "include_cluster_operations": Carried(8, False, until=10),
+    },
+    TopicInfo: {"internal": Carried(1, False), "operations": Carried(8, NOT_ASKED)},
     PartitionInfo: {
         "racks": Carried(1, ()),
         "offline": Carried(5, ()),
@@ -198,6 +203,7 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "partitions": Carried(5, -1),
         "replication": Carried(5, -1),
         "config": Carried(5, ()),
+        "config_error": Carried(5, ErrorCode.NONE),
     },
     DeletedTopic: {"message": Carried(5, None), "topic_id": Carried(6, None)},
     DescribeConfigsRequest: {"synonyms": Carried(1, False), "documentation": Carried(3, False)},

@@ -12,14 +12,16 @@ Sources: `KafkaApis` (forwardToControllerOrFail), `ConfigHelper.describeConfigs`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from groupsim.cluster.acl.operations import CLUSTER_OPERATIONS
 from groupsim.cluster.admin import values
 from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.admin.forwarding import Forwarding
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.interfaces import Call
+from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.admin_messages import (
     BROKER_RESOURCE,
     DELETE,
@@ -60,6 +62,10 @@ class AdminRequests:
         self._settings = settings
         self._forwarding = forwarding
         self._image = image
+        #: Why somebody may not change these settings, where there is an authorizer; else nobody is asked.
+        self.forbids: Callable[[Call, ConfigsToAlter], tuple[ErrorCode, str | None] | None] = lambda call, resource: (
+            None
+        )
         self.handlers: dict[type, Callable[[Any, Any], None]] = {
             CreateTopicsRequest: self._pass_on,
             DeleteTopicsRequest: self._pass_on,
@@ -70,14 +76,19 @@ class AdminRequests:
         }
 
     def _pass_on(self, call: Call, request: Any) -> None:
-        give = _giver(call, request)
-        self._forwarding.ask(request, give, request.timeout_ms * 1_000)
+        self.pass_on(call, request, request.timeout_ms * 1_000)
+
+    def pass_on(self, call: Call, request: Any, timeout_us: int) -> None:
+        """Have the controller answer a request."""
+        self._forwarding.ask(request, _giver(call, request), timeout_us)
 
     def _cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         states = self._image().brokers
+        operations = CLUSTER_OPERATIONS if request.include_authorized_operations else NOT_ASKED
         told = (states[node] for node in sorted(states))
         return DescribeClusterResponse(
-            brokers=tuple((one.node, one.fenced) for one in told if request.include_fenced or not one.fenced)
+            brokers=tuple((one.node, one.fenced) for one in told if request.include_fenced or not one.fenced),
+            operations=operations,
         )
 
     # --- telling settings ------------------------------------------------------------------------------------
@@ -104,7 +115,7 @@ class AdminRequests:
         if topic is None:
             return _undescribed(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         entries = self._settings.of_topic(topic.config, image, names)
-        return ConfigsDescribed(asked.type, asked.name, entries=tuple(entries))
+        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
 
     def _broker(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
         if not asked.name:
@@ -113,7 +124,7 @@ class AdminRequests:
             entries = self._settings.of_broker(self._image(), names)
         else:
             return _undescribed(asked, ErrorCode.INVALID_REQUEST, self._not_this_one(asked.name))
-        return ConfigsDescribed(asked.type, asked.name, entries=tuple(entries))
+        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
 
     def _not_this_one(self, name: str) -> str:
         if not name.removeprefix("-").isdecimal():
@@ -127,7 +138,7 @@ class AdminRequests:
         objections = [
             (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if times[resource.type, resource.name] > 1
-            else self._objection(resource)
+            else self._objection(resource) or self.forbids(call, resource)
             for resource in request.resources
         ]
         fine = tuple(one for one, why in zip(request.resources, objections, strict=True) if why is None)
@@ -176,7 +187,7 @@ class AdminRequests:
 
 def _altered(
     request: IncrementalAlterConfigsRequest,
-    objections: list[tuple[ErrorCode, str] | None],
+    objections: Sequence[tuple[ErrorCode, str | None] | None],
     results: tuple[Altered, ...],
 ) -> IncrementalAlterConfigsResponse:
     """One result per resource of the request: this broker's objection, or what the controller said."""

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.admin import values
 from groupsim.cluster.controller.admin import Admin
 from groupsim.cluster.controller.config import ControllerConfig
@@ -95,6 +96,7 @@ class Administration:
             DeleteTopicsRequest: self._delete_all,
             CreatePartitionsRequest: self._grow_all,
             IncrementalAlterConfigsRequest: self._alter_all,
+            **AclControl(draft).handlers,
         }
 
     def begin(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, frozen
 
 from groupsim.cluster.controller.elections import Reassignment
+from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
 
@@ -49,6 +50,7 @@ class Draft:
         self._topics: dict[str, TopicState | None]
         self._partitions: dict[str, dict[int, PartitionState]]
         self._configs: dict[str, Mapping[str, str]]
+        self._acls: frozenset[Acl] | None
         self._moves: dict[TopicPartition, Reassignment | None]
         self.discard()
 
@@ -124,6 +126,15 @@ class Draft:
         """Change the settings of a running broker; of all with ""."""
         self._configs[broker] = settings
 
+    @property
+    def acls(self) -> frozenset[Acl]:
+        """The ACLs as changed so far."""
+        return self.image.acls if self._acls is None else self._acls
+
+    def set_acls(self, acls: frozenset[Acl]) -> None:
+        """Let the ACLs be these."""
+        self._acls = acls
+
     def drop_topic(self, name: str) -> None:
         """Delete a topic."""
         self._topics[name] = None
@@ -134,7 +145,8 @@ class Draft:
 
         `keep` gets it first: what it raises is raised here, and then nothing is in force that was not before.
         """
-        if not (self._brokers or self._topics or self._partitions or self._configs or self._moves):
+        changed = self._brokers or self._topics or self._partitions or self._configs or self._moves
+        if not changed and self._acls is None:
             return False
         image = self._image_now()
         if keep is not None:
@@ -152,13 +164,14 @@ class Draft:
     def discard(self) -> None:
         """Forget what was changed since the last commit."""
         self._brokers, self._topics, self._partitions, self._configs, self._moves = {}, {}, {}, {}, {}
+        self._acls = None
 
     def _image_now(self) -> ClusterImage:
         image = self.image
         brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
         topics = self._topics_now() if self._topics or self._partitions else image.topics
         configs = {**image.configs, **self._configs} if self._configs else image.configs
-        return ClusterImage(image.version + 1, brokers, topics, configs)
+        return ClusterImage(image.version + 1, brokers, topics, configs, self.acls)
 
     def _topics_now(self) -> dict[str, TopicState]:
         merged: dict[str, TopicState | None] = {**self.image.topics, **self._topics}

@@ -23,24 +23,27 @@ system at least, and that outlives a killed process; a machine that loses power 
 Ids that are drawn go on as well: each life of the cluster has luck of its own (`lives`), and a broker's host begins
 with an incarnation that it never had (`incarnations`).
 
-Sections of the journal: `cluster`, `incarnations`, `configs`, `topics`, `partitions` and `reassignments` are written
-here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to life beside these.
+Sections of the journal: `cluster`, `incarnations`, `configs`, `topics`, `partitions`, `reassignments` and `acls` are
+written here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to life beside
+these.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import astuple, evolve, frozen
 
 from groupsim.cluster.controller.elections import Reassignment
 from groupsim.cluster.controller.image import Proposal
 from groupsim.cluster.controller.journal import REMEDY, Journal, Sections
 from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, PartitionState, TopicState
 
@@ -140,7 +143,8 @@ def _kept(journal: Journal) -> Kept:
         for name, (adding, removing) in journal.section("reassignments").items()
     }
     incarnations = {int(node): number for node, number in journal.section("incarnations").items()}
-    image = ClusterImage(cluster["version"], {}, _topics(journal), configs)
+    acls = frozenset(Acl(*json.loads(acl)) for acl in journal.section("acls"))
+    image = ClusterImage(cluster["version"], {}, _topics(journal), configs, acls)
     return Kept(
         cluster["id"], cluster["brokers"], cluster["lives"], image, moves, cluster["next_producer_id"], incarnations
     )
@@ -215,6 +219,7 @@ def _whole(kept: Kept) -> dict[str, Facts]:
         },
         "incarnations": {str(node): number for node, number in kept.incarnations.items()},
         "configs": {name: dict(settings) for name, settings in image.configs.items()},
+        "acls": {_acl(acl): True for acl in sorted(image.acls)},
         "topics": {name: _topic(topic) for name, topic in image.topics.items()},
         "partitions": {
             f"{name}-{number}": _row(state)
@@ -235,8 +240,20 @@ def _changed(proposal: Proposal) -> dict[str, Facts]:
         "partitions": _changed_rows(proposal),
         "configs": {name: dict(image.configs[name]) for name in proposal.configs},
         "reassignments": _moves(proposal.reassignments.items()),
+        "acls": _changed_acls(proposal.before.acls, image.acls),
     }
     return {section: facts for section, facts in change.items() if facts}
+
+
+def _changed_acls(before: frozenset[Acl], after: frozenset[Acl]) -> Facts:
+    if before is after:
+        return {}
+    return {_acl(acl): True if acl in after else None for acl in sorted(before ^ after)}
+
+
+def _acl(acl: Acl) -> str:
+    """An ACL as the key of a fact that is only there or not."""
+    return json.dumps(astuple(acl), ensure_ascii=False)
 
 
 def _same_topic(proposal: Proposal, name: str) -> bool:

@@ -32,6 +32,9 @@ _ADMIN: Final = (
     Api.LIST_GROUPS,
     Api.DELETE_GROUPS,
     Api.OFFSET_DELETE,
+    Api.DESCRIBE_ACLS,
+    Api.CREATE_ACLS,
+    Api.DELETE_ACLS,
 )
 _PURPOSES: Final = (
     dict.fromkeys(_COORDINATOR, "coordinator") | dict.fromkeys(_DATA, "data") | dict.fromkeys(_ADMIN, "admin")

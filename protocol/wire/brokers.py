@@ -33,6 +33,11 @@ _BY_ID = 12
 _SEVERAL_KEYS = 4
 _COORDINATES = (0, 1)  # groups and transactions
 _SHARE = 2
+_WORDS = {
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
 
 # --- Metadata ----------------------------------------------------------------------------------------------------
 
@@ -54,6 +59,8 @@ class _Metadata:
         request = MetadataRequest(
             topics=None if names is None else tuple(name for name in names if name is not None),
             auto_create=fields.get("allow_auto_topic_creation", True),
+            include_topic_operations=fields.get("include_topic_authorized_operations", False),
+            include_cluster_operations=fields.get("include_cluster_authorized_operations", False),
             version=header.version,
         )
         self.requests = (request,) if self._valid else ()
@@ -84,6 +91,7 @@ class _Metadata:
             "controller_id": self._directory.controller,
             "topics": [{"partitions": (), **topic} for topic in unknown] + [self._topic(t) for t in answer.topics],
             "error_code": ErrorCode.NONE,
+            "cluster_authorized_operations": answer.operations,
         }
         return encode_response(self._header, body)
 
@@ -101,13 +109,23 @@ class _Metadata:
         return {"node_id": node, "host": host, "port": port, "rack": self._directory.rack(node)}
 
     def _topic(self, topic: TopicInfo) -> Fields:
+        name, topic_id = self._called(topic)
         return {
             "error_code": topic.error,
-            "name": topic.name,
-            "topic_id": self._directory.topic_id(topic.name),
+            "name": name,
+            "topic_id": topic_id,
             "is_internal": topic.internal,
             "partitions": [_partition(partition) for partition in topic.partitions],
+            "topic_authorized_operations": topic.operations,
         }
+
+    def _called(self, topic: TopicInfo) -> tuple[str | None, str | None]:
+        """Name and id; what may not be seen is called as it was asked for, and nothing more is told of it."""
+        topic_id = self._directory.topic_id(topic.name)
+        if topic.error is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            return topic.name, topic_id
+        asked = any(one.get("topic_id") == topic_id for one in self._topics or ()) if topic_id else False
+        return (None, topic_id) if asked else (topic.name, None)
 
 
 def _partition(partition: PartitionInfo) -> Fields:
@@ -142,7 +160,8 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return {"throttle_time": 0, **place(keys[0], answers[0], True)}
 
     def place(key: str, answer: FindCoordinatorResponse, in_words: bool) -> Fields:
-        return {"key": key, "error_message": answer.error.name if in_words else "", **_place(answer, directory)}
+        words = _WORDS.get(answer.error, answer.error.name)
+        return {"key": key, "error_message": words if in_words else "", **_place(answer, directory)}
 
     def refused(error: ErrorCode) -> Fields:
         return said([FindCoordinatorResponse(error)] * len(keys), in_words=True)

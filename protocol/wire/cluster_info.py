@@ -19,9 +19,6 @@ from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import Translation
 
 _BROKERS, _CONTROLLERS = 1, 2  # types of endpoints
-_NOT_ASKED = -(2**31)
-_ALL_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
-"""What may be done to a cluster whose broker has no authorizer: all that `AclEntry.supportedOperations` has for it."""
 
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -60,7 +57,7 @@ def _response(request: DescribeClusterRequest, answer: DescribeClusterResponse, 
         "cluster_id": directory.cluster_id,
         "controller_id": controller if controller in told else -1,
         "brokers": [_broker(node, fenced, directory) for node, fenced in answer.brokers],
-        "cluster_authorized_operations": _ALL_OPERATIONS if request.include_authorized_operations else _NOT_ASKED,
+        "cluster_authorized_operations": answer.operations,
     }
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.wire import (
+    acls,
     brokers,
     cluster_info,
     configs,
@@ -30,7 +31,7 @@ Reader: TypeAlias = Callable[[Fields, Header, Directory], Exchange]
 _FAMILIES = (
     *(brokers, membership, offsets, groups),
     *(produce, fetch, list_offsets, epochs, transactions),
-    *(topics, configs, cluster_info),
+    *(topics, configs, cluster_info, acls),
 )
 
 READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}

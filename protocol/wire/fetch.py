@@ -45,7 +45,9 @@ _BEGINS, _SESSIONLESS = 0, -1  # epochs of requests that name all their partitio
 _IDS_SINCE = 13  # topics by id; an error of the whole request stands at the top alone
 _LEADER_SINCE = 16
 _FUTURE_REPLICA = -3
-_MISSING = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+_MISSING = frozenset(
+    {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+)
 _LEADER_TOLD = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _STORAGE_ERROR_SINCE = 6
 

@@ -10,9 +10,10 @@ Sources: `CreateTopicsRequest.json`, `DeleteTopicsRequest.json`, `CreatePartitio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from groupsim.protocol.admin_messages import (
+    ConfigEntry,
     CreatedTopic,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -66,16 +67,18 @@ def _created(topic: CreatedTopic) -> Fields:
         "error_message": topic.message,
         "num_partitions": topic.partitions,
         "replication_factor": topic.replication,
-        "configs": [
-            {
-                "name": entry.name,
-                "value": entry.value,
-                "read_only": entry.read_only,
-                "config_source": entry.source,
-                "is_sensitive": entry.sensitive,
-            }
-            for entry in topic.config
-        ],
+        "configs": [_setting(entry) for entry in topic.config],
+        "topic_config_error_code": topic.config_error,
+    }
+
+
+def _setting(entry: ConfigEntry) -> Fields:
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "read_only": entry.read_only,
+        "config_source": entry.source,
+        "is_sensitive": entry.sensitive,
     }
 
 
@@ -84,14 +87,17 @@ def _created(topic: CreatedTopic) -> Fields:
 
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
     refused: list[Fields] = []
+    ids: dict[str | None, str] = {}
     if "topics" in fields:
         names = _names(fields["topics"], directory, refused)
+        unnamed = (topic["topic_id"] for topic in fields["topics"] if topic["name"] is None and topic["topic_id"])
+        ids = {directory.topic_name(topic_id): topic_id for topic_id in unnamed}
     else:
         names = list(fields["topic_names"])
     request = DeleteTopicsRequest(topics=tuple(names), timeout_ms=fields["timeout"], version=header.version)
 
     def tell(answers: Sequence[DeleteTopicsResponse]) -> Fields:
-        deleted = [_deleted(topic) for answer in answers for topic in answer.topics]
+        deleted = [_deleted(topic, ids) for answer in answers for topic in answer.topics]
         return {"throttle_time": 0, "responses": [*refused, *deleted]}
 
     return Translation(header, (request,) if names else (), tell)
@@ -125,10 +131,16 @@ def _objection(name: str | None, topic_id: str | None, times: int, found: str | 
     return None
 
 
-def _deleted(topic: DeletedTopic) -> Fields:
+def _deleted(topic: DeletedTopic, ids: Mapping[str | None, str]) -> Fields:
+    """One topic. What may not be deleted is called as it was asked for; by its name, too, to who may see it."""
+    name: str | None = topic.name
+    topic_id = topic.topic_id
+    if topic.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        topic_id = ids.get(topic.name)
+        name = None if topic_id and not topic.topic_id else topic.name
     return {
-        "name": topic.name,
-        "topic_id": topic.topic_id,
+        "name": name,
+        "topic_id": topic_id,
         "error_code": topic.error,
         "error_message": topic.message,
     }

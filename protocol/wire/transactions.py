@@ -97,6 +97,9 @@ def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exc
     added = [_added(entry, header.version) for entry in entries]
 
     def tell(answers: Sequence[AddPartitionsToTxnResponse]) -> Fields:
+        whole = next((answer.error for answer in answers if answer.error), ErrorCode.NONE)
+        if whole:
+            return _refused_at_the_top(whole)
         results = _per_transaction(added, answers, header)
         message: Fields = {"throttle_time": 0, "error_code": ErrorCode.NONE}
         if not batched:

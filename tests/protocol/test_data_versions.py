@@ -125,6 +125,7 @@ SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
             "partitions": "num_partitions",
             "replication": "replication_factor",
             "config": "configs",
+            "config_error": "topic_config_error_code",
         },
     ),
     "DeletedTopic": (

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from groupsim.cluster.answers import error_of
+from groupsim.protocol.acl_messages import AclFilter, DescribeAclsRequest
 from groupsim.protocol.admin_messages import (
     ConfigsAsked,
     ConfigsToAlter,
@@ -89,6 +90,7 @@ TP = TopicPartition("t", 0)
         AddOffsetsToTxnRequest("x", 1, 0, "g"),
         EndTxnRequest("x", 1, 0, committed=True),
         DescribeClusterRequest(),
+        DescribeAclsRequest(AclFilter()),
         BrokerRegistrationRequest(1, "broker-1", None, 0),
         BrokerHeartbeatRequest(1, 5, 0),
         AlterPartitionRequest(1, 5, ()),

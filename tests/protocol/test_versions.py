@@ -233,21 +233,29 @@ SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
     "MetadataRequest": (
         "metadata.request",
         "MetadataRequest",
-        {"topics": "topics", "auto_create": "allow_auto_topic_creation"},
+        {
+            "topics": "topics",
+            "auto_create": "allow_auto_topic_creation",
+            "include_topic_operations": "include_topic_authorized_operations",
+            "include_cluster_operations": "include_cluster_authorized_operations",
+        },
     ),
     "TopicInfo": (
         "metadata.response",
         "MetadataResponseTopic",
-        {"name": "name", "error": "error_code", "partitions": "partitions", "internal": "is_internal"},
+        {
+            "name": "name",
+            "error": "error_code",
+            "partitions": "partitions",
+            "internal": "is_internal",
+            "operations": "topic_authorized_operations",
+        },
     ),
 }
 
 # Fields of the schema that no message of ours has: throttling, and what stands outside the scope.
 NOT_MODELLED = {
     "throttle_time",
-    "include_cluster_authorized_operations",
-    "include_topic_authorized_operations",
-    "topic_authorized_operations",
     "topic_id",
 }
 # Around our fields in some versions: the list of members or groups, and who asks for offsets (KIP-848).

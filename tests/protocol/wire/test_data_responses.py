@@ -87,7 +87,7 @@ ANSWERS: dict[Api, Response] = {
         (ConfigsDescribed(2, "orders", entries=(ENTRY,)), ConfigsDescribed(4, "0", ErrorCode.INVALID_REQUEST, "no"))
     ),
     Api.INCREMENTAL_ALTER_CONFIGS: IncrementalAlterConfigsResponse(((2, "orders", ErrorCode.INVALID_CONFIG, "no"),)),
-    Api.DESCRIBE_CLUSTER: DescribeClusterResponse(brokers=((0, False), (1, True))),
+    Api.DESCRIBE_CLUSTER: DescribeClusterResponse(brokers=((0, False), (1, True)), operations=8_096),
 }
 
 

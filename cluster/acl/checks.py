@@ -1,0 +1,50 @@
+"""The gate of a broker, with the check of every request that clients can send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from groupsim.cluster.acl import cluster, groups, offsets, records, topics, transactions
+from groupsim.cluster.acl.gate import Gate
+from groupsim.cluster.acl.rules import StandardAuthorizer
+from groupsim.protocol.acl_messages import Acl
+from groupsim.protocol.admin_messages import ConfigsToAlter
+from groupsim.protocol.cluster_messages import ClusterImage
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import MetadataRequest
+
+if TYPE_CHECKING:
+    from groupsim.cluster.replicated_config import ReplicatedConfig
+
+
+class KafkaGate(Gate):
+    """A gate with Kafka's checks."""
+
+    def forbids(self, call: Any, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
+        """See `AdminRequests.forbids`."""
+        return cluster.may_alter(self.visit(call, _nobody), resource.type, resource.name)
+
+
+def _nobody(call: object, request: object) -> None:
+    raise RuntimeError(f"{request} was let pass, and had been already")
+
+
+def gate_of(config: ReplicatedConfig, image: Callable[[], ClusterImage]) -> KafkaGate | None:
+    """The gate of a broker with these settings, over the ACLs of its image; None when it has no authorizer."""
+    if not config.acl.enabled:
+        return None
+
+    def acls() -> frozenset[Acl]:
+        return image().acls
+
+    checks = {
+        **groups.CHECKS,
+        **offsets.CHECKS,
+        **transactions.CHECKS,
+        **records.CHECKS,
+        **topics.CHECKS,
+        **cluster.CHECKS,
+        MetadataRequest: topics.Metadata(creates=config.auto_create_topics_enable).check,
+    }
+    return KafkaGate(StandardAuthorizer(config.acl, acls), image, checks)

@@ -1,0 +1,56 @@
+"""A broker's answers to who asks for ACLs: it tells those of its image, and passes changes on to the controller.
+
+Source: `AclApis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from groupsim.cluster.acl.control import refused
+from groupsim.coordinator.interfaces import Call
+from groupsim.protocol.acl_messages import (
+    CreateAclsRequest,
+    DeleteAclsRequest,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
+from groupsim.protocol.cluster_messages import ClusterImage
+from groupsim.protocol.errors import ErrorCode
+
+_TIMEOUT_US: Final = 30_000_000
+"""A request for ACLs names no time to wait: `request.timeout.ms` of the broker."""
+_OFF: Final = "No Authorizer is configured"
+
+PassOn = Callable[[Call, Any, int], None]
+
+
+class AclRequests:
+    """The requests for ACLs that one life of a broker takes, by their types (`handlers`).
+
+    `enabled`: it has an authorizer; `pass_on` gives a request to the controller, with the time there is in µs.
+    """
+
+    def __init__(self, enabled: bool, image: Callable[[], ClusterImage], pass_on: PassOn) -> None:
+        self._enabled = enabled
+        self._image = image
+        self._pass_on = pass_on
+        self.handlers: dict[type, Callable[[Any, Any], None]] = {
+            CreateAclsRequest: self._alter,
+            DeleteAclsRequest: self._alter,
+            DescribeAclsRequest: self._describe,
+        }
+
+    def _alter(self, call: Call, request: CreateAclsRequest | DeleteAclsRequest) -> None:
+        if self._enabled:
+            self._pass_on(call, request, _TIMEOUT_US)
+        else:
+            call.answer(refused(request, ErrorCode.SECURITY_DISABLED, f"{_OFF}."))
+
+    def _describe(self, call: Call, request: DescribeAclsRequest) -> None:
+        if self._enabled:
+            acls = tuple(sorted(acl for acl in self._image().acls if request.filter.takes(acl)))
+            call.answer(DescribeAclsResponse(message="", acls=acls))
+        else:
+            call.answer(refused(request, ErrorCode.SECURITY_DISABLED, f"{_OFF} on the broker"))
