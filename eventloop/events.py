@@ -24,6 +24,7 @@ class Kind(StrEnum):
     RUN_STARTED = "run.started"  # payload: scenario, seed, schema, version
     RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}
     ACTION = "action"  # reason: the action in words; payload: the action as data
+    ACTION_REFUSED = "action.refused"  # reason: why; payload: the action in words; cause: the action
     FAULT_BEGUN = "fault.begun"  # reason: in words; payload: as data; span
     FAULT_ENDED = "fault.ended"  # span
     METADATA_CHANGED = "metadata.changed"  # topic; payload: partitions, before

@@ -24,6 +24,7 @@ KINDS = (
     "fault.begun",
     "fault.ended",
     "action",
+    "action.refused",
     "warning",
 )
 # 2026-01-01, the instant from which a served cluster counts its time.

@@ -201,6 +201,8 @@ def _do(stage: Stage, step: Step) -> None:
     try:
         deed.perform(stage)
     except (ValueError, LookupError) as error:
+        if not deed.FAULT:
+            trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": deed_words(deed)})
         place = f"{stage.scenario.file}:{step.line}: " if step.line else ""
         raise StepError(f"{place}step `{deed_words(deed)}` at {show_us(stage.loop.now_us)}: {error}") from error
 

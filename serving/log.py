@@ -24,6 +24,7 @@ TOLD = (
     Kind.FAULT_BEGUN,
     Kind.FAULT_ENDED,
     Kind.ACTION,
+    Kind.ACTION_REFUSED,
     Kind.PROCESS_CRASHED,
     Kind.WARNING,
 )
@@ -53,7 +54,7 @@ class ServeLog:
 
     def tell(self, event: TraceEvent) -> None:
         """A line for an event of the trace."""
-        warned = event.kind is Kind.WARNING
+        warned = event.kind in (Kind.WARNING, Kind.ACTION_REFUSED)
         if event.kind is Kind.FAULT_BEGUN and event.span:
             self._begun[event.span] = event.reason or ""
         elif event.kind is Kind.FAULT_ENDED:
@@ -96,6 +97,8 @@ def _words(event: TraceEvent) -> str:
         return f"group {event.group} is gone: {event.reason}"
     if event.kind is Kind.ACTION:
         return f"action: {event.reason}"
+    if event.kind is Kind.ACTION_REFUSED:
+        return f"action refused: {(event.payload or {}).get('action')}: {event.reason}"
     if event.kind is Kind.MEMBER_REMOVED:
         return f"group {event.group} lost {event.member}: {event.reason}"
     return f"{event.kind.value} {event.host or ''}: {event.reason or ''}".strip()

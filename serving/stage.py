@@ -106,8 +106,9 @@ class LiveStage(Stage):
         try:
             self.carry_out(step.deed)
         except (ValueError, LookupError, RuntimeError) as error:
-            reason = f"step `{deed_words(step.deed)}` was not carried out: {error}"
-            self.loop.trace.emit(Kind.WARNING, host="scenario", reason=reason)
+            if step.deed.FAULT:  # an action that is refused says so itself
+                reason = f"step `{deed_words(step.deed)}` was not carried out: {error}"
+                self.loop.trace.emit(Kind.WARNING, host="scenario", reason=reason)
 
     def carry_out(self, deed: Deed) -> list[FaultHandle]:
         """Carry a step out now. Returns the faults of the network it began.
@@ -124,6 +125,10 @@ class LiveStage(Stage):
                 trace.begin(seq)
             deed.perform(self)
             return self.begun
+        except (ValueError, LookupError, RuntimeError) as error:
+            if not deed.FAULT:
+                trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": deed_words(deed)})
+            raise
         finally:
             trace.cause = before
 

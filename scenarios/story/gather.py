@@ -46,6 +46,15 @@ def _action(facts: Facts, event: TraceEvent) -> None:
     facts.actions.append(event)
 
 
+def _action_refused(facts: Facts, event: TraceEvent) -> None:
+    """The action stays, for it was asked, and says what became of it; it did nothing that anybody could owe to it."""
+    at = next((n for n, action in enumerate(facts.actions) if action.seq == event.cause), None)
+    if at is not None:
+        action = facts.actions[at]
+        words = f"{action.reason} (refused: {event.reason})"
+        facts.actions[at] = action._replace(reason=words, payload=None)
+
+
 def _fault_begun(facts: Facts, event: TraceEvent) -> None:
     facts.fault_events.append(event)
     facts.faults[event.span or event.seq] = Stretch(event.t_us, None, event.reason or "a fault", event.host)
@@ -328,6 +337,7 @@ READERS: dict[Kind, Reader] = {
     Kind.RUN_STARTED: _run_started,
     Kind.RUN_ENDED: _run_ended,
     Kind.ACTION: _action,
+    Kind.ACTION_REFUSED: _action_refused,
     Kind.FAULT_BEGUN: _fault_begun,
     Kind.FAULT_ENDED: _fault_ended,
     Kind.METADATA_CHANGED: _metadata,

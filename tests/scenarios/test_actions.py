@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.sinks import MemorySink
 from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.runner import Run, StepError
 from groupsim.scenarios.steps import ACTIONS
+from groupsim.scenarios.story import tell
 
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "metadata.max.age.ms": 2000}
 
@@ -299,6 +301,19 @@ def test_a_step_that_cannot_be_done_ends_the_run() -> None:
     """The error names the step, the time and the reason."""
     with pytest.raises(StepError, match=r"step `delete-topic t` at 20\.000 s: there is no topic 't'"):
         base().at("10s").delete_topic("t").at("20s").delete_topic("t").run()
+
+
+def test_a_step_that_is_refused_says_so_in_the_trace() -> None:
+    """The action is told, for it was asked, and after it that it was refused, and why."""
+    sink = MemorySink()
+    with pytest.raises(StepError):
+        base().at("20s").restart_broker(1).run(sinks=[sink])
+    action, refused = (event for event in sink.events if event.kind in (Kind.ACTION, Kind.ACTION_REFUSED))
+    assert (action.kind, refused.kind, refused.cause) == (Kind.ACTION, Kind.ACTION_REFUSED, action.seq)
+    assert refused.payload == {"action": action.reason}
+    assert refused.reason is not None
+    assert refused.reason.startswith("broker 1 is running")
+    assert tell(sink.events).actions[0].what == f"{action.reason} (refused: {refused.reason})"
 
 
 @pytest.mark.parametrize("logs", ["counted", "replicated"])

@@ -168,6 +168,16 @@ def test_names_that_nothing_has_are_refused(control: Control) -> None:
         assert caught.value.status == 422
 
 
+def test_an_action_that_is_refused_says_so_in_the_trace(control: Control) -> None:
+    """What was asked is told, and after it that it was not done, and why; the asker hears the same."""
+    with pytest.raises(ControlError, match="broker 1 is running"):
+        control.do("restart-broker", broker=1)
+    action, refused = control.trace(last=2, kinds=["action", "action.refused"])
+    assert (action["kind"], refused["kind"], refused["cause"]) == ("action", "action.refused", action["seq"])
+    assert refused["payload"] == {"action": action["reason"]}
+    assert refused["reason"].startswith("broker 1 is running")
+
+
 def test_waiting_in_vain_says_how_things_stand(control: Control) -> None:
     """A state that does not come is a TimedOut with the group in it; an unknown group is 404."""
     with pytest.raises(TimedOut, match="Stable with 2 members"):
