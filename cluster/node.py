@@ -111,7 +111,9 @@ class Node(Endpoint):
         """What begins anew with each life of the broker."""
         config = self._config
         version = config.coordinator_config.broker_version
-        self.log = OffsetsTopic(self._loop, self.host, self.replicas, config.loading, version)
+        self.log = OffsetsTopic(
+            self._loop, self.host, self.replicas, config.loading, version, lambda name: self.metadata.topic_id(name)
+        )
         self.groups = GroupCoordinator(
             self._loop, self.host, self.node, config.coordinator_config, self.log, self.metadata
         )
@@ -233,7 +235,9 @@ class Node(Endpoint):
             self.transactions.leading(partition, epoch, load_us=self._config.load_us)
 
     def _not_leading(self, partition: TopicPartition, epoch: int) -> None:
-        if partition.topic == OFFSETS_TOPIC:
+        if partition.topic == OFFSETS_TOPIC and self.metadata.image.partition(partition) is None:
+            self.groups.abandon(partition.partition)
+        elif partition.topic == OFFSETS_TOPIC:
             self.groups.resign(partition.partition, epoch)
         else:
             self.transactions.not_leading(partition, epoch)

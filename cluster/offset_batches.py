@@ -9,23 +9,33 @@ Source: `CoordinatorRuntime`, `CoordinatorLoaderImpl`; classic-protocol referenc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from groupsim.cluster.log.markers import marker_batch, marker_of
 from groupsim.coordinator import serde
 from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.records import Loaded, Producer, Record, TransactionEnd
+from groupsim.coordinator.records import Loaded, OffsetRecord, Producer, Record, TransactionEnd
 from groupsim.protocol.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
 from groupsim.protocol.batch_sizes import batch_of
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.offset_records import FLEXIBLE_VERSION
 
 
-def to_batch(records: Sequence[Record], timestamp_ms: int, version: int = FLEXIBLE_VERSION) -> Batch:
+def _without_id(topic: str) -> bytes | None:
+    return None
+
+
+def to_batch(
+    records: Sequence[Record],
+    timestamp_ms: int,
+    version: int = FLEXIBLE_VERSION,
+    topic_id: Callable[[str], bytes | None] = _without_id,
+) -> Batch:
     """The batch of one append (`coordinator.interfaces.Log.append`), without its offset.
 
-    `version` is that of offsets' values (`serde.offset_version`). Raises ValueError for records that cannot share a
-    batch, ProtocolError for a value that does not fit its field.
+    `version` is that of offsets' values (`serde.offset_version`), `topic_id` tells of a topic's name the id that is
+    written beside an offset. Raises ValueError for records that cannot share a batch, ProtocolError for a value that
+    does not fit its field.
     """
     first = records[0] if records else None
     if isinstance(first, TransactionEnd) and len(records) == 1:
@@ -41,7 +51,8 @@ def to_batch(records: Sequence[Record], timestamp_ms: int, version: int = FLEXIB
     for delta, record in enumerate(records):
         if isinstance(record, TransactionEnd) or _producer(record) != producer:
             raise ValueError(f"the records of one append must share one transaction or none: {record}")
-        rows.append(LogRecord(delta, *serde.encode(record, version)))
+        of_topic = topic_id(record.partition.topic) if isinstance(record, OffsetRecord) else None
+        rows.append(LogRecord(delta, *serde.encode(record, version, of_topic)))
     if producer is None:
         return batch_of(rows, timestamp_ms)
     return batch_of(

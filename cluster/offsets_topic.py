@@ -16,6 +16,7 @@ Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRunt
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,6 +88,10 @@ class LoadingCost:
         return self.us(sum(batch.size for batch in batches), records)
 
 
+def _nobody_waits(error: ErrorCode | None) -> None:
+    """The end of an append that whoever waited for has been told of already."""
+
+
 def _raise_refused(error: ErrorCode) -> None:
     raise AppendRefused(error)
 
@@ -94,7 +99,18 @@ def _raise_refused(error: ErrorCode) -> None:
 class OffsetsTopic:
     """The partitions of `__consumer_offsets` that a broker leads; implements `coordinator.interfaces.Log`."""
 
-    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas, cost: LoadingCost, broker_version: str) -> None:
+    def __init__(
+        self,
+        loop: EventLoop,
+        host: Host,
+        replicas: Replicas,
+        cost: LoadingCost,
+        broker_version: str,
+        topic_id: Callable[[str], str | None],
+    ) -> None:
+        """`topic_id` tells the id of a topic that the broker knows, in Kafka's 22 letters."""
+        self._topic_id = topic_id
+        self._ids: dict[str, bytes] = {}
         self._loop = loop
         self._host = host
         self._version = offset_version(broker_version)
@@ -121,15 +137,27 @@ class OffsetsTopic:
         where = TopicPartition(OFFSETS_TOPIC, partition)
         log = self._replicas.log(where)
         expected = self._next.get(partition)
-        if log is not None and expected is not None and log.end_offset != expected:
-            raise OutOfSync(f"{where} ends at {log.end_offset}, and the coordinator knows it up to {expected}")
-        batch = to_batch(records, timestamp_ms(self._loop.now_us), self._version)
+        batch = to_batch(records, timestamp_ms(self._loop.now_us), self._version, self._id_bytes)
+        if log is not None and expected is not None and (end := log.end_offset) != expected:
+            # Kafka looks where the records went, so they are written before anybody notices.
+            self._replicas.append(where, (batch,), _nobody_waits)
+            raise OutOfSync(f"{where} ends at {end}, and the coordinator knows it up to {expected}")
 
         def appended(base_offset: int) -> None:
             self._next[partition] = base_offset + batch.count
 
         on_refused = _raise_refused if batch.is_transactional else None
         self._replicas.append(where, (batch,), done, on_appended=appended, on_refused=on_refused)
+
+    def _id_bytes(self, topic: str) -> bytes | None:
+        """A topic's id as its sixteen bytes; None for a topic that is not known."""
+        text = self._topic_id(topic)
+        if text is None:
+            return None
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = urlsafe_b64decode(text + "==")
+        return found
 
     def read(self, partition: int) -> Sequence[Loaded]:
         """See `coordinator.interfaces.Log.read`."""

@@ -40,8 +40,13 @@ def offset_version(broker_version: str) -> int:
     return bytes_of.FLEXIBLE_VERSION if flexible else bytes_of.CLASSIC_OFFSET_VERSION
 
 
-def encode(record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_VERSION) -> tuple[bytes, bytes | None]:
-    """Key and value (None: a tombstone); `version` is that of offsets' values. Raises ProtocolError."""
+def encode(
+    record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_VERSION, topic_id: bytes | None = None
+) -> tuple[bytes, bytes | None]:
+    """Key and value (None: a tombstone); `version` is that of offsets' values, `topic_id` of an offset's topic.
+
+    Raises ProtocolError.
+    """
     if isinstance(record, GroupRecord):
         key = bytes_of.encode_group_key(record.group_id)
         return key, None if record.value is None else _group_bytes(record.value)
@@ -53,7 +58,7 @@ def encode(record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_
     commit_ms = EPOCH_MS + value.commit_us // 1_000
     if value.expire_us is None:
         data = bytes_of.encode_offset_value(
-            value.offset, value.leader_epoch, value.metadata, commit_ms, version=version
+            value.offset, value.leader_epoch, value.metadata, commit_ms, topic_id=topic_id, version=version
         )
     else:
         expire_ms = EPOCH_MS + value.expire_us // 1_000

@@ -132,6 +132,13 @@ class GroupCoordinator:
         if epoch > self._epochs.get(partition, -1):
             self._give_up(partition, epoch)
 
+    def abandon(self, partition: int) -> None:
+        """The partition is deleted: give it up; made again, its epochs begin anew."""
+        led = self._forget(partition)
+        if led is not None:
+            led.unload()
+        self._epochs.pop(partition, None)
+
     def stop(self) -> None:
         """Shut down in good order: give everything up; from now on COORDINATOR_NOT_AVAILABLE."""
         for partition in list(self._led):

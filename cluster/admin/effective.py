@@ -13,6 +13,7 @@ Sources: `ConfigHelper`, `DynamicBrokerConfig.brokerConfigSynonyms`, `KafkaConfi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -89,7 +90,7 @@ class Settings:
             (image.configs.get(self._node, {}) if self._node else {}, DYNAMIC_BROKER),
             (self._of_all(image), DYNAMIC_DEFAULT),
             (static, STATIC_BROKER),
-            (plain, DEFAULT),
+            ({**_defaults(), **plain}, DEFAULT),
         ]
 
     def _of_all(self, image: ClusterImage) -> Mapping[str, str]:
@@ -167,3 +168,10 @@ def _text(config: LogConfig, attribute: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+@cache
+def _defaults() -> dict[str, str]:
+    """Kafka's own default of each setting that has one, also where another value was given."""
+    logs = {name: _UNSAID.get(name, _text(LogConfig(), row.field)) for name, row in BROKER_SETTINGS.items()}
+    return {name: text for name, text in {**logs, **values_in_effect(ReplicatedConfig())}.items() if text is not None}

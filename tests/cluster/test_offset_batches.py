@@ -144,3 +144,12 @@ def test_compaction_really_happens_in_that_walk() -> None:
     log.maintain(now_ms + HOUR_MS)
     assert log.end_offset == 101
     assert len(to_records(log.batches(log.start_offset, log.end_offset), 0)) < 20
+
+
+def test_an_offset_is_written_with_its_topics_id() -> None:
+    """The id that the broker knows a topic by stands beside the offset, as of 4.1; a topic without one has none."""
+    there = {OFFSET.partition.topic: bytes(range(16))}
+    with_id, without = to_batch((OFFSET,), 17, topic_id=there.get), to_batch((OFFSET,), 17)
+    (record,), (plain,) = with_id.records or (), without.records or ()
+    assert record.value == (plain.value or b"")[:-1] + b"\x01\x00\x10" + bytes(range(16))
+    assert list(to_records((with_id,), 0)) == list(to_records((without,), 0))

@@ -57,7 +57,7 @@ def test_a_topics_settings_say_where_they_come_from() -> None:
         assert retention.synonyms == (("retention.ms", "1000", 1),)  # log.retention.hours comes before its namesake
         segment = told["segment.bytes"]
         assert (segment.value, segment.source) == ("2000000", 4)
-        assert segment.synonyms == (("log.segment.bytes", "2000000", 4),)
+        assert segment.synonyms == (("log.segment.bytes", "2000000", 4), ("log.segment.bytes", "1073741824", 5))
         ratio = told["min.cleanable.dirty.ratio"]
         assert (ratio.value, ratio.source, ratio.type) == ("0.5", 5, 6)
         assert ratio.synonyms == (("log.cleaner.min.cleanable.ratio", "0.5", 5),)
