@@ -22,14 +22,14 @@ from tests.conformance.cases import Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
 from tests.conformance.live import Live, addresses_of, ended_in_order, real, served
-from tests.conformance.player import AT_ONCE, Played, play_all, settings_for
+from tests.conformance.player import AT_ONCE, KINDS, Played, play_all, settings_for
 from tests.conformance.ready import await_ready
 from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
-PEERS = ((1, ""), (1, "forgetful"), (1, "patient"), (1, "alone"), (3, ""))
-"""How many nodes, and of which kind; what an authorizer says is recorded and compared with nothing."""
+PEERS = (*((1, kind) for kind in KINDS), (3, ""))
+"""How many nodes, and of which kind."""
 
 
 def chosen(

@@ -25,6 +25,9 @@ from kio.static.constants import EntityType
 Body = dict[str, Any]
 
 KEYS = {
+    "Produce": 0,
+    "Fetch": 1,
+    "ListOffsets": 2,
     "Metadata": 3,
     "OffsetCommit": 8,
     "OffsetFetch": 9,
@@ -39,17 +42,23 @@ KEYS = {
     "CreateTopics": 19,
     "DeleteTopics": 20,
     "InitProducerId": 22,
+    "OffsetForLeaderEpoch": 23,
     "AddPartitionsToTxn": 24,
     "AddOffsetsToTxn": 25,
     "EndTxn": 26,
+    "WriteTxnMarkers": 27,
     "TxnOffsetCommit": 28,
+    "DescribeAcls": 29,
     "CreateAcls": 30,
+    "DeleteAcls": 31,
+    "DescribeConfigs": 32,
     "CreatePartitions": 37,
     "DeleteGroups": 42,
     "ElectLeaders": 43,
     "IncrementalAlterConfigs": 44,
     "AlterPartitionReassignments": 45,
     "OffsetDelete": 47,
+    "DescribeCluster": 60,
 }
 _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}
 
@@ -151,6 +160,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str) or value is None or isinstance(value, bool):
         return value
     return int(value)
+
+
+def as_bytes(told: str | None) -> bytes:
+    """The bytes that a response's text stands for."""
+    text = told or ""
+    return bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode()
 
 
 def _text(data: bytes) -> str:

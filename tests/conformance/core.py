@@ -160,10 +160,10 @@ class CoreLine:
         self._connection.send(exchange.requests[len(answers)], done, _FOR_EVER_US)
 
     async def receive(self, within_us: int) -> tuple[bytes, int] | None:
-        await self._peer.loop.until(lambda: bool(self._arrived) or self._closed, within_us)
+        await self._peer.loop.until(lambda: bool(self._arrived) or self._closed or not self._connection.open, within_us)
         if self._arrived:
             return self._arrived.popleft()
-        if self._closed:
+        if self._closed or not self._connection.open:
             raise Closed(self._why)
         return None
 

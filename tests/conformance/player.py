@@ -64,8 +64,14 @@ PATIENT: dict[str, object] = SETTINGS | {"group.initial.rebalance.delay.ms": 400
 ALONE: dict[str, object] = SETTINGS | {"offsets.topic.num.partitions": MANY_PARTITIONS, "offsets.load.buffer.size": 16}
 """As many partitions as Kafka's default, and logs that are read in small pieces."""
 
-KINDS = {"": SETTINGS, "alone": ALONE, "authorized": AUTHORIZED, "forgetful": FORGETFUL, "patient": PATIENT}
-KINDS["guarded"] = GUARDED
+KINDS = {
+    "": SETTINGS,
+    "forgetful": FORGETFUL,
+    "patient": PATIENT,
+    "alone": ALONE,
+    "authorized": AUTHORIZED,
+    "guarded": GUARDED,
+}
 """The kinds of peers of one node."""
 
 

@@ -21,17 +21,35 @@ from tests.conformance.script import Script
 _ID = re.compile(r"^(?P<prefix>.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.DOTALL)
 _LEFT_OUT = {"throttle_time"}
 _ADDRESSES = {"host": "$host", "port": "$port", "node_id": "$node"}
+_OF_THE_CLUSTER = ("brokers", "controller_id", "cluster_id", "leader_epoch", "leader_id", "rack")
+_REPLICAS = ("replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
+_LEFT_OUT_OF: dict[str, tuple[str, ...]] = {
+    "Metadata": (*_OF_THE_CLUSTER, *_REPLICAS),
+    "DescribeCluster": _OF_THE_CLUSTER,
+    "Produce": ("log_append_time", "node_endpoints"),
+    "Fetch": ("session_id", "node_endpoints"),
+}
+_COUNTED = ("configs", "records", "producer_id")
 _SETS = {
     "members": ("member_id", "group_instance_id"),
     "topics": ("name", "topic_id"),
     "partitions": ("partition_index",),
     "groups": ("group_id",),
-    "results": ("group_id",),
+    "results": ("group_id", "name"),
     "coordinators": ("key",),
+    "responses": ("name", "topic", "topic_id", "resource_name", "resource_type"),
+    "resources": ("resource_type", "resource_name", "pattern_type"),
+    "acls": ("principal", "host", "operation", "permission_type"),
+    "matching_acls": ("resource_type", "resource_name", "pattern_type", "principal", "operation"),
+    "topic_results": ("name",),
+    "results_by_topic_v3_and_below": ("name",),
+    "results_by_partition": ("partition_index",),
+    "partition_responses": ("index",),
 }
 _ORDERED = {"LeaveGroup"}
 TEXTS: dict[str, str] = {
     "This most likely occurs because of a request being malformed": "INVALID_REQUEST",
+    "Request ": "not authorized",
 }
 """Error texts of Kafka's that are not repeated here: beginning of the text → what stands in transcripts for it."""
 
@@ -52,7 +70,7 @@ def transcript_of(play: Script) -> Transcript:
     for step in play.steps:
         said = step.response
         if isinstance(said, dict):
-            said = _normal(_own_groups(play, step.api, said), play, names, step.api, pids)
+            said = _normal(_own(play, step.api, said), play, names, step.api, pids)
         lines.setdefault(step.actor, []).append([f"{step.api} {step.version}", said])
     return Transcript(lines, {name: raw for raw, name in names.items()})
 
@@ -85,33 +103,43 @@ def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _own_groups(play: Script, api: str, said: dict[str, Any]) -> dict[str, Any]:
-    """A list of groups without those of other plays."""
-    if api != "ListGroups":
-        return said
-    own = [group for group in said["groups"] if _is_own(play, group["group_id"])]
-    return {**said, "groups": own}
+def _own(play: Script, api: str, said: dict[str, Any]) -> dict[str, Any]:
+    """A list of groups or of topics without those of other plays, and topics of the cluster itself."""
+    if api == "ListGroups":
+        said = {**said, "groups": [group for group in said["groups"] if _is_own(play, group["group_id"])]}
+    elif api == "Metadata":
+        said = {**said, "topics": [one for one in said["topics"] if one["name"] is None or _is_own(play, one["name"])]}
+    return said
 
 
-def _is_own(play: Script, group: str) -> bool:
-    rest = group.removesuffix(play.nonce).removeprefix(play.id)
-    return group.startswith(play.id) and (not rest or rest.startswith("."))
+def _is_own(play: Script, name: str) -> bool:
+    rest = name.removesuffix(play.nonce).removeprefix(play.id)
+    return name.startswith(play.id) and (not rest or rest.startswith("."))
 
 
 def _normal(value: Any, play: Script, names: Mapping[str, str], api: str, pids: dict[int, str], at: str = "") -> Any:
     if isinstance(value, dict):
         return {
             name: _named(name, item, pids)
-            if name in _ADDRESSES or name == "producer_id"
+            if name in _ADDRESSES and "principal" not in value  # the host of an ACL is none
+            else _counted(name, item, pids)
+            if name in _COUNTED or (name, api) == ("topic_id", "CreateTopics")
             else _normal(item, play, names, api, pids, name)
             for name, item in value.items()
-            if name not in _LEFT_OUT
+            if name not in _LEFT_OUT and name not in _LEFT_OUT_OF.get(api, ())
         }
     if isinstance(value, list):
         return [_normal(item, play, names, api, pids) for item in value]
     if isinstance(value, str):
         return _text(value, play, names, at)
     return value
+
+
+def _counted(name: str, value: Any, pids: dict[int, str]) -> Any:
+    """Who a producer is, but not its id; of settings, records and new topics' ids whether there are any."""
+    if name == "producer_id":
+        return _named(name, value, pids)
+    return value and bool(value)
 
 
 def _named(name: str, value: Any, pids: dict[int, str]) -> Any:
@@ -131,6 +159,7 @@ def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
             return stands_for
     for raw, name in names.items():
         text = text.replace(raw, name)
+    text = text.replace(play.away, "$away")
     return _without_nonce(text, play) if play.nonce else text
 
 

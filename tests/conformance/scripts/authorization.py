@@ -1,8 +1,7 @@
 """What a broker with an authorizer refuses (reference 1.2): Kafka's own `StandardAuthorizer`.
 
 Who is not named by the ACLs of a resource may do nothing with it; resources without ACLs are everybody's
-(`allow.everyone.if.no.acl.found`), so each script makes ACLs for what is its own. The simulated broker has no
-authorizer: these answers are recorded, and compared with nothing.
+(`allow.everyone.if.no.acl.found`), so each script makes ACLs for what is its own.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from tests.conformance.script import Actor, Script, script
 from tests.conformance.scripts.transactions import Producer
 
 ROWS = ["1.2-authorization"]
-WHY = "there is no authorizer"
 GROUP, TOPIC, TRANSACTIONAL_ID = 3, 2, 5
 ALL, READ, DESCRIBE = 2, 3, 8
 NO_GROUP, NO_TOPIC = "GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"
@@ -25,7 +23,7 @@ async def allow(a: Actor, kind: int, name: str, operation: int = ALL, user: str 
     await a.ask("CreateAcls", 3, {"creations": [acl]})
 
 
-@script(rows=ROWS, only_real=WHY, kind="authorized")
+@script(rows=ROWS, kind="authorized")
 async def a_group_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()
@@ -46,7 +44,7 @@ async def a_group_that_is_somebody_elses(s: Script) -> None:
     await a.leave(error=NO_GROUP)
 
 
-@script(rows=ROWS, only_real=WHY, kind="authorized")
+@script(rows=ROWS, kind="authorized")
 async def a_group_that_may_only_be_looked_at(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()
@@ -61,7 +59,7 @@ async def a_group_that_may_only_be_looked_at(s: Script) -> None:
     await a.delete(error=NO_GROUP)
 
 
-@script(rows=ROWS, only_real=WHY, kind="authorized")
+@script(rows=ROWS, kind="authorized")
 async def a_topic_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     mine, theirs = await s.topic(), await s.topic("theirs")
@@ -75,7 +73,7 @@ async def a_topic_that_is_somebody_elses(s: Script) -> None:
     await a.delete_offsets({mine: [0], theirs: [0]}, error=f"{NO_TOPIC} GROUP_SUBSCRIBED_TO_TOPIC")
 
 
-@script(rows=ROWS, only_real=WHY, kind="authorized")
+@script(rows=ROWS, kind="authorized")
 async def a_transactional_id_that_is_somebody_elses(s: Script) -> None:
     a = await s.actor("a")
     t = await s.topic()

@@ -1,0 +1,241 @@
+"""A broker with an authorizer: what passes its gate, and what does not. (What each API answers: tests/conformance.)"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acl_stage import AWAY, Guarded, acl, guarded
+from replicated_stage import OF_G, SECOND, Stage, run
+
+from groupsim.cluster.acl.checks import gate_of
+from groupsim.cluster.acl.config import STANDARD, AclConfig
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.protocol.acl_messages import (
+    CLUSTER_NAME,
+    Acl,
+    AclFilter,
+    CreateAclsRequest,
+    DeleteAclsRequest,
+    DescribeAclsRequest,
+    Operation,
+    Pattern,
+    Permission,
+    Resource,
+)
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import ClusterImage
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinProtocol,
+    ListGroupsRequest,
+    MetadataRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetToCommit,
+)
+from groupsim.protocol.wire.families import READERS
+
+T0 = TopicPartition("t", 0)
+NO_GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED
+MINE = acl(Resource.GROUP, "g", host=AWAY)
+
+
+def test_every_request_that_a_client_can_send_has_a_check() -> None:
+    """What the wire reads is asked about before it is carried out."""
+    gate = gate_of(ReplicatedConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    assert gate is not None
+    checked = {kind.API for kind in gate.guarded({}, lambda call, request: None)}  # type: ignore[attr-defined]
+    assert checked == set(READERS)
+
+
+def test_a_handler_without_a_check_is_an_error() -> None:
+    """A new request is not forgotten."""
+    gate = gate_of(ReplicatedConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    assert gate is not None
+    with pytest.raises(KeyError):
+        gate.guarded({ClusterImage: lambda call, request: None}, lambda call, request: None)
+
+
+def test_without_an_authorizer_there_is_no_gate() -> None:
+    """A heartbeat goes straight to the coordinator, as it always did."""
+
+    async def story(stage: Stage) -> None:
+        for broker in stage.cluster.brokers.values():
+            assert broker.heartbeat == broker.groups.heartbeat
+
+    run(story)
+
+
+def test_brokers_pass_unasked() -> None:
+    """They have no ACL, and yet followers fetch: without them a commit to three replicas would not be answered."""
+
+    async def story(cluster: Guarded) -> None:
+        leader = cluster.stage.leader(OF_G)
+        assert len(cluster.stage.isr(OF_G)) == 3
+        answer = await cluster.home(OffsetCommitRequest("g", (OffsetToCommit(T0, 1),)), leader)
+        assert answer.error is ErrorCode.NONE
+        await cluster.stage.loop.sleep(60 * SECOND)
+        assert len(cluster.stage.isr(OF_G)) == 3
+        refused = await cluster.stage.ask(leader, HeartbeatRequest("g", 1, "m"), "broker-1")
+        assert refused.error is NO_GROUP  # a client that calls itself so is none
+
+    guarded(story)
+
+
+def test_who_is_not_authenticated_may_be_a_super_user() -> None:
+    """Clients are User:ANONYMOUS."""
+
+    async def story(stage: Stage) -> None:
+        answer = await stage.ask(stage.leader(OF_G), HeartbeatRequest("g", 1, "m"))
+        assert answer.error is ErrorCode.UNKNOWN_MEMBER_ID
+
+    run(story, acl=AclConfig(STANDARD, frozenset({"User:ANONYMOUS"})))
+
+
+def test_acls_hold_on_all_brokers_and_are_told_by_each() -> None:
+    """Made through one broker, told and followed by another, and gone from all when they are deleted."""
+
+    async def story(cluster: Guarded) -> None:
+        await cluster.allow(MINE, acl(Resource.CLUSTER, CLUSTER_NAME, Operation.DESCRIBE, host=AWAY))
+        leader = cluster.stage.leader(OF_G)
+        assert (await cluster.away(HeartbeatRequest("g", 1, "m"), leader)).error is ErrorCode.UNKNOWN_MEMBER_ID
+        told = await cluster.away(DescribeAclsRequest(AclFilter(name="g")), 3)
+        assert told.acls == (MINE,)
+        gone = await cluster.home(DeleteAclsRequest((AclFilter(name="g"),)), 2)
+        assert [result.acls for result in gone.results] == [(MINE,)]
+        await cluster.stage.loop.sleep(SECOND)
+        assert (await cluster.away(HeartbeatRequest("g", 1, "m"), leader)).error is NO_GROUP
+
+    guarded(story)
+
+
+def test_a_broker_that_comes_back_has_one_gate() -> None:
+    """The next life of a broker asks once, with the ACLs that there are by then."""
+
+    async def story(cluster: Guarded) -> None:
+        stage = cluster.stage
+        leader = stage.leader(OF_G)
+        stage.cluster.crash_broker(leader)
+        await stage.loop.sleep(30 * SECOND)
+        stage.cluster.restart_broker(leader)
+        await stage.loop.sleep(30 * SECOND)
+        await cluster.allow(acl(Resource.TOPIC, "t", Operation.READ, host=AWAY))
+        answer = await cluster.away(MetadataRequest(("t", "u")), leader)
+        assert [(topic.name, topic.error) for topic in answer.topics] == [
+            ("t", ErrorCode.NONE),
+            ("u", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        ]
+
+    guarded(story)
+
+
+def test_a_member_that_loses_its_right_is_told_with_its_next_request() -> None:
+    """Its session goes on until it ends by itself, since its heartbeats no longer arrive."""
+
+    async def story(cluster: Guarded) -> None:
+        await cluster.allow(MINE)
+        leader = cluster.stage.leader(OF_G)
+        join = JoinGroupRequest("g", 10_000, 10_000, protocols=(JoinProtocol("range"),), version=3)
+        joined = await cluster.away(join, leader)
+        beat = HeartbeatRequest("g", joined.generation_id, joined.member_id)
+        assert (await cluster.away(beat, leader)).error is ErrorCode.NONE
+        await cluster.allow(acl(Resource.GROUP, "g", Operation.READ, host=AWAY, permission=Permission.DENY))
+        assert (await cluster.away(beat, leader)).error is NO_GROUP
+        listed = await cluster.home(ListGroupsRequest(), leader)
+        assert [group.state for group in listed.groups] == ["CompletingRebalance"]
+        await cluster.stage.loop.sleep(11 * SECOND)
+        listed = await cluster.home(ListGroupsRequest(), leader)
+        assert [group.state for group in listed.groups] == ["Empty"]
+
+    guarded(story)
+
+
+def test_offsets_are_committed_where_they_may_be() -> None:
+    """A commit to two topics is carried out for the one that may be read, in the order of the request."""
+
+    async def story(cluster: Guarded) -> None:
+        cluster.stage.cluster.create_topic("u", 1)
+        await cluster.allow(MINE, acl(Resource.TOPIC, "t", Operation.READ, host=AWAY))
+        leader = cluster.stage.leader(OF_G)
+        u0 = TopicPartition("u", 0)
+        offsets = (OffsetToCommit(u0, 1), OffsetToCommit(T0, 2))
+        answer = await cluster.away(OffsetCommitRequest("g", offsets), leader)
+        assert answer.partitions == ((u0, ErrorCode.TOPIC_AUTHORIZATION_FAILED), (T0, ErrorCode.NONE))
+        fetched = await cluster.home(OffsetFetchRequest("g", (u0, T0)), leader)
+        assert [offset.offset for offset in fetched.offsets] == [-1, 2]
+
+    guarded(story)
+
+
+@pytest.mark.parametrize("process", ["one", "two"])
+def test_acls_are_kept_with_the_cluster(tmp_path: Path, process: str) -> None:
+    """The next process of a cluster with a folder has the ACLs of the one before, and those it made last."""
+
+    async def first(cluster: Guarded) -> None:
+        await cluster.allow(MINE, acl(Resource.GROUP, "ü", Operation.READ, pattern=Pattern.PREFIXED))
+        if process == "two":
+            await cluster.home(DeleteAclsRequest((AclFilter(name="ü"),)))
+        cluster.stage.cluster.close_files()
+
+    async def second(stage: Stage) -> None:
+        kept = stage.cluster.controller.image.acls
+        assert MINE in kept
+        assert any(one.name == "ü" for one in kept) is (process == "one")
+        answer = await stage.ask(stage.leader(OF_G), HeartbeatRequest("g", 1, "m"), AWAY)
+        assert answer.error is ErrorCode.UNKNOWN_MEMBER_ID
+        stage.cluster.close_files()
+
+    guarded(first, storage=tmp_path, kept=True)
+    _again(second, storage=tmp_path, kept=True, acl=AclConfig(STANDARD, allow_everyone=True))
+
+
+def _again(story: Any, **config: Any) -> None:
+    from groupsim.cluster.replicated import ReplicatedCluster
+    from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+
+    async def main(loop: VirtualLoop) -> None:
+        stage = object.__new__(Stage)
+        stage.loop, stage.events = loop, []
+        stage.cluster = ReplicatedCluster(loop, ReplicatedConfig(**{"brokers": 4, **config}))
+        await story(stage)
+
+    run_virtual(main)
+
+
+def _fine(**changes: Any) -> Acl:
+    return Acl(**{**_FIELDS, **changes})
+
+
+_FIELDS: dict[str, Any] = {
+    "resource": Resource.GROUP,
+    "name": "g",
+    "pattern": Pattern.LITERAL,
+    "principal": "User:x",
+    "host": "*",
+    "operation": Operation.READ,
+    "permission": Permission.ALLOW,
+}
+
+
+def test_too_many_acls_at_once_are_none() -> None:
+    """Kafka's limit of records for one request; what is there already does not count."""
+
+    async def story(cluster: Guarded) -> None:
+        before = cluster.stage.cluster.controller.image.acls
+        many = tuple(_fine(name=f"g{number}") for number in range(10_001))
+        answer = await cluster.home(CreateAclsRequest(many))
+        assert {error for error, _ in answer.results} == {ErrorCode.POLICY_VIOLATION}
+        assert cluster.stage.cluster.controller.image.acls == before
+        assert {error for error, _ in (await cluster.home(CreateAclsRequest(many[:10_000]))).results} == {
+            ErrorCode.NONE
+        }
+        assert {error for error, _ in (await cluster.home(CreateAclsRequest(many))).results} == {ErrorCode.NONE}
+        await cluster.stage.loop.sleep(SECOND)
+        gone = await cluster.home(DeleteAclsRequest((AclFilter(principal="User:x"),)))
+        assert [result.error for result in gone.results] == [ErrorCode.POLICY_VIOLATION]
+
+    guarded(story)
