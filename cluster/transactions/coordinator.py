@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.cluster.transactions import listing
 from groupsim.cluster.transactions.config import TransactionConfig
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics
@@ -28,6 +29,13 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import LogRecord, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_abs_mod
+from groupsim.protocol.operator_messages import (
+    DescribedTransaction,
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -156,6 +164,32 @@ class TransactionCoordinator:
         """The core of a partition it leads. Raises KeyError otherwise."""
         return self._led[partition].shard
 
+    # --- for operators ---------------------------------------------------------------------------------------
+
+    def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
+        """The transactional ids that are coordinated here; nobody's while some are being loaded."""
+        if any(not led.active for led in self._led.values()):
+            return ListTransactionsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        known = (entry.committed for led in self._led.values() for entry in led.shard.entries.values())
+        return listing.listed(request, known, self._now_ms())
+
+    def describe_transactions(self, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+        """What is known of transactional ids."""
+        return DescribeTransactionsResponse(tuple(self._described(name) for name in request.transactional_ids))
+
+    def _described(self, transactional_id: str) -> DescribedTransaction:
+        led = self._led.get(self.partition_for(transactional_id))
+        if not transactional_id:
+            return DescribedTransaction(transactional_id, ErrorCode.INVALID_REQUEST)
+        if led is None:
+            return DescribedTransaction(transactional_id, ErrorCode.NOT_COORDINATOR)
+        if not led.active:
+            return DescribedTransaction(transactional_id, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        entry = led.shard.entries.get(transactional_id)
+        if entry is None:
+            return DescribedTransaction(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        return listing.described(entry.committed)
+
     # --- requests --------------------------------------------------------------------------------------------
 
     def _find(self, call: Call, transactional_id: str) -> _Led | None:
@@ -190,7 +224,7 @@ class TransactionCoordinator:
             call.answer(InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _add_partitions(self, call: Call, request: AddPartitionsToTxnRequest) -> None:
-        unknown = [tp for tp in request.partitions if self._topics.leader(tp) is None]
+        unknown = {tp for tp in request.partitions if self._topics.leader(tp) is None}
         if unknown:  # nothing is added then
             results = [
                 (tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if tp in unknown else ErrorCode.OPERATION_NOT_ATTEMPTED)
