@@ -39,7 +39,7 @@ from groupsim.eventloop import RealTimeLoop
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.signals import on_signals
 from groupsim.protocol.basics import Api
-from groupsim.protocol.wire import Codec, Understood, Unreadable, api_table, served
+from groupsim.protocol.wire import Codec, Lengthy, Understood, Unreadable, api_table, served
 from groupsim.protocol.wire.schema import REQUIRED, Field, Shape, request_shape
 from groupsim.protocol.wire.serial import writer
 
@@ -99,10 +99,13 @@ def serve(port: Any, taken: Synchronized[int], refused: Synchronized[int], repor
     faulthandler.register(signal.SIGUSR1)  # kill -USR1 tells where it is, when it seems to hang
     understand = Codec.understand
 
-    def counted(self: Codec, frame: bytes) -> Understood:
+    def counted(self: Codec, frame: bytes, *most: int) -> Understood:
         taken.value += 1
         try:
-            return understand(self, frame)
+            return understand(self, frame, *most)
+        except Lengthy:  # it will be read again
+            taken.value -= 1
+            raise
         except Unreadable:
             refused.value += 1
             raise

@@ -4,16 +4,20 @@ It is for serving sockets (`streams`), whose stories also wait for trio's own in
 keeps the heap's order (the contract tests run on both drivers); what comes from outside (`from_outside`) comes when it
 comes, so that nothing here is deterministic.
 
+A computation that takes long and touches nothing of the run (a message of a hundred thousand entries, read or written)
+would hold up everybody; `aside` has it done in a thread, while the loop goes on.
+
 A simulation ends with its first error. A server may be told to go on instead (`on_error`): a callback or a story that
 raises is reported, and the others go on.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from heapq import heappop, heappush
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import trio
 
@@ -23,6 +27,7 @@ from groupsim.eventloop.heap import CALLBACK, WHEN, Entry, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
+from groupsim.eventloop.virtual import patient_collector
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -30,6 +35,9 @@ P = ParamSpec("P")
 _CALLBACKS_PER_TURN = 1_000
 # A story that was moved on by a socket is no event of the heap, so `until` looks again at least this often.
 _LOOK_EVERY_US = 5 * MS_US
+# How long the loop waits for the interpreter, after each call of the system, while a thread computes; Python's own
+# 5 ms would make tens of milliseconds for one request.
+_TAKE_TURNS_S = 0.000_5
 
 
 class _RingingAgenda(Agenda):
@@ -60,6 +68,7 @@ class RealTimeLoop(Loop):
         super().__init__(seed, trace)
         self._zero_ns = time.monotonic_ns() - origin_us * 1_000
         self._bell: trio.Event | None = None
+        self._one_aside = trio.CapacityLimiter(1)
         self._agenda = _RingingAgenda(self._ring)
         self.on_error: Callable[[Exception, str], None] | None = None
 
@@ -77,6 +86,23 @@ class RealTimeLoop(Loop):
             if self._watchers:
                 self._ring()
 
+    def aside(self, compute: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Have something long computed in a thread, one after the other; `done` is called with what comes of it.
+
+        That is the result, or the Exception raised. `compute` may read only what nobody changes meanwhile. What is not
+        done when the run ends is left.
+        """
+        self.start_soon(self._aside, compute, done, name="a computation aside")
+
+    async def _aside(self, compute: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        sys.setswitchinterval(_TAKE_TURNS_S)
+        result: Any
+        try:
+            result = await trio.to_thread.run_sync(compute, limiter=self._one_aside, abandon_on_cancel=True)
+        except Exception as error:
+            result = error
+        self.from_outside(done, result)
+
     def fail(self, error: BaseException, where: str) -> None:
         """End the run with `error`, or report it, when `on_error` is set and it is no order to stop."""
         if self.on_error is not None and isinstance(error, Exception):
@@ -87,7 +113,8 @@ class RealTimeLoop(Loop):
     def run(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
         """Run `main(loop)` to its end and return its result; raises the run's one failure."""
         try:
-            return trio.run(self._root, main)
+            with patient_collector():
+                return trio.run(self._root, main)
         except BaseExceptionGroup as group:
             error = single(group)
         raise error

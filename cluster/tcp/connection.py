@@ -1,12 +1,15 @@
 """A real client's connection, seen from the broker: frames in, one request at a time, responses in order.
 
-    received ─▶ frames ─▶ waiting ─▶ understood ─▶ requests, one after the other, through `broker.receive`
-                                                     └─▶ answers ─▶ response ─▶ written ─▶ the next frame
+    received ─▶ intake ─▶ clerk ─▶ requests, one after the other, through `broker.receive`
+                                     └─▶ answers ─▶ clerk ─▶ outbox ─▶ the next message
 
 As Kafka mutes a channel: while a message is in hand, or its response has not been taken by the kernel, nothing more is
 read than what came in the same piece. So a connection holds one message and one read at most, a parked JoinGroup holds
 up what is behind it, and a client that went away meanwhile is noticed when its answer is due. A client that never reads
 holds up itself alone, with one response, until it has been idle for too long.
+
+No message holds up other connections for long. One with very many elements is read, and its response written, beside
+the loop (`clerk`); the requests that it is made of are carried out a few milliseconds' worth at a time.
 
 It stands among the network's connections (`lines.Line`), so that faults concern it as they do a simulated one. Without
 a fault (`plain`) there is no detour; a latency delays both ways, a stall holds back what would be carried out or
@@ -18,20 +21,24 @@ UNKNOWN_SERVER_ERROR, and the connection goes on.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.endpoint import MACHINERY, Endpoint
 from groupsim.cluster.links import SILENT, Condition
-from groupsim.cluster.tcp.memory import SMALL, Memory
+from groupsim.cluster.tcp.clerk import Clerk
+from groupsim.cluster.tcp.intake import Intake
+from groupsim.cluster.tcp.memory import Memory
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
+from groupsim.cluster.tcp.outbox import Outbox
 from groupsim.eventloop.interface import Host, Order
+from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import TcpStream
+from groupsim.eventloop.units import MS_US
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
-from groupsim.protocol.wire import Codec, Exchange, Frames, Unreadable
+from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 
 if TYPE_CHECKING:
     from groupsim.cluster.network import Network
@@ -39,8 +46,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.tcp.complaints import Complaints
 
 _NOTHING: tuple[Request, ...] = ()
-_AT_ONCE = 250  # requests of one message that are carried out without a breath for what else there is to do
-_BREATH_US = 1_000
+_AT_ONCE_US = 5 * MS_US  # how long the requests of one message are carried out without a breath for others
+_BREATH_US = MS_US
 
 
 class TcpConnection:
@@ -50,26 +57,20 @@ class TcpConnection:
         "_answers",
         "_busy",
         "_carrying",
-        "_codec",
+        "_clerk",
         "_complaints",
         "_exchange",
-        "_floor_us",
         "_forget",
-        "_frames",
-        "_held_in",
         "_held_out",
+        "_intake",
         "_loop",
-        "_memory",
         "_names",
         "_network",
+        "_out",
         "_pumping",
-        "_queued",
-        "_reading",
         "_requests",
-        "_stopped",
         "_stream",
         "_trace",
-        "_waiting",
         "blame",
         "broker",
         "broker_host",
@@ -92,6 +93,7 @@ class TcpConnection:
 
     def __init__(
         self,
+        loop: RealTimeLoop,
         network: Network,
         broker: Node,
         stream: TcpStream,
@@ -103,13 +105,12 @@ class TcpConnection:
     ) -> None:
         """Take a connection over; `forget` is called when it is gone."""
         self._network = network
-        self._loop = network.loop
-        self._trace = network.loop.trace
+        self._loop = loop
+        self._trace = loop.trace
         self._stream = stream
-        self._codec = codec
+        self._clerk = Clerk(loop, broker.host, codec)
         self._names = names
         self._complaints = complaints
-        self._memory = memory
         self._forget = forget
         self.broker = broker
         self.broker_host = broker.host
@@ -118,47 +119,42 @@ class TcpConnection:
         self.client_id = ""
         self.purpose = ""
         self.correlation = -1
-        self.took_us = self.blame = self._floor_us = 0
+        self.took_us = self.blame = 0
         self.give_up: Callable[[], None] | None = None
         self.conditions: Sequence[Condition] = ()
         self.up = self.plain = True
-        self._frames = Frames()
-        self._waiting: deque[bytes] = deque()
+        self._intake = Intake(self, stream, memory)
+        self._out = Outbox(self, stream, network)
         self._exchange: Exchange | None = None
         self._requests: Sequence[Request] = _NOTHING
         self._answers: list[Response] = []
         self._busy = self._carrying = self._pumping = False
-        self._reading = True
-        self._stopped = self._queued = False  # the memory may stop it; it has been told of a long message
         self._held_out = False
-        self._held_in: deque[bytes] = deque()
 
     # --- bytes -----------------------------------------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
         """See `streams.Receiver.received`."""
         if self.broker_host.paused:
-            self._read_on(False)
+            self._intake.read_on(False)
         self.broker_host.deliver(self._take_in, data)
 
     def _take_in(self, data: bytes) -> None:
         if not self.up:
             return
         try:
-            self._waiting.extend(self._frames.feed(data))
+            self._intake.feed(data)
         except Unreadable as error:
             self.kick(str(error))
             return
         self._pump()
-        held = self._frames.held
-        if held > SMALL and self.up:
-            self._queued = True
-            self._memory.holds(self, held, unfinished=True)
+        if self.up:
+            self._intake.count_unfinished()
 
     def stop_reading(self, stopped: bool) -> None:
         """See `memory.Reader.stop_reading`."""
-        self._stopped = stopped
-        self._read_on(not self._waiting and self._ready())
+        self._intake.stop(stopped)
+        self._read_on()
 
     def drained(self) -> None:
         """See `streams.Receiver.drained`."""
@@ -174,36 +170,27 @@ class TcpConnection:
             return
         self._pumping = True
         try:
-            while self._waiting and self._ready():
-                self._begin(self._waiting.popleft())
+            while self._intake and self._ready():
+                self._clerk.read(self._intake.take(), self._take_up)
         finally:
             self._pumping = False
         if self.up:
-            self._read_on(not self._waiting and self._ready())
+            self._read_on()
 
     def _ready(self) -> bool:
         """Whether the next message may be taken: none in hand, and all responses have left."""
-        return self._exchange is None and self.up and not self._stream.unsent and not self._held_in
+        return self._exchange is None and self.up and self._out.empty and not self._clerk.at_work
 
-    def _read_on(self, reading: bool) -> None:
-        reading = reading and not self._stopped
-        if reading != self._reading:
-            self._reading = reading
-            if reading:
-                self._stream.resume()
-            else:
-                self._stream.pause()
+    def _read_on(self) -> None:
+        """Read, unless there is something to be done first."""
+        self._intake.read_on(not self._intake and self._ready())
 
     # --- one message -----------------------------------------------------------------------------------------
 
-    def _begin(self, frame: bytes) -> None:
-        """Understand a message and begin to carry it out."""
-        if self._queued:
-            self._memory.holds(self, len(frame), unfinished=False)
-        try:
-            understood = self._codec.understand(frame)
-        except Unreadable as error:
-            self.kick(str(error))
+    def _take_up(self, understood: Understood | Exception) -> None:
+        """A message has been read: begin to carry it out."""
+        if isinstance(understood, Exception):
+            self.kick(str(understood))
             return
         self._meet(understood.client_id, purpose_of(understood.api) or self.purpose)
         if not self.up:
@@ -244,19 +231,21 @@ class TcpConnection:
 
     def _carry_out(self) -> None:
         """Hand the requests of the message to the broker, one after the other; at the end comes the response."""
-        if self._carrying:
+        if self._carrying or self._clerk.at_work:
             return
         self._carrying = True
-        upto = min(len(self._answers) + _AT_ONCE, len(self._requests))
+        most, late = len(self._requests), False
+        until_us = self._loop.now_us + _AT_ONCE_US if most > 1 else 0
         try:
-            while self._exchange is not None and not self._busy and len(self._answers) < upto:
+            while self._exchange is not None and not self._busy and len(self._answers) < most and not late:
                 self._hand_over(self._requests[len(self._answers)])
+                late = most > 1 and self._loop.now_us >= until_us
         finally:
             self._carrying = False
         exchange = self._exchange
         if exchange is None or self._busy or not self.up:
             return
-        if upto == len(self._requests):
+        if len(self._answers) == most:
             self._respond(exchange)
         else:
             self.broker_host.call_at(self._loop.now_us + _BREATH_US, self._next, exchange)
@@ -285,10 +274,12 @@ class TcpConnection:
         if not exchange.answered:
             self._write_response(None)
             return
-        try:
-            data = exchange.response(self._answers)
-        except Exception as error:
-            self._complaints.error("a response could not be written", error, **self._who())
+        self._clerk.write(exchange, self._answers, self._was_written)
+
+    def _was_written(self, exchange: Exchange, data: bytes | Exception) -> None:
+        """The response has been made; if it could not be, that is our mistake, too."""
+        if isinstance(data, Exception):
+            self._complaints.error("a response could not be written", data, **self._who())
             data = exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._write_response(data)
 
@@ -296,24 +287,18 @@ class TcpConnection:
         """The message is done with; its response, if it gets one, goes out."""
         self._exchange = None
         self._requests, self._answers = _NOTHING, []
-        if self._queued:
-            self._queued = False
-            self._memory.holds(self, 0, unfinished=False)
+        self._intake.done()
         if data is not None:
-            framed = len(data).to_bytes(4, "big") + data
-            if self.plain and (not self._floor_us or self._loop.now_us >= self._floor_us):
-                self._stream.write(framed)
-            else:
-                self._write_with_care(framed)
+            self._out.put(data)
         if not self._pumping:
             self._go_on()
 
     def _go_on(self) -> None:
         """Take what comes next after this instant's own work: never inside the call of somebody who answers."""
-        if self._waiting or self._exchange is not None:
+        if self._intake or self._exchange is not None:
             self.broker_host.call_at(self._loop.now_us, self._next, self._exchange, order=Order.MESSAGE)
         elif self.up:
-            self._read_on(self._ready())
+            self._read_on()
 
     def _next(self, exchange: Exchange | None) -> None:
         if exchange is not self._exchange or not self.up:
@@ -322,24 +307,6 @@ class TcpConnection:
             self._pump()
         else:
             self._carry_out()
-
-    def _write_with_care(self, data: bytes) -> None:
-        if SILENT in self.conditions:
-            return
-        if self._held_in or self._network.links.holds_in(self):
-            self._held_in.append(data)
-        else:
-            self._send_late(data)
-
-    def _send_late(self, data: bytes) -> None:
-        """Put a response on the wire: it arrives after a latency, and after those before it."""
-        now = self._loop.now_us
-        when = max(now + self._network.links.stretch(self, 0), self._floor_us)
-        if when <= now:
-            self._stream.write(data)
-        else:
-            self._floor_us = when
-            self._loop.call_at(when, self._stream.write, data)
 
     # --- coordinator.interfaces.Call -------------------------------------------------------------------------
 
@@ -395,13 +362,14 @@ class TcpConnection:
 
     def delay(self, response: Response, by_us: int) -> None:
         """See `lines.Line.delay`."""
-        self._floor_us = max(self._floor_us, self._loop.now_us + by_us)
+        self._out.wait(by_us)
         self.pass_back(response)
 
     def hush(self) -> None:
         """See `lines.Line.hush`: what is sent from here on is swallowed."""
         self.conditions = (*self.conditions, SILENT)
-        self._held_in.clear()
+        self._out.clear()
+        self._clerk.drop()
         self._write_response(None)
 
     def cut(self, reason: str) -> None:
@@ -429,10 +397,8 @@ class TcpConnection:
     def release_from(self, condition: Condition) -> None:
         """See `lines.Line.release_from`."""
         self.conditions = tuple(other for other in self.conditions if other is not condition)
-        links = self._network.links
-        while self._held_in and not links.holds_in(self):
-            self._send_late(self._held_in.popleft())
-        if self._held_out and not links.holds_out(self):
+        self._out.let_go()
+        if self._held_out and not self._network.links.holds_out(self):
             self._held_out = False
             self.broker_host.deliver(self._arrive, self._exchange)
         self._pump()
@@ -455,7 +421,7 @@ class TcpConnection:
     @property
     def quiet(self) -> bool:
         """Whether nothing is in hand and nothing waits to be written."""
-        return self._exchange is None and not self._waiting and not self._stream.unsent
+        return self._exchange is None and not (self._intake or self._stream.unsent or self._clerk.at_work)
 
     def kick(self, reason: str) -> None:
         """Close it, and say why in the log."""
@@ -473,10 +439,10 @@ class TcpConnection:
     def _end(self) -> None:
         """Nothing more is read or written; an answer that comes later is dropped."""
         self.up = self.plain = False
-        self._waiting.clear()
-        self._held_in.clear()
+        self._intake.clear()
+        self._out.clear()
+        self._clerk.drop()
         self._exchange = None
-        self._memory.forget(self)
         self._network.forget(self)
         self._forget(self)
         give_up, self.give_up = self.give_up, None

@@ -45,6 +45,7 @@ class Door:
 
     def __init__(
         self,
+        loop: RealTimeLoop,
         network: Network,
         node: Node,
         codec: Codec,
@@ -53,6 +54,7 @@ class Door:
         memory: Memory,
         max_connections: int,
     ) -> None:
+        self._loop = loop
         self._network = network
         self._node = node
         self._codec = codec
@@ -64,9 +66,9 @@ class Door:
         self._closing = False
         self.connections: dict[TcpConnection, None] = {}
 
-    def open(self, loop: RealTimeLoop, host: str, port: int) -> tuple[str, int]:
+    def open(self, host: str, port: int) -> tuple[str, int]:
         """Listen; returns address and port. Raises OSError when they cannot be had."""
-        self._listener = listener = Listener(loop, host, port, self._accepted, self._went_wrong)
+        self._listener = listener = Listener(self._loop, host, port, self._accepted, self._went_wrong)
         self._node.on_open.append(self._node_opened)
         if not self._node.is_open:
             listener.shut()
@@ -96,7 +98,15 @@ class Door:
             )
             return None
         connection = TcpConnection(
-            self._network, self._node, stream, self._codec, self._names, self._complaints, self._memory, self._forget
+            self._loop,
+            self._network,
+            self._node,
+            stream,
+            self._codec,
+            self._names,
+            self._complaints,
+            self._memory,
+            self._forget,
         )
         self.connections[connection] = None
         self._network.adopt(connection)
@@ -182,6 +192,7 @@ class TcpListeners:
         names = Names()
         self._doors = {
             number: Door(
+                cluster.loop,
                 cluster.network,
                 node,
                 Codec(profile, self._directories[number]),
@@ -227,7 +238,7 @@ class TcpListeners:
         raise_file_limit()
         try:
             for (number, door), port in zip(self._doors.items(), self._ports, strict=True):
-                host, taken = door.open(self._loop, self._host, port)
+                host, taken = door.open(self._host, port)
                 self._addresses[number] = (self._advertised or host, taken)
         except OSError:
             for door in self._doors.values():

@@ -20,7 +20,7 @@ that are several or none.
 
 from groupsim.protocol.wire.apis import api_table, served
 from groupsim.protocol.wire.codec import Codec, Understood
-from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
+from groupsim.protocol.wire.exchange import Directory, Exchange, Lengthy, Unreadable
 from groupsim.protocol.wire.frames import Frames
 
-__all__ = ["Codec", "Directory", "Exchange", "Frames", "Understood", "Unreadable", "api_table", "served"]
+__all__ = ["Codec", "Directory", "Exchange", "Frames", "Lengthy", "Understood", "Unreadable", "api_table", "served"]

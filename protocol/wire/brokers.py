@@ -26,7 +26,7 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import Translation
+from groupsim.protocol.wire.translation import Translation, parts
 
 _EMPTY_IS_NONE = 1  # from this version of Metadata on
 _BY_ID = 12
@@ -56,14 +56,18 @@ class _Metadata:
         self._valid = header.version >= _BY_ID or not any(t.get("topic_id") or t["name"] is None for t in topics or ())
         names = self._names()
         self._valid = self._valid and None not in (names or ())
-        request = MetadataRequest(
-            topics=None if names is None else tuple(name for name in names if name is not None),
-            auto_create=fields.get("allow_auto_topic_creation", True),
-            include_topic_operations=fields.get("include_topic_authorized_operations", False),
-            include_cluster_operations=fields.get("include_cluster_authorized_operations", False),
-            version=header.version,
+        known = None if names is None else [name for name in names if name is not None]
+        self.requests = tuple(
+            MetadataRequest(
+                topics=piece,
+                auto_create=fields.get("allow_auto_topic_creation", True),
+                include_topic_operations=fields.get("include_topic_authorized_operations", False),
+                include_cluster_operations=fields.get("include_cluster_authorized_operations", False),
+                version=header.version,
+            )
+            for piece in _pieces(known)
+            if self._valid
         )
-        self.requests = (request,) if self._valid else ()
 
     def _names(self) -> list[str | None] | None:
         """The topics to ask the broker for, each once."""
@@ -81,17 +85,17 @@ class _Metadata:
         if not self._valid:
             by_id = self._header.version >= _BY_ID
             return self.refusal(ErrorCode.UNKNOWN_SERVER_ERROR if by_id else ErrorCode.INVALID_REQUEST)
-        answer = answers[0]
-        assert isinstance(answer, MetadataResponse)
+        told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
         unknown = [{"error_code": ErrorCode.UNKNOWN_TOPIC_ID, "name": None, "topic_id": i} for i in self._unknown]
         body = {
             "throttle_time": 0,
-            "brokers": [self._broker(node) for node, _ in answer.brokers],
+            "brokers": [self._broker(node) for node, _ in told[0].brokers],
             "cluster_id": self._directory.cluster_id,
             "controller_id": self._directory.controller,
-            "topics": [{"partitions": (), **topic} for topic in unknown] + [self._topic(t) for t in answer.topics],
+            "topics": [{"partitions": (), **topic} for topic in unknown]
+            + [self._topic(topic) for answer in told for topic in answer.topics],
             "error_code": ErrorCode.NONE,
-            "cluster_authorized_operations": answer.operations,
+            "cluster_authorized_operations": told[0].operations,
         }
         return encode_response(self._header, body)
 
@@ -126,6 +130,14 @@ class _Metadata:
             return topic.name, topic_id
         asked = any(one.get("topic_id") == topic_id for one in self._topics or ()) if topic_id else False
         return (None, topic_id) if asked else (topic.name, None)
+
+
+def _pieces(names: list[str] | None) -> list[tuple[str, ...] | None]:
+    """The names of topics in pieces; an answer has them sorted, so those of several pieces are sorted before."""
+    if names is None:
+        return [None]
+    pieces = parts(names)
+    return [tuple(piece) for piece in (pieces if len(pieces) == 1 else parts(sorted(names)))]
 
 
 def _partition(partition: PartitionInfo) -> Fields:

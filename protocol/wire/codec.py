@@ -11,7 +11,7 @@ from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
 from groupsim.protocol.wire.families import READERS
 from groupsim.protocol.wire.headers import Header, read_header, read_kind
 from groupsim.protocol.wire.schema import request_shape
-from groupsim.protocol.wire.serial import Fields, Read, reader
+from groupsim.protocol.wire.serial import MOST_ELEMENTS, Fields, ReadMessage, reader
 
 _TAGGED_HEADER = 3  # from this version of ApiVersions on, known or not
 
@@ -33,7 +33,7 @@ class _Dialect:
 
     api: Api
     flexible: bool
-    read: Read
+    read: ReadMessage
 
 
 class Codec:
@@ -48,11 +48,11 @@ class Codec:
         self._table = api_table(profile)
         self._dialects: dict[tuple[int, int], _Dialect] = {}
 
-    def understand(self, frame: bytes) -> Understood:
-        """The request in a frame (without its length).
+    def understand(self, frame: bytes, most: int = MOST_ELEMENTS) -> Understood:
+        """The request in a frame (without its length), if it has at most so many elements in its arrays.
 
-        Raises Unreadable for what no broker answers: a header or a body that cannot be read, an API or a version that
-        is not in the table.
+        Raises Lengthy if it has more. Raises Unreadable for what no broker answers: a header or a body that cannot be
+        read, an API or a version that is not in the table.
         """
         kind = read_kind(frame)
         dialect = self._dialects.get(kind)
@@ -61,7 +61,8 @@ class Codec:
                 return self._unspoken(frame, flexible=kind[1] >= _TAGGED_HEADER)
             dialect = self._dialects[kind] = self._dialect(*kind)
         header, at = read_header(frame, dialect.api, dialect.flexible)
-        fields, _ = dialect.read(frame, at)  # bytes after the body are left alone, as Kafka does: librdkafka has some
+        # bytes after the body are left alone, as Kafka does: librdkafka has some
+        fields, _ = dialect.read(frame, at, most)
         return _understood(header, self._exchange(header, fields))
 
     def _dialect(self, key: int, version: int) -> _Dialect:

@@ -5,6 +5,8 @@ Sources: `DescribeConfigsRequest.json`, `IncrementalAlterConfigsRequest.json`; K
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groupsim.protocol.admin_messages import (
     ConfigEntry,
     ConfigsAsked,
@@ -19,23 +21,23 @@ from groupsim.protocol.basics import Api
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import one
+from groupsim.protocol.wire.translation import Translation, one, parts
 
 # --- DescribeConfigs ---------------------------------------------------------------------------------------------
 
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    request = DescribeConfigsRequest(
-        resources=tuple([_asked(resource) for resource in fields["resources"]]),
-        synonyms=fields["include_synonyms"],
-        documentation=fields.get("include_documentation", False),
-        version=header.version,
-    )
+    synonyms, documentation = fields["include_synonyms"], fields.get("include_documentation", False)
+    requests = [
+        DescribeConfigsRequest(tuple([_asked(resource) for resource in part]), synonyms, documentation, header.version)
+        for part in parts(fields["resources"])
+    ]
 
-    def tell(answer: DescribeConfigsResponse) -> Fields:
-        return {"throttle_time": 0, "results": [_described(result, request) for result in answer.results]}
+    def tell(answers: Sequence[DescribeConfigsResponse]) -> Fields:
+        results = [_described(result, requests[0]) for answer in answers for result in answer.results]
+        return {"throttle_time": 0, "results": results}
 
-    return one(header, request, tell)
+    return Translation(header, tuple(requests), tell)
 
 
 def _asked(resource: Fields) -> ConfigsAsked:

@@ -5,6 +5,8 @@ Sources: `KafkaApis.handleOffsetForLeaderEpochRequest`, `OffsetForLeaderEpochReq
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.data_messages import (
     NO_LEADER_EPOCH,
@@ -16,7 +18,7 @@ from groupsim.protocol.wire.by_topic import Topic, grouped
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import one
+from groupsim.protocol.wire.translation import Translation, parts
 
 _DEBUGGING = -2  # who asks in a version without replica ids
 
@@ -31,11 +33,12 @@ def _epoch_ends(fields: Fields, header: Header, directory: Directory) -> Exchang
         for topic in fields["topics"]
         for part in topic["partitions"]
     ]
-    request = OffsetForLeaderEpochRequest(tuple(asked), fields.get("replica_id", _DEBUGGING), header.version)
-    return one(header, request, _response)
+    replica = fields.get("replica_id", _DEBUGGING)
+    requests = [OffsetForLeaderEpochRequest(tuple(part), replica, header.version) for part in parts(asked)]
+    return Translation(header, tuple(requests), _response)
 
 
-def _response(answer: OffsetForLeaderEpochResponse) -> Fields:
+def _response(answers: Sequence[OffsetForLeaderEpochResponse]) -> Fields:
     pairs = (
         (
             Topic(end.partition.topic),
@@ -46,6 +49,7 @@ def _response(answer: OffsetForLeaderEpochResponse) -> Fields:
                 "end_offset": end.end_offset,
             },
         )
+        for answer in answers
         for end in answer.partitions
     )
     return {"throttle_time": 0, "topics": grouped(pairs, "topic", "partitions")}

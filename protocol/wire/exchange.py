@@ -67,5 +67,9 @@ class Exchange(Protocol):
         ...
 
 
+class Lengthy(Exception):
+    """A message with more elements than were allowed for: it has to be read where that may take its time."""
+
+
 class Unreadable(Exception):
     """Bytes that are no request a broker takes: the connection is closed. Says what and where, for the log."""

@@ -5,7 +5,7 @@ Sources: `DescribeGroupsRequest.json` and its neighbours, the `getErrorResponse`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages import (
@@ -21,17 +21,17 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import one
+from groupsim.protocol.wire.translation import Translation, one, parts
 
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     operations = fields.get("include_authorized_operations", False)
-    request = DescribeGroupsRequest(tuple(fields["groups"]), operations, header.version)
-    return one(header, request, _tell_described)
+    asked = [DescribeGroupsRequest(tuple(part), operations, header.version) for part in parts(fields["groups"])]
+    return Translation(header, tuple(asked), _tell_described)
 
 
-def _tell_described(answer: DescribeGroupsResponse) -> Fields:
-    return {"throttle_time": 0, "groups": [_group(group) for group in answer.groups]}
+def _tell_described(answers: Sequence[DescribeGroupsResponse]) -> Fields:
+    return {"throttle_time": 0, "groups": [_group(group) for answer in answers for group in answer.groups]}
 
 
 def _group(group: DescribedGroup) -> Fields:
@@ -78,12 +78,13 @@ def _tell_list(answer: ListGroupsResponse) -> Fields:
 
 
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    request = DeleteGroupsRequest(tuple(fields["groups_names"]), header.version)
-    return one(header, request, _tell_deleted)
+    asked = [DeleteGroupsRequest(tuple(part), header.version) for part in parts(fields["groups_names"])]
+    return Translation(header, tuple(asked), _tell_deleted)
 
 
-def _tell_deleted(answer: DeleteGroupsResponse) -> Fields:
-    return {"throttle_time": 0, "results": [{"group_id": group, "error_code": e} for group, e in answer.results]}
+def _tell_deleted(answers: Sequence[DeleteGroupsResponse]) -> Fields:
+    results = (result for answer in answers for result in answer.results)
+    return {"throttle_time": 0, "results": [{"group_id": group, "error_code": error} for group, error in results]}
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

@@ -32,7 +32,7 @@ from groupsim.protocol.wire.by_topic import Topic, grouped
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import Translation
+from groupsim.protocol.wire.translation import Translation, parts
 
 SINCE = {
     LATEST_TIMESTAMP: 1,
@@ -49,19 +49,16 @@ def _list_offsets(fields: Fields, header: Header, directory: Directory) -> Excha
     asked = [_asked(topic["name"], part) for topic in fields["topics"] for part in topic["partitions"]]
     times = Counter(one.partition for one in asked)
     refused = {one.partition: _refused(one, times, header.version) for one in asked}
-    request = ListOffsetsRequest(
-        partitions=tuple([one for one in asked if not refused[one.partition]]),
-        isolation_level=READ_COMMITTED if fields.get("isolation_level") == READ_COMMITTED else READ_UNCOMMITTED,
-        replica_id=fields["replica_id"],
-        version=header.version,
-    )
+    level = READ_COMMITTED if fields.get("isolation_level") == READ_COMMITTED else READ_UNCOMMITTED
+    good = [one for one in asked if not refused[one.partition]]
+    requests = [ListOffsetsRequest(tuple(part), level, fields["replica_id"], header.version) for part in parts(good)]
 
     def tell(answers: Sequence[ListOffsetsResponse]) -> Fields:
         found = {listed.partition: listed for answer in answers for listed in answer.partitions}
         told = {tp: OffsetListed(tp, error) if error else found[tp] for tp, error in refused.items()}
         return _response(told.values())
 
-    return Translation(header, (request,) if request.partitions else (), tell)
+    return Translation(header, tuple(requests) if good else (), tell)
 
 
 def _asked(topic: str, part: Fields) -> OffsetAsked:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeAlias
 
-from groupsim.protocol.wire.exchange import Unreadable
+from groupsim.protocol.wire.exchange import Lengthy, Unreadable
 from groupsim.protocol.wire.schema import REQUIRED, Field, Shape
 
 MOST_ELEMENTS = 1_000_000
@@ -29,6 +30,7 @@ MOST_ELEMENTS = 1_000_000
 Fields: TypeAlias = dict[str, Any]
 """One message, or a part of one."""
 Read: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+ReadMessage: TypeAlias = Callable[..., tuple[Any, int]]
 Write: TypeAlias = Callable[[bytearray, Any], None]
 
 _NO_ID = bytes(16)
@@ -53,21 +55,38 @@ _NUMBERS = {
 
 
 class _Budget:
-    """The elements that are left to the message being read. One for all readers: a message is read in one go."""
+    """The elements that a message may have, and those that are left to it."""
 
-    elements = 0
+    __slots__ = ("left", "most")
+
+    def __init__(self, most: int) -> None:
+        self.left = self.most = most
+
+    def take(self, count: int) -> None:
+        """An array claims so many. Raises Lengthy beyond what was allowed for, ValueError beyond what there may be."""
+        self.left -= count
+        if self.left >= 0:
+            return
+        if self.most < MOST_ELEMENTS and self.most - self.left <= MOST_ELEMENTS:
+            raise Lengthy
+        raise ValueError(f"claims {count} elements, a message may have {MOST_ELEMENTS} in all")
+
+
+# Of the message being read: a message is read in one go, and what two threads read does not mix.
+_budget: ContextVar[_Budget] = ContextVar("budget")
 
 
 @cache
-def reader(shape: Shape) -> Read:
-    """What reads one message of this shape from an offset on: `(bytes, offset) → (fields, offset after it)`.
+def reader(shape: Shape) -> ReadMessage:
+    """What reads one message of this shape: `(bytes, offset, elements) → (fields, offset after it)`.
 
-    It raises Unreadable, saying which field and byte, when the bytes are no such message.
+    It raises Unreadable, saying which field and byte, when the bytes are no such message, and Lengthy when its arrays
+    have more elements together than it is given.
     """
     read = _read_parts(shape)
 
-    def read_message(data: bytes, at: int) -> tuple[Any, int]:
-        _Budget.elements = MOST_ELEMENTS
+    def read_message(data: bytes, at: int, most: int = MOST_ELEMENTS) -> tuple[Any, int]:
+        _budget.set(_Budget(most))
         return read(data, at)
 
     return read_message
@@ -238,9 +257,7 @@ def _read_array(element: Read, flexible: bool, nullable: bool) -> Read:
             return _null(nullable, at)
         if count > len(data) - at:
             raise ValueError(f"claims {count} elements, {len(data) - at} bytes are left")
-        if count > _Budget.elements:
-            raise ValueError(f"claims {count} elements, a message may have {MOST_ELEMENTS} in all")
-        _Budget.elements -= count
+        _budget.get().take(count)
         found = []
         for _ in range(count):
             value, at = element(data, at)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response
 from groupsim.protocol.refusals import refusal
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields
+
+T = TypeVar("T")
+
+_IN_ONE_PIECE = 500
 
 
 class Translation:
@@ -45,6 +49,14 @@ class Translation:
         if self._refused is not None:
             return encode_response(self._header, self._refused(error))
         return self.response([refusal(request, error) for request in self.requests])
+
+
+def parts(items: Sequence[T]) -> list[Sequence[T]]:
+    """What was asked for, in pieces that are carried out one after the other with a breath between them.
+
+    At least one piece: who asks for nothing is answered, too.
+    """
+    return [items[at : at + _IN_ONE_PIECE] for at in range(0, len(items), _IN_ONE_PIECE)] or [items]
 
 
 def one(header: Header, request: Request, tell: Callable[[Any], Fields]) -> Translation:

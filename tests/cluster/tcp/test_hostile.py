@@ -162,6 +162,66 @@ def test_a_message_of_very_many_requests_leaves_room_for_others(stage: Stage, wi
         assert client.receive()[0] == 1
 
 
+LONG = 20_000  # entries
+
+
+def _named(count: int) -> bytes:
+    """An array of names, as the old versions write it."""
+    return struct.pack(">i", count) + b"".join(text(f"name-{number}") for number in range(count))
+
+
+def _partitions(count: int) -> bytes:
+    """A ListOffsets of so many partitions of one topic."""
+    asked = b"".join(struct.pack(">iq", number, -1) for number in range(count))
+    return struct.pack(">ii", -1, 1) + text("orders") + struct.pack(">i", count) + asked
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "body", "least"),
+    [
+        (Api.DESCRIBE_GROUPS, 0, _named(LONG), 20 * LONG),
+        (Api.DELETE_GROUPS, 0, _named(LONG), 10 * LONG),
+        (Api.METADATA, 4, _named(LONG) + b"\0", 15 * LONG),  # none is to be made
+        (Api.LIST_OFFSETS, 1, _partitions(LONG), 22 * LONG),
+    ],
+    ids=["DescribeGroups", "DeleteGroups", "Metadata", "ListOffsets"],
+)
+def test_a_message_of_very_many_entries_leaves_room_for_others(
+    stage: Stage, witness: Client, api: Api, version: int, body: bytes, least: int
+) -> None:
+    """A message of tens of thousands of entries is answered, in order, and others are served meanwhile."""
+    with stage.client() as client:
+        first = client.send(api, version, body)
+        second = client.send(Api.LIST_GROUPS, 0, b"")
+        served = 0
+        while not _has_come(client):
+            assert is_served(witness)
+            served += 1
+        correlation, answer = client.receive()
+        assert correlation == first
+        assert len(answer) >= least
+        assert client.receive()[0] == second
+        assert served > 2
+
+
+def test_a_client_that_goes_while_its_long_message_is_read_harms_nobody(stage: Stage, witness: Client) -> None:
+    """What was read beside the loop is dropped when its connection is gone."""
+    for _ in range(3):
+        client = stage.client()
+        client.send(Api.DESCRIBE_GROUPS, 0, _named(LONG))
+        client.socket.close()
+        assert is_served(witness)
+
+
+def test_a_long_message_that_is_none_closes_its_own_connection(stage: Stage, witness: Client) -> None:
+    """What is wrong far behind in a long message is found beside the loop, and told in the log."""
+    with stage.client() as client:
+        client.send(Api.DESCRIBE_GROUPS, 0, _named(LONG)[:-3])
+        assert client.is_closed()
+    assert stage.notes.saying("DescribeGroupsRequest.groups")
+    assert is_served(witness)
+
+
 def _varint(value: int) -> bytes:
     """A length as the flexible versions write it."""
     return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
