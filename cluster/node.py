@@ -25,6 +25,7 @@ from groupsim.cluster.acl.requests import AclRequests
 from groupsim.cluster.admin.auto_creation import AutoCreation
 from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.admin.forwarding import Forwarding
+from groupsim.cluster.admin.operators import OperatorRequests
 from groupsim.cluster.admin.requests import AdminRequests
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.agent import ControllerAgent
@@ -34,6 +35,7 @@ from groupsim.cluster.metadata import TRANSACTION_KEY, BrokerMetadata, with_erro
 from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.replica.manager import ReplicaManager
+from groupsim.cluster.stores import disk_of
 from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.placement import OFFSETS_TOPIC
@@ -135,7 +137,8 @@ class Node(Endpoint):
             loading=config.loading,
         )
         self._administrators()
-        handlers = {**self._own, **self.transactions.handlers, **self.admin.handlers, **self._acls.handlers}
+        parts = (self.transactions, self.admin, self._acls, self._operators)
+        handlers = {**self._own, **{kind: take for part in parts for kind, take in part.handlers.items()}}
         gate = gate_of(config, lambda: self.metadata.image)
         self._everybody = gate is None
         if gate is not None:
@@ -152,6 +155,13 @@ class Node(Endpoint):
         self.auto_creation = AutoCreation(self._config, self._forwarding)
         self._settings = Settings(self._config, self.node, self.rack)
         self.admin = AdminRequests(self.node, self._settings, self._forwarding, lambda: self.metadata.image)
+        self._operators = OperatorRequests(
+            lambda: self.metadata.image,
+            self.replicas,
+            self.transactions.coordinator,
+            partial(disk_of, self._config.storage, name),
+            self.admin.pass_on,
+        )
         self._acls = AclRequests(self._config.acl.enabled, lambda: self.metadata.image, self.admin.pass_on)
 
     # --- lives -----------------------------------------------------------------------------------------------

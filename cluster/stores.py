@@ -108,6 +108,14 @@ class Stores:
         self.opened.clear()
 
 
+def disk_of(storage: Path | None, broker: str) -> tuple[str, int, int]:
+    """The folder of a broker's logs, and the bytes of its disk, all and free; -1 for logs in memory."""
+    if storage is None:
+        return f"memory:/{broker}", -1, -1
+    used = shutil.disk_usage(storage)
+    return str((storage / broker).absolute()), used.total, used.free
+
+
 def _set_aside(folder: Path) -> None:
     """Clear the way for another topic's log: a folder with records gets another name, one without goes."""
     from groupsim.cluster.log.data_dir import read_topic_id

@@ -24,6 +24,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     txn_messages        the messages of transactional producers
     admin_messages      topics, settings and the brokers, as administrators ask for them
     acl_messages        access control lists, and who asks for them
+    operator_messages   where leaders and replicas are, what lies on disks, who writes
     zookeeper_messages  clients and a ZooKeeper (Kafka 0.8)
     cluster_messages    brokers and controller; the cluster's metadata as a value
     batch, batch_sizes  a record batch as a value; the bytes it takes

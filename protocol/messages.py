@@ -23,6 +23,7 @@ from groupsim.protocol.basics import TopicPartition as TopicPartition
 from groupsim.protocol.cluster_messages import ClusterRequest, ClusterResponse
 from groupsim.protocol.data_messages import DataRequest, DataResponse
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.operator_messages import OperatorRequest, OperatorResponse
 from groupsim.protocol.txn_messages import TxnRequest, TxnResponse
 from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 
@@ -451,6 +452,7 @@ Request: TypeAlias = (
     | TxnRequest
     | AdminRequest
     | AclRequest
+    | OperatorRequest
     | ClusterRequest
     | ZkRequest
 )
@@ -471,6 +473,7 @@ Response: TypeAlias = (
     | TxnResponse
     | AdminResponse
     | AclResponse
+    | OperatorResponse
     | ClusterResponse
     | ZkResponse
 )

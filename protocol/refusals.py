@@ -67,6 +67,23 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicInfo,
 )
+from groupsim.protocol.operator_messages import (
+    NO_WATERMARK,
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    DeleteRecordsResponse,
+    DescribedTopic,
+    DescribedTransaction,
+    DescribeLogDirsResponse,
+    DescribeProducersResponse,
+    DescribeTopicPartitionsResponse,
+    DescribeTransactionsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    ListPartitionReassignmentsResponse,
+    ListTransactionsResponse,
+    ProducersOf,
+)
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
@@ -110,6 +127,9 @@ _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
     Api.END_TXN: EndTxnResponse,
     Api.DESCRIBE_CLUSTER: DescribeClusterResponse,
     Api.DESCRIBE_ACLS: DescribeAclsResponse,
+    Api.LIST_PARTITION_REASSIGNMENTS: ListPartitionReassignmentsResponse,
+    Api.DESCRIBE_LOG_DIRS: DescribeLogDirsResponse,
+    Api.LIST_TRANSACTIONS: ListTransactionsResponse,
     Api.BROKER_REGISTRATION: BrokerRegistrationResponse,
     Api.BROKER_HEARTBEAT: BrokerHeartbeatResponse,
     Api.ALTER_PARTITION: AlterPartitionResponse,
@@ -159,6 +179,10 @@ _FOR_EACH: Mapping[Api, _Each] = {
     Api.DESCRIBE_CONFIGS: _Each(
         "resources", lambda one, e: ConfigsDescribed(one.type, one.name, e), DescribeConfigsResponse
     ),
+    Api.DELETE_RECORDS: _Each("offsets", lambda one, e: (one[0], e, NO_WATERMARK), DeleteRecordsResponse),
+    Api.DESCRIBE_TOPIC_PARTITIONS: _Each("topics", DescribedTopic, DescribeTopicPartitionsResponse),
+    Api.DESCRIBE_PRODUCERS: _Each("partitions", ProducersOf, DescribeProducersResponse),
+    Api.DESCRIBE_TRANSACTIONS: _Each("transactional_ids", DescribedTransaction, DescribeTransactionsResponse),
     Api.INCREMENTAL_ALTER_CONFIGS: _Each(
         "resources", lambda one, e: (one.type, one.name, e, None), IncrementalAlterConfigsResponse
     ),
@@ -186,8 +210,22 @@ def _fetch(request: FetchRequest, error: ErrorCode) -> Response:
     return FetchResponse(error, tuple([PartitionData(asked.partition, error) for asked in request.partitions]))
 
 
+def _elect_leaders(request: ElectLeadersRequest, error: ErrorCode) -> Response:
+    topics: dict[str, list[tuple[int, ErrorCode, str | None]]] = {}
+    for topic, number in request.partitions or ():
+        topics.setdefault(topic, []).append((number, error, None))
+    return ElectLeadersResponse(error, tuple([(topic, tuple(results)) for topic, results in topics.items()]))
+
+
+def _reassign(request: AlterPartitionReassignmentsRequest, error: ErrorCode) -> Response:
+    results = tuple([(partition, error, None) for partition, _ in request.targets])
+    return AlterPartitionReassignmentsResponse(error, None, results, request.other_factor)
+
+
 _BY_HAND: Mapping[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.METADATA: _metadata,
+    Api.ELECT_LEADERS: _elect_leaders,
+    Api.ALTER_PARTITION_REASSIGNMENTS: _reassign,
     Api.OFFSET_FETCH: _offset_fetch,
     Api.PRODUCE: _produce,
     Api.FETCH: _fetch,

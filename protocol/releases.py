@@ -66,6 +66,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "0.11.0",
         {
+            **_ranges(DELETE_RECORDS=0),
             **_ranges(METADATA=4, OFFSET_COMMIT=3, OFFSET_FETCH=3, FIND_COORDINATOR=1, JOIN_GROUP=2, SYNC_GROUP=1),
             **_ranges(HEARTBEAT=1, LEAVE_GROUP=1, DESCRIBE_GROUPS=1, LIST_GROUPS=1),
             **_ranges(PRODUCE=3, FETCH=5, LIST_OFFSETS=2, OFFSET_FOR_LEADER_EPOCH=0),
@@ -75,11 +76,12 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(DESCRIBE_ACLS=0, CREATE_ACLS=0, DELETE_ACLS=0),
         },
     ),
-    ("1.0", _ranges(METADATA=5, PRODUCE=5, FETCH=6, CREATE_PARTITIONS=0)),
+    ("1.0", {**_ranges(METADATA=5, PRODUCE=5, FETCH=6, CREATE_PARTITIONS=0), **_ranges(DESCRIBE_LOG_DIRS=0)}),
     ("1.1", _ranges(DELETE_GROUPS=0, FETCH=7, DESCRIBE_CONFIGS=1)),
     (
         "2.0",
         {
+            **_ranges(DELETE_RECORDS=1, DESCRIBE_LOG_DIRS=1),
             **_ranges(METADATA=6, OFFSET_COMMIT=4, OFFSET_FETCH=4, FIND_COORDINATOR=2, JOIN_GROUP=3, SYNC_GROUP=2),
             **_ranges(HEARTBEAT=2, LEAVE_GROUP=2, DESCRIBE_GROUPS=2, LIST_GROUPS=2, DELETE_GROUPS=1),
             **_ranges(PRODUCE=6, FETCH=8, LIST_OFFSETS=3, OFFSET_FOR_LEADER_EPOCH=1),
@@ -96,7 +98,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(DELETE_TOPICS=3),
         },
     ),
-    ("2.2", _ranges(JOIN_GROUP=4, LIST_OFFSETS=5)),
+    ("2.2", {**_ranges(JOIN_GROUP=4, LIST_OFFSETS=5), **_ranges(ELECT_LEADERS=0)}),
     (
         "2.3",
         {
@@ -107,6 +109,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "2.4",
         {
+            **_ranges(ELECT_LEADERS=2, ALTER_PARTITION_REASSIGNMENTS=0, LIST_PARTITION_REASSIGNMENTS=0),
             **_ranges(METADATA=9, OFFSET_COMMIT=8, OFFSET_FETCH=6, FIND_COORDINATOR=3, JOIN_GROUP=6, SYNC_GROUP=4),
             **_ranges(HEARTBEAT=4, LEAVE_GROUP=4, DESCRIBE_GROUPS=5, LIST_GROUPS=3, DELETE_GROUPS=2, OFFSET_DELETE=0),
             **_ranges(PRODUCE=8, INIT_PRODUCER_ID=2),
@@ -120,7 +123,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(CREATE_PARTITIONS=2, DESCRIBE_ACLS=2, CREATE_ACLS=2, DELETE_ACLS=2),
         },
     ),
-    ("2.6", _ranges(LIST_GROUPS=4, DESCRIBE_CONFIGS=3)),
+    ("2.6", {**_ranges(LIST_GROUPS=4, DESCRIBE_CONFIGS=3), **_ranges(DELETE_RECORDS=2, DESCRIBE_LOG_DIRS=2)}),
     (
         "2.7",
         {
@@ -131,21 +134,29 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "2.8",
         {
+            **_ranges(DESCRIBE_PRODUCERS=0),
             **_ranges(METADATA=11, PRODUCE=9, LIST_OFFSETS=6, OFFSET_FOR_LEADER_EPOCH=4),
             **_ranges(ADD_PARTITIONS_TO_TXN=3, ADD_OFFSETS_TO_TXN=3, END_TXN=3, WRITE_TXN_MARKERS=1),
             **_ranges(CREATE_TOPICS=7, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4, DESCRIBE_CLUSTER=0),
         },
     ),
-    ("3.0", _ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4, LIST_OFFSETS=7)),
+    (
+        "3.0",
+        {
+            **_ranges(OFFSET_FETCH=8, FIND_COORDINATOR=4, LIST_OFFSETS=7),
+            **_ranges(DESCRIBE_TRANSACTIONS=0, LIST_TRANSACTIONS=0),
+        },
+    ),
     ("3.1", _ranges(METADATA=12, FETCH=13)),
-    ("3.2", _ranges(JOIN_GROUP=9, LEAVE_GROUP=5)),
-    ("3.3", _ranges(DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3)),
+    ("3.2", {**_ranges(JOIN_GROUP=9, LEAVE_GROUP=5), **_ranges(DESCRIBE_LOG_DIRS=3)}),
+    ("3.3", {**_ranges(DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3), **_ranges(DESCRIBE_LOG_DIRS=4)}),
     ("3.5", _ranges(FETCH=15, LIST_OFFSETS=8)),
     ("3.6", _ranges(ADD_PARTITIONS_TO_TXN=4)),
     ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16, DESCRIBE_CLUSTER=1)),
     (
         "3.8",
         {
+            **_ranges(LIST_TRANSACTIONS=1),
             **_ranges(FIND_COORDINATOR=5, LIST_GROUPS=5, PRODUCE=11, INIT_PRODUCER_ID=5),
             **_ranges(ADD_PARTITIONS_TO_TXN=5, ADD_OFFSETS_TO_TXN=4, END_TXN=4, TXN_OFFSET_COMMIT=4),
         },
@@ -154,6 +165,8 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "4.0.0",
         {
+            **_ranges(DESCRIBE_TOPIC_PARTITIONS=0),
+            **_ranges(1, DESCRIBE_LOG_DIRS=4),
             **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5, DESCRIBE_CLUSTER=2),
             **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4),
             **_ranges(1, DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3),
@@ -162,11 +175,19 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         },
     ),
     ("4.0.1", _ranges(JOIN_GROUP=9)),
-    ("4.1", {**_ranges(PRODUCE=13), **_ranges(4, FETCH=18)}),
+    (
+        "4.1",
+        {
+            **_ranges(LIST_TRANSACTIONS=2, ALTER_PARTITION_REASSIGNMENTS=1),
+            **_ranges(PRODUCE=13),
+            **_ranges(4, FETCH=18),
+        },
+    ),
     (
         "4.2",
         {**_ranges(1, OFFSET_FETCH=10, LIST_OFFSETS=11, WRITE_TXN_MARKERS=2), **_ranges(2, OFFSET_COMMIT=10)},
     ),
+    ("4.3", _ranges(1, DESCRIBE_LOG_DIRS=5)),
     ("4.4", _ranges(DELETE_GROUPS=3)),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from groupsim.cluster.acl import cluster, groups, offsets, records, topics, transactions
+from groupsim.cluster.acl import cluster, groups, offsets, operators, records, topics, transactions
 from groupsim.cluster.acl.gate import Gate
 from groupsim.cluster.acl.rules import StandardAuthorizer
 from groupsim.protocol.acl_messages import Acl
@@ -45,6 +45,7 @@ def gate_of(config: ReplicatedConfig, image: Callable[[], ClusterImage]) -> Kafk
         **records.CHECKS,
         **topics.CHECKS,
         **cluster.CHECKS,
+        **operators.CHECKS,
         MetadataRequest: topics.Metadata(creates=config.auto_create_topics_enable).check,
     }
     return KafkaGate(StandardAuthorizer(config.acl, acls), image, checks)

@@ -38,13 +38,13 @@ def bits(operations: Iterable[Operation]) -> int:
 
 
 CLUSTER_OPERATIONS: Final = bits(SUPPORTED[Resource.CLUSTER])
-_TOPIC_OPERATIONS: Final = bits(SUPPORTED[Resource.TOPIC])
+TOPIC_OPERATIONS: Final = bits(SUPPORTED[Resource.TOPIC])
 
 
 def allowed_everything(answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
     """What somebody who may do everything is told, if it was asked for."""
     if request.include_topic_operations:
-        told = (evolve(topic, operations=_TOPIC_OPERATIONS) for topic in answer.topics)
+        told = (evolve(topic, operations=TOPIC_OPERATIONS) for topic in answer.topics)
         answer = evolve(answer, topics=tuple(told))
     if request.include_cluster_operations:
         answer = evolve(answer, operations=CLUSTER_OPERATIONS)

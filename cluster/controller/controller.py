@@ -40,6 +40,7 @@ from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.delivery import Call, Delivery
 from groupsim.cluster.controller.elections import Election, Reassignment
 from groupsim.cluster.controller.image import Draft, Keep
+from groupsim.cluster.controller.moving import Movements
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.controller.telling import Teller
@@ -89,6 +90,7 @@ class Controller:
         self._brokers = Brokers(self._draft, config, self._partitions, teller)
         self._admin = Admin(self._draft, config, self._partitions, teller, loop.stream)
         self.administration = Administration(self._draft, self._admin, config, loop.trace)
+        self.administration.handlers.update(Movements(self._draft, self._partitions, self._admin).handlers)
         self.delivery = Delivery(self.host, lambda: loop.now_us, config.stale_metadata_us)
         self._session_check: tuple[int, Handle] | None = None
         self._balance_due = self._unclean_due = False

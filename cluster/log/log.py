@@ -105,17 +105,17 @@ class PartitionLog:
 
     def _load_producers(self) -> None:
         """From the snapshot, then from what was appended since; a snapshot of what is no longer there counts not."""
-        offset, self._producers = producers.restore(self.store.read_checkpoint(producers.CHECKPOINT))
+        offset, self.producers = producers.restore(self.store.read_checkpoint(producers.CHECKPOINT))
         if offset > self.end_offset:
             self.store.write_checkpoint(producers.CHECKPOINT, "")
-            offset, self._producers = -1, ProducerStates()
+            offset, self.producers = -1, ProducerStates()
         for segment in self.store.segments:
             if segment.next_offset > offset:
                 for batch in segment.batches(max(offset, 0)):
                     if batch.producer_id >= 0:
-                        self._producers.take(batch)
-        self._producers.forget_before(self.start_offset)
-        self._producers.decided(self.high_watermark)
+                        self.producers.take(batch)
+        self.producers.forget_before(self.start_offset)
+        self.producers.decided(self.high_watermark)
 
     # --- appending -------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class PartitionLog:
         if len(placed) > 1 or config.segment_bytes < config.max_message_bytes:
             check_total(placed, config)
         if numbered:
-            duplicate = self._producers.check(placed)
+            duplicate = self.producers.check(placed)
             if duplicate is not None:
                 return self._as_first_placed(placed, duplicate)
         if placed:
@@ -190,7 +190,7 @@ class PartitionLog:
             self._unflushed += count
             self.end_offset = batch.base_offset + count
             if batch.producer_id >= 0:
-                self._producers.take(batch)
+                self.producers.take(batch)
         if self._unflushed >= self.config.flush_messages:
             self.flush()
 
@@ -234,7 +234,7 @@ class PartitionLog:
         return self._active
 
     def _keep_producers(self) -> None:
-        self.store.write_checkpoint(producers.CHECKPOINT, self._producers.text(self.end_offset))
+        self.store.write_checkpoint(producers.CHECKPOINT, self.producers.text(self.end_offset))
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -276,14 +276,14 @@ class PartitionLog:
     @property
     def last_stable_offset(self) -> int:
         """Below it every transaction is decided, and everything is below the high watermark."""
-        unstable = self._producers.first_unstable
+        unstable = self.producers.first_unstable
         if unstable < 0 or unstable >= self.high_watermark:
             return self.high_watermark
         return max(unstable, self.start_offset)
 
     def aborted(self, from_offset: int, up_to: int) -> tuple[tuple[int, int], ...]:
         """(producer id, first offset) of the aborted transactions among these offsets."""
-        return self._producers.aborted_between(from_offset, up_to)
+        return self.producers.aborted_between(from_offset, up_to)
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class PartitionLog:
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
-        self._producers.decided(offset)
+        self.producers.decided(offset)
         return True
 
     def checkpoint_high_watermark(self) -> None:
@@ -344,7 +344,7 @@ class PartitionLog:
         self.store.write_checkpoint(START_CHECKPOINT, str(offset))
         if self._epochs.truncate_from_start(offset):
             self._keep_epochs()
-        self._producers.forget_before(offset)
+        self.producers.forget_before(offset)
 
     # --- cutting ---------------------------------------------------------------------------------------------------
 
@@ -400,7 +400,7 @@ class PartitionLog:
             self._keep_epochs()
         if self._number(CLEANER_CHECKPOINT, 0) > self.end_offset:
             self.store.write_checkpoint(CLEANER_CHECKPOINT, str(self.end_offset))
-        if not self._producers.is_empty:
+        if not self.producers.is_empty:
             self._load_producers()
         elif self.store.read_checkpoint(producers.CHECKPOINT):
             self.store.write_checkpoint(producers.CHECKPOINT, "")
@@ -411,7 +411,7 @@ class PartitionLog:
         """Flush, forget producers, delete and compact: whatever is due."""
         if self._unflushed and now_ms - self._unflushed_since_ms >= self.config.flush_ms:
             self.flush()
-        self._producers.expire(now_ms, self.config.producer_id_expiration_ms)
+        self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
         while (found := retention.expired(self.store.segments, self._bounds(), self.config, now_ms)) is not None:
             self._delete(*found, now_ms)
         if self.config.compact:
@@ -427,7 +427,7 @@ class PartitionLog:
             times.append(_tick(due, config.log_cleaner_backoff_ms, now_ms))
         if self._unflushed:
             times.append(_tick(self._unflushed_since_ms + config.flush_ms, 1, now_ms))
-        quiet = self._producers.next_expiry_ms(config.producer_id_expiration_ms)
+        quiet = self.producers.next_expiry_ms(config.producer_id_expiration_ms)
         times.append(_tick(quiet, config.producer_id_expiration_check_interval_ms, now_ms))
         return min((time for time in times if time is not None), default=None)
 
@@ -455,7 +455,7 @@ class PartitionLog:
         )
         if not dirty.is_due(self.config):
             return
-        known = self._producers
+        known = self.producers
         done = compaction.clean(self.store.segments, dirty, known.entries, known.aborted, self.config, now_ms)
         # The first segment can go altogether; where the log begins is not to be told from the segments then.
         self.store.write_checkpoint(START_CHECKPOINT, str(self.start_offset))

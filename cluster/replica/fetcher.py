@@ -222,7 +222,10 @@ class Fetcher:
                 follower.cut(hosted, data.diverging)
                 self._moved[name] = None
             elif not data.batches:
+                begins = hosted.log.start_offset
                 follower.take(hosted, data)
+                if hosted.log.start_offset != begins:
+                    self._moved[name] = None  # the leader waits to hear of it
             elif self._follows(hosted, data):
                 follower.take(hosted, data)
                 self._moved[name] = None

@@ -27,6 +27,7 @@ from groupsim.protocol.cluster_messages import IsrChange, PartitionState
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from groupsim.cluster.replica.deletions import ParkedDeletion
     from groupsim.cluster.replica.hosted import Hosted
     from groupsim.cluster.replica.peers import Peer
     from groupsim.cluster.replica.purgatory import Waiter
@@ -132,6 +133,7 @@ class Leadership:
     __slots__ = (
         "_waiters",
         "_waits",
+        "deletions",
         "epoch",
         "epoch_start",
         "followers",
@@ -153,6 +155,7 @@ class Leadership:
         self.pending: IsrChange | None = None
         self.over = False
         self.watched = False
+        self.deletions: dict[ParkedDeletion, None] = {}  # who waits for the logs to begin later
         self._waiters: list[tuple[int, int, int, Waiter]] = []
         self._waits = 0
 
@@ -201,6 +204,7 @@ class Leadership:
         waiters, self._waiters = self._waiters, []
         for _, _, index, waiter in waiters:
             waiter.reached(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.start_known()
         for replica in self.followers.values():
             replica.peer.lost(replica)
 
@@ -292,6 +296,11 @@ class Leadership:
         for replica in self.followers.values():
             if replica.in_session:
                 replica.peer.has_news(replica)
+
+    def start_known(self) -> None:
+        """A follower has said where its log begins."""
+        for deletion in tuple(self.deletions):
+            deletion.look()
 
     def wait_for(self, offset: int, waiter: Waiter, index: int) -> None:
         """Tell `waiter` when the high watermark reaches this offset, at once if it has."""

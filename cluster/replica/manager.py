@@ -41,7 +41,7 @@ from attrs import evolve
 from groupsim.cluster.log.config import LogConfig, topic_config
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.cluster.replica import appends, consumers, offsets
+from groupsim.cluster.replica import appends, consumers, deletions, inspection, offsets
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replica.fetcher import Connect, Fetcher
 from groupsim.cluster.replica.hosted import Hosted
@@ -65,6 +65,7 @@ from groupsim.protocol.data_messages import (
     ProduceResponse,
 )
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.operator_messages import DeleteRecordsRequest, DeleteRecordsResponse, ProducersOf
 
 Listener = Callable[[TopicPartition, int], None]
 Told = list[tuple[list[Listener], TopicPartition, int]]
@@ -156,6 +157,18 @@ class ReplicaManager:
     def epoch_ends(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
         """Where leader epochs end."""
         return offsets.epoch_ends(self._station, request)
+
+    def delete_records(self, request: DeleteRecordsRequest, answer: Callable[[DeleteRecordsResponse], None]) -> None:
+        """Let logs that are led here begin later; answered when their followers do, too, or in vain in time."""
+        deletions.delete_records(self._station, request, answer)
+
+    def log_sizes(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Of each log its bytes, and how many offsets it is behind what is committed."""
+        return inspection.log_sizes(self._station)
+
+    def producers_of(self, partition: TopicPartition) -> ProducersOf:
+        """The producers that the log of a partition led here has in mind."""
+        return inspection.producers_of(self._station, partition)
 
     def log(self, partition: TopicPartition) -> PartitionLog | None:
         """The log of a replica of this broker; None when there is none."""

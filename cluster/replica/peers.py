@@ -163,6 +163,8 @@ class Peer:
             return False
         replica.position, replica.epoch, replica.fetched_epoch = position, epoch, fetched_epoch
         replica.start_offset, replica.max_bytes, replica.trouble = start_offset, max_bytes, False
+        if lead.deletions:
+            lead.start_known()
         self._record(replica)
         return True
 
@@ -195,6 +197,8 @@ class Peer:
         replica.epoch = epoch
         replica.fetched_epoch = asked.last_fetched_epoch
         replica.start_offset = asked.log_start_offset
+        if lead.deletions:
+            lead.start_known()
         replica.max_bytes = asked.max_bytes
         if whole:
             replica.told_high_watermark = UNKNOWN

@@ -15,11 +15,14 @@ from groupsim.protocol.wire import (
     fetch,
     groups,
     list_offsets,
+    logs,
     membership,
     offsets,
     produce,
+    replicas,
     topics,
     transactions,
+    writers,
 )
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
@@ -32,6 +35,7 @@ _FAMILIES = (
     *(brokers, membership, offsets, groups),
     *(produce, fetch, list_offsets, epochs, transactions),
     *(topics, configs, cluster_info, acls),
+    *(replicas, logs, writers),
 )
 
 READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}

@@ -213,7 +213,7 @@ def test_kafkas_logs_are_read_here_and_go_on_there(kafka: Left) -> None:
             judge_log(log, kafka.truth, tuple(place))
             states = {
                 one: (entry.epoch, entry.last_sequence, entry.batches[-1].last_offset)
-                for one, entry in log._producers.entries.items()
+                for one, entry in log.producers.entries.items()
             }
             assert states == snapshots[place]
             assert read_topic_id(store.folder)
