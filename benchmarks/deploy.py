@@ -33,6 +33,7 @@ SCENARIO = """
 title: a small rolling deploy
 run-for: 300s
 broker: {version: "3.9"}
+cluster: {logs: counted}
 topics: {orders: {partitions: 24, rate: RATE}}
 groups:
   orders:

@@ -72,7 +72,7 @@ def run(
     ] = None,
     data_dir: Annotated[
         Path | None,
-        typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files (logs: replicated).", metavar="DIR"),
+        typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files.", metavar="DIR"),
     ] = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
@@ -85,7 +85,7 @@ def run(
     - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
     - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
     - `groupsim run demo --report demo.html`
-    - `groupsim run demo --set cluster.logs=replicated --data-dir data/ && groupsim offsets data/`
+    - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     """
     from groupsim import run_command
 
@@ -160,7 +160,8 @@ def offsets(
 ) -> None:
     """Print the records of `__consumer_offsets` decoded: what is live, and what it superseded.
 
-    Segments may be Kafka's own; they are only read.
+    Segments may be Kafka's own; they are only read. With `--json` instants are Kafka's: `timestamp_ms`,
+    `commit_timestamp`, `expire_timestamp` and `current_state_timestamp` are milliseconds since 1970.
 
     Examples:
 

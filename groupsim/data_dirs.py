@@ -24,7 +24,10 @@ def check_data_dir(path: Path | None, scenario: Scenario) -> None:
     if path is None:
         return
     if not is_replicated(scenario):
-        raise Trouble(f"{path}: counted logs hold no records to keep", "add --set cluster.logs=replicated")
+        raise Trouble(
+            f"{path}: counted logs hold no records to keep",
+            "leave `logs: counted` out of `cluster`, or add --set cluster.logs=replicated",
+        )
     if path.exists() and not path.is_dir():
         raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-data, or remove the file")
     if path.is_dir() and any(path.iterdir()):

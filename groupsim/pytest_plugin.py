@@ -12,7 +12,8 @@ else is left alone. With pytest-trio in `trio_mode` such tests lose its marker a
 failing test shows the story so far and the last events.
 
 `@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
-`--sim-seed` sets the seed of all tests that do not say.
+`--sim-seed` sets the seed of all tests that do not say. Brokers keep logs; with `logs="counted"` they are numbers, and
+many runs cost less.
 
 The fixture `kafka_lab` is a cluster in real time, for real clients (docs/serving.md): `groupsim serve` in a process of
 its own, with `.bootstrap` for the clients and `.control` for faults. `@pytest.mark.kafka_lab(topics={"orders": 4})`
@@ -48,7 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
-        "markers", "sim(seed=0, brokers=1, broker={}, **cluster): how the `sim` fixture makes its cluster"
+        "markers",
+        "sim(seed=0, brokers=1, broker={}, logs='replicated', **cluster): how the `sim` fixture makes its cluster",
     )
     config.addinivalue_line(
         "markers", "kafka_lab(scenario=None, brokers=3, topics={}, broker={}, options=()): how `kafka_lab` is made"
@@ -62,7 +64,7 @@ def sim(request: pytest.FixtureRequest) -> Simulation:
 
     marker = request.node.get_closest_marker(FIXTURE)
     options: dict[str, Any] = {"seed": request.config.getoption("--sim-seed"), **(marker.kwargs if marker else {})}
-    known = {name: options.pop(name) for name in ("seed", "brokers", "broker", "level") if name in options}
+    known = {name: options.pop(name) for name in ("seed", "brokers", "broker", "logs", "level") if name in options}
     return Simulation(**known, config=options)
 
 

@@ -15,14 +15,15 @@ The object itself is plain and synchronous; only what lets time pass is awaited.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
-from attrs import Factory, define
+from attrs import Factory, define, field, validators
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
+from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.snapshot import GroupSnapshot
@@ -36,6 +37,7 @@ from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.consumer import Consumer
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.messages import Request, Response, TopicPartition
+from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.story import Story, tell
 
@@ -60,18 +62,22 @@ class Sent:
 
 @define
 class Simulation:
-    """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version."""
+    """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version.
+
+    `logs` are those of scenario files: brokers that keep logs, or "counted" ones, which are cheaper.
+    """
 
     seed: int = 0
     brokers: int = 1
     broker: Mapping[str, object] = Factory(dict)
-    config: Mapping[str, Any] = Factory(dict)  # other fields of ClusterConfig: latency, racks, load_us …
+    config: Mapping[str, Any] = Factory(dict)  # other fields of ReplicatedConfig or ClusterConfig: latency, racks …
     level: Level = NORMAL
     events: list[TraceEvent] = Factory(list)
     _loop: VirtualLoop | None = None
     #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
     zookeeper: ZooKeeperServer | None = None
-    _cluster: Cluster | None = None
+    logs: Literal["replicated", "counted"] = field(default=REPLICATED, validator=validators.in_((REPLICATED, COUNTED)))
+    _cluster: ReplicatedCluster | Cluster | None = None
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -97,17 +103,27 @@ class Simulation:
         return self._loop
 
     @property
-    def cluster(self) -> Cluster:
-        """The cluster, made on first use."""
+    def cluster(self) -> ReplicatedCluster | Cluster:
+        """The cluster, made on first use. Raises ValueError for a setting that it does not have."""
         if self._cluster is None:
-            settings = dict(self.broker)
-            if "version" in settings:
-                settings["broker.version"] = settings.pop("version")
-            coordinator = CoordinatorConfig.from_properties(settings)
-            self._cluster = Cluster(
-                self.loop, ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self.config)
-            )
+            self._cluster = self._replicated() if self.logs == REPLICATED else self._counted()
         return self._cluster
+
+    def _replicated(self) -> ReplicatedCluster:
+        for name in self.config:
+            if name.removesuffix("_us") in ONLY_COUNTED:
+                raise ValueError(f"{name} is a figure of counted logs; leave it out, or say logs={COUNTED!r}")
+        settings = dict(self.broker)
+        version = settings.pop("version", None)
+        config = brokers_of(None if version is None else str(version), settings, brokers=self.brokers, **self.config)
+        return ReplicatedCluster(self.loop, config)
+
+    def _counted(self) -> Cluster:
+        settings = dict(self.broker)
+        if "version" in settings:
+            settings["broker.version"] = settings.pop("version")
+        coordinator = CoordinatorConfig.from_properties(settings)
+        return Cluster(self.loop, ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self.config))
 
     # --- building --------------------------------------------------------------------------------------------
 
@@ -115,6 +131,15 @@ class Simulation:
         """Create a topic that gets `rate` records per second; returns its name."""
         self.cluster.create_topic(name, partitions, rate=rate)
         return name
+
+    @property
+    def topics(self) -> dict[str, int]:
+        """The topics there are, internal ones left out, each with its number of partitions."""
+        cluster = self.cluster
+        if isinstance(cluster, Cluster):
+            return {topic.name: topic.partitions for topic in cluster.topics}
+        known = cluster.controller.image.topics
+        return {name: len(topic.partitions) for name, topic in known.items() if not topic.internal}
 
     def member(
         self,
@@ -139,8 +164,9 @@ class Simulation:
         `SettingError` for an impossible setting.
         """
         profile = CLIENTS[client]
-        settings, _ = client_settings(profile, {"group.id": group, **(properties or {})})
         cluster = self.cluster
+        named = {"group.id": group, **(properties or {})}
+        settings, _ = client_settings(profile, named, pulls=isinstance(cluster, ReplicatedCluster))
         if uses_zookeeper(profile) and self.zookeeper is None:
             self.zookeeper = open_zookeeper(self.loop, cluster)
         consumer = consumer_for(
@@ -155,8 +181,7 @@ class Simulation:
         if assign is not None:
             consumer.assign(map(_partition, assign))
         else:
-            everything = tuple(topic.name for topic in cluster.topics)
-            consumer.subscribe(everything if topics is None else topics, pattern=pattern)
+            consumer.subscribe(self.topics if topics is None else topics, pattern=pattern)
         if start:
             consumer.start()
         return consumer
@@ -252,9 +277,11 @@ class Simulation:
     def story(self) -> Story:
         """What happened so far, told; the logs end where they do now."""
         cluster, last = self.cluster, self.events[-1] if self.events else None
-        ends = {"ends": cluster.log_ends(), "growth": cluster.data.growth}
+        told: dict[str, Any] = {"ends": cluster.log_ends()}
+        if isinstance(cluster, Cluster):
+            told["growth"] = cluster.data.growth
         seq = last.seq + 1 if last is not None else 1
-        now = TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=ends)
+        now = TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
         return tell([*self.events, now])
 
     def _groups(self) -> list[str]:

@@ -1,15 +1,16 @@
 """The cluster a scenario runs on, and which of the brokers' settings have an effect there.
 
-`logs: counted` is the light stand-in: log ends that grow at a rate, an offsets log without replicas, coordinators that
-move by decree. `logs: replicated` is the real thing: logs on brokers, followers that fetch, a controller. Only the
-group coordinator's settings matter to both; the others belong to controller, replicas, logs and transactions.
+`logs: replicated`, the default, is the real thing: logs on brokers, followers that fetch, a controller. `logs: counted`
+is a stand-in that costs a third of it, for sweeps: log ends that grow at a rate, an offsets log without replicas,
+coordinators that move by decree. Only the group coordinator's settings matter to both; the others belong to controller,
+replicas, logs and transactions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve
 
@@ -22,7 +23,8 @@ from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.eventloop.interface import EventLoop
 from groupsim.scenarios.model import Scenario
 
-COUNTED, REPLICATED = "counted", "replicated"
+COUNTED: Final = "counted"
+REPLICATED: Final = "replicated"
 _FIRST_KRAFT = (3, 3)
 _PLACEMENTS: Mapping[str, Placement] = {
     "striped": "striped",
@@ -103,10 +105,8 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
     `check_settings`.
     """
     names = {ours: theirs for ours, theirs in _SAME.items() if ours not in ONLY_COUNTED}
-    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
-    controller = _controller(scenario)
-    config = ReplicatedConfig.from_properties(
-        {**version, **scenario.broker.properties}, controller=controller, **_said(scenario, names)
+    config = brokers_of(
+        scenario.broker.version, scenario.broker.properties, scenario.cluster.placement, **_said(scenario, names)
     )
     session = scenario.cluster.broker_session
     if session is not None:
@@ -114,11 +114,23 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
     return config
 
 
-def _controller(scenario: Scenario) -> ControllerConfig:
-    release = _release(scenario.broker.version)
+def brokers_of(
+    version: str | None, properties: Mapping[str, object], placement: str | None = None, **others: Any
+) -> ReplicatedConfig:
+    """Brokers of a release with these settings, and the controller of their age.
+
+    `placement` is a word of scenario files, `others` are fields of ReplicatedConfig. Raises ValueError as
+    `check_settings`.
+    """
+    said = {"broker.version": version} if version else {}
+    controller = _controller(version, placement)
+    return ReplicatedConfig.from_properties({**said, **properties}, controller=controller, **others)
+
+
+def _controller(version: str | None, placement: str | None) -> ControllerConfig:
+    release = _release(version)
     made = zookeeper_era(release) if release is not None and release < _FIRST_KRAFT else ControllerConfig()
-    wanted = scenario.cluster.placement
-    return made if wanted is None else evolve(made, placement=_PLACEMENTS[wanted])
+    return made if placement is None else evolve(made, placement=_PLACEMENTS[placement])
 
 
 def _release(version: str | None) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from groupsim.scenarios.producing import FEED_PREFIX, producer_plans, transformi
 from groupsim.scenarios.write_sense import broker_path, unwritable
 
 Found = Iterator[tuple[Path_, Wrong]]
-REMEDY = "write `cluster: {logs: replicated}`"
+REMEDY = "leave `logs: counted` out of `cluster`"
 _HOSTS = ("controller", "scenario", "zookeeper")
 
 
@@ -198,7 +198,8 @@ def _idle(scenario: Scenario, document: Document) -> Iterator[tuple[Path_, str, 
     for name, why in (ONLY_COUNTED if replicated else ONLY_REPLICATED).items():
         if getattr(scenario.cluster, name) is not None:
             key = name.replace("_", "-")
-            yield ("cluster", key), f"`{key}` has no effect here", why
+            theirs = "; it is a figure of `logs: counted`" if replicated else ""
+            yield ("cluster", key), f"`{key}` has no effect here", f"{why}{theirs}"
     for setting, why in without_effect(scenario):
         yield broker_path(document, setting), f"`{setting}` has no effect here", why
     for topic, spec in scenario.topics.items():

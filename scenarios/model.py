@@ -55,9 +55,9 @@ class ClusterSpec:
     loading: Duration | None = key("Time a new coordinator takes to load its groups.", None)
     stale_metadata: Duration | None = key("How long brokers go on naming the old coordinator.", None)
     logs: Literal["counted", "replicated"] = key(
-        "What stands for the brokers' logs: numbers that grow at a rate, or replicated logs that producers write and "
-        "consumers pull from.",
-        "counted",
+        "What the brokers' logs are: replicated logs that producers write and consumers pull from, or numbers that "
+        "grow at a rate, which is cheaper.",
+        "replicated",
     )
     placement: Literal["striped", "zookeeper", "zookeeper-seeded"] | None = key(
         "Which brokers replicas go to: KRaft's striping, or the older way, from broker 0 or from a drawn one on.", None
@@ -113,7 +113,7 @@ class Pauses:
 
 @frozen
 class ProducerSpec:
-    """Processes that produce to a topic; they need `logs: replicated`."""
+    """Processes that produce to a topic; `logs: counted` has none to write to."""
 
     topic: TopicName = key("The topic.")
     rate: Rate = key("Records per second of each process, such as 50/s.", factory=lambda: read_rate(0))

@@ -45,7 +45,7 @@ class OnBrokers:
         cluster = self._stage.cluster
         if isinstance(cluster, ReplicatedCluster):
             return cluster
-        raise ValueError("there are no brokers' logs; write `cluster: {logs: replicated}`")
+        raise ValueError("counted logs are on no broker; leave `logs: counted` out of `cluster`")
 
     # --- actions -----------------------------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class Draft:
     def producer(self, name: str, topic: str, **said: Any) -> Draft:
         """A process that produces: `.producer("shop", "orders", rate="50/s", properties={"acks": "all"})`.
 
-        It needs logs to write to: `.cluster(logs="replicated")`.
+        It needs logs to write to, so it cannot be with `.cluster(logs="counted")`.
         """
         return self._with("producers", {**self.data.get("producers", {}), name: {"topic": topic, **_keys(said)}})
 

@@ -22,7 +22,7 @@ from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
-from groupsim.scenarios.data_sense import noted_data, wrong_data
+from groupsim.scenarios.data_sense import REMEDY, noted_data, wrong_data
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.mistakes import Wrong
@@ -137,7 +137,7 @@ def _profile_for(name: str) -> str:
 
 def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:
     if topic == OFFSETS_TOPIC:
-        return Wrong(f"counted logs have no `{topic}` to read", "write `cluster: {logs: replicated}`")
+        return Wrong(f"counted logs have no `{topic}` to read", REMEDY)
     return Wrong(f"there is no topic `{topic}`", suggest(topic, limits, "topics here"))
 
 

@@ -185,9 +185,9 @@ def crash_broker(draft: Draft) -> None:
 
 
 def restart_broker(draft: Draft) -> None:
-    """A crashed broker comes back and can coordinate again."""
+    """A crashed broker comes back once the session of its former life is over, and can coordinate again."""
     back = draft.at("5s").move_coordinator(to=1).at("10s").crash_broker(1).at("15s").restart_broker(1)
-    expect(back.at("20s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1", after="20s")
+    expect(back.at("30s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1", after="30s")
 
 
 def on_brokers(draft: Draft) -> Draft:
@@ -299,7 +299,7 @@ def test_a_step_that_is_never_due_is_not_carried_out() -> None:
 
 def test_a_step_that_cannot_be_done_ends_the_run() -> None:
     """The error names the step, the time and the reason."""
-    with pytest.raises(StepError, match=r"step `delete-topic t` at 20\.000 s: there is no topic 't'"):
+    with pytest.raises(StepError, match=r"step `delete-topic t` at 20\.000 s: .*there is no topic 't'"):
         base().at("10s").delete_topic("t").at("20s").delete_topic("t").run()
 
 

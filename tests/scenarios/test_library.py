@@ -13,6 +13,7 @@ import pytest
 
 from groupsim.eventloop.sinks import JsonLinesSink
 from groupsim.scenarios.catalogue import ALIASES, find, list_scenarios, names
+from groupsim.scenarios.clusters import is_replicated
 from groupsim.scenarios.load import load_file
 from groupsim.scenarios.problems import WARNING, ScenarioError
 from groupsim.scenarios.runner import Run, run_scenario
@@ -110,8 +111,15 @@ def test_every_scenario_gives_the_same_trace_in_another_process(half: int) -> No
 
 
 def test_twenty_processes_give_one_trace() -> None:
-    """Twenty processes with twenty hash seeds agree on every byte."""
-    wanted = ("textbook-sticky-leave", "poll-loop-blocked-leaves", "socket-timeout-below-the-hold")
+    """Twenty processes with twenty hash seeds agree on every byte, on brokers with logs and on counted ones."""
+    wanted = (
+        "textbook-sticky-leave",
+        "poll-loop-blocked-leaves",
+        "socket-timeout-below-the-hold",
+        "unclean-election-truncates-consumers",
+        "offsets-expire-over-the-weekend",  # counted logs
+    )
+    assert {is_replicated(load_file(find(name))) for name in wanted} == {False, True}
     found = []
     for pair in range(10):
         running = [begin(2 * pair + n, *wanted) for n in (1, 2)]

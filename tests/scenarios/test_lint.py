@@ -231,7 +231,7 @@ SCENARIO_CASES = [
      f"properties: {{client.rack: a}} {LOGS}, racks: [a, b]}}\nbroker: {{replica.selector.class: {SELECTOR}}}"),
     ("rack-without-selector",
      f"properties: {{client.rack: a}} {LOGS}}}\nbroker: {{replica.selector.class: {SELECTOR}}}",
-     "properties: {client.rack: a}"),
+     "properties: {client.rack: a} // cluster: {logs: counted}"),
     ("reads-uncommitted", f"{TRANSACTIONS}", f"properties: {{isolation.level: read_committed}} {TRANSACTIONS}"),
     ("reads-uncommitted", f"{TRANSACTIONS}", f"subscribe-pattern: 'u.*' {TRANSACTIONS}"),
     ("min-insync-above-replicas", writing(2, 3), writing(2, 2)),

@@ -77,7 +77,8 @@ def test_the_same_consumer_that_pulls_lives() -> None:
 def test_counted_logs_have_nothing_to_push() -> None:
     """The error stands at the key and names the remedy."""
     text = "run-for: 9s\ntopics: {t: 1}\ngroups:\n  g:\n    push-buffer: 1000\n    members: {c: {push-buffer: 9}}\n"
+    text += "cluster: {logs: counted}\n"
     with pytest.raises(ScenarioError) as caught:
         load_text(text, "push.yaml")
     assert [str(problem.place) for problem in caught.value.problems] == ["push.yaml:5:18", "push.yaml:6:32"]
-    assert "logs: replicated" in caught.value.problems[0].remedy
+    assert "leave `logs: counted` out" in caught.value.problems[0].remedy

@@ -64,7 +64,8 @@ class Walk:
     def __init__(self, seed: int) -> None:
         self.dice = Random(seed)
         delay = self.dice.choice((0, 0, 3000))
-        self.sim = Simulation(seed, brokers=3, broker={"group.initial.rebalance.delay.ms": delay})
+        # Counted logs: hundreds of walks of members and coordinator; tests/cluster walks whole clusters.
+        self.sim = Simulation(seed, brokers=3, broker={"group.initial.rebalance.delay.ms": delay}, logs="counted")
         self.down: set[int] = set()
         self.members: list[Consumer] = []
         self.static = False
@@ -141,8 +142,8 @@ class Walk:
                 lambda: member.block_poll(us),
                 lambda: member.enforce_rebalance(),
                 lambda: member.block_callback(dice.choice(("assigned", "revoked", "lost")), us),
-                lambda: member.subscribe([dice.choice([topic.name for topic in self.sim.cluster.topics])]),
-                lambda: member.subscribe([topic.name for topic in self.sim.cluster.topics]),
+                lambda: member.subscribe([dice.choice(list(self.sim.topics))]),
+                lambda: member.subscribe(list(self.sim.topics)),
                 lambda: member.unsubscribe(),
             )
         )()
@@ -185,15 +186,15 @@ class Walk:
             cluster.crash_broker(node)
             self.down.add(node)
         else:
-            topic = next(iter(cluster.topics))
-            cluster.add_partitions(topic.name, topic.partitions + 1)
+            name, count = next(iter(self.sim.topics.items()))
+            cluster.add_partitions(name, count + 1)
 
     async def peace(self) -> None:
         """All brokers and processes run, all subscribe to everything; faults have ended."""
         while self.down:
             self.sim.cluster.restart_broker(self.down.pop())
         await self.sim.loop.sleep(31 * SECOND)
-        everything = [topic.name for topic in self.sim.cluster.topics]
+        everything = list(self.sim.topics)
         for member in self.members:
             member.change_behaviour(processing=None)  # else max.poll.interval.ms goes on biting
             if not member.running:
@@ -231,7 +232,7 @@ class Walk:
             if (member.state, member.generation) != ("STABLE", group.generation):
                 yield f"{member} in generation {group.generation}"
         owned = sorted(str(partition) for member in self.members for partition in member.assignment)
-        wanted = sorted(f"{topic.name}-{p}" for topic in self.sim.cluster.topics for p in range(topic.partitions))
+        wanted = sorted(f"{name}-{p}" for name, count in self.sim.topics.items() for p in range(count))
         if owned != wanted:
             yield f"owned {owned}, wanted {wanted}"
 

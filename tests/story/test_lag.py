@@ -138,6 +138,7 @@ def test_topics_grow_as_in_the_cluster() -> None:
     of = load_text(
         """
         run-for: 10s
+        cluster: {logs: counted}
         topics:
           orders: {partitions: 3, rate: 70/s, weights: [1, 5, 2], steps: [{at: 2s, rate: 11/s}, {at: 7s, rate: 333/s}]}
           audit: {partitions: 4, rate: 9/min}
