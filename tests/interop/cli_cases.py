@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.interop.bench import Bench, records, until
 from tests.interop.cases import Case
+from tests.interop.peers import GUARDED, started
 from tests.interop.tools import table, tool
 
 
@@ -130,6 +131,27 @@ def looks_around(bench: Bench) -> None:
     assert (row["TYPE"], row["PROTOCOL"]) == ("Classic", "consumer")
 
 
+def acls(bench: Bench) -> None:
+    """kafka-acls keeps everybody but somebody from a group, lists that, and takes it back; brokers of its own obey."""
+    with started(bench.peer.name, GUARDED) as peer, Bench(bench.client, peer, "acls", bench.folder) as own:
+        topic = f"topic-{own.group}"
+        tool(own, "kafka-topics", "--create", "--topic", topic)
+        sent = own.producer().send(topic, records(30))
+        asked = ("--group", own.group)
+        assert "(principal=" not in tool(own, "kafka-acls", "--list", *asked)
+        tool(own, "kafka-acls", "--add", *asked, "--operation", "Read", "--allow-principal", "User:somebody")
+        listed = "(principal=User:somebody, host=*, operation=READ, permissionType=ALLOW)"
+        until(lambda: listed in tool(own, "kafka-acls", "--list", *asked), "the ACL is listed")
+        refused = tool(own, "kafka-consumer-groups", "--describe", *asked)
+        assert "GroupAuthorizationException" in refused
+        reads = ("--topic", topic, *asked, "--timeout-ms", "20000", "--max-messages", "1")
+        assert "Processed a total of 0 messages" in tool(own, "kafka-console-consumer", *reads)
+        tool(own, "kafka-acls", "--remove", *asked, "--force")
+        until(lambda: listed not in tool(own, "kafka-acls", "--list", *asked), "the ACL is gone")
+        member = own.consumer(topic)
+        assert own.all_read(sent, [member]) == sent
+
+
 CLI_CASES = (
     Case("topics", "kafka-topics: create, list, alter, describe, delete", topics),
     Case("console", "kafka-console-producer, kafka-console-consumer", console, short=True),
@@ -137,5 +159,6 @@ CLI_CASES = (
     Case("reset", "kafka-consumer-groups: reset-offsets", resets_offsets),
     Case("delete", "kafka-consumer-groups: delete-offsets, delete", deletes_groups),
     Case("look", "kafka-get-offsets, -broker-api-versions, -cluster, -groups", looks_around),
+    Case("acls", "kafka-acls: add, list, remove; what is refused meanwhile", acls),
 )
 """The rows of the tools' table, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -17,6 +17,12 @@ SETTINGS = {
     "offsets.topic.num.partitions": 6,
 }
 """The settings of both peers' brokers; the rest are defaults."""
+NOTHING_MORE: Mapping[str, object] = {}
+GUARDED: Mapping[str, object] = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+"""What a peer with Kafka's authorizer has besides."""
 
 
 class CannotHere(Exception):
@@ -68,16 +74,22 @@ def describe(admin: AdminClient, group: str) -> ConsumerGroupDescription:
 
 
 @contextmanager
-def started(name: str) -> Iterator[Peer]:
-    """The peer of a name, while the block lasts. Raises `kafka_jars.Unavailable` where it cannot be had."""
-    if name == "kafka":
+def started(name: str, more: Mapping[str, object] = NOTHING_MORE) -> Iterator[Peer]:
+    """The peer of a name, while the block lasts; `more` are further settings of its brokers.
+
+    Raises `kafka_jars.Unavailable` where it cannot be had.
+    """
+    if name == "kafka" and more is GUARDED:
+        with KafkaBroker(1, {**SETTINGS, **more}) as broker:
+            yield Kafka(broker)  # alone: several nodes would need principals to be let in by each other
+    elif name == "kafka":
         three = {"default.replication.factor": 3, "broker.session.timeout.ms": 6000}
-        with KafkaBroker(3, {**SETTINGS, **three}) as broker:
+        with KafkaBroker(3, {**SETTINGS, **three, **more}) as broker:
             yield Kafka(broker)
     elif name == "groupsim":
         from tests.interop.served import served
 
-        with served(SETTINGS) as peer:
+        with served({**SETTINGS, **more}) as peer:
             yield peer
     else:
         raise ValueError(f"GROUPSIM_INTEROP_PEER={name}: it is groupsim or kafka")

@@ -14,6 +14,7 @@ _MORE = (
     "com.fasterxml.jackson.dataformat:jackson-dataformat-csv:2.21.7",
     "com.google.re2j:re2j:1.8",
     "net.sourceforge.argparse4j:argparse4j:0.7.0",
+    f"org.apache.kafka:kafka-server:{kafka_jars.TOOLS_VERSION}",
     "org.slf4j:slf4j-nop:1.7.36",
     "org.xerial.snappy:snappy-java:1.1.10.7",
 )
@@ -26,6 +27,7 @@ CLASSES = {
     "kafka-get-offsets": "GetOffsetShell",
     "kafka-broker-api-versions": "BrokerApiVersionsCommand",
     "kafka-cluster": "ClusterTool",
+    "kafka-acls": "AclCommand",
 }
 SECONDS = 90
 
