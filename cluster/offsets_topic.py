@@ -17,7 +17,7 @@ Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRunt
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import field, frozen, validators
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
 
 Done = Callable[[ErrorCode | None], None]
-EVERYTHING = 1 << 62
 
 
 class Replicas(Protocol):
@@ -83,9 +82,14 @@ class LoadingCost:
         """The time for a log as it is now."""
         if log is None or log.end_offset == log.start_offset:
             return 0
-        batches = log.read(log.start_offset, EVERYTHING)
+        batches = list(everything(log))
         records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
         return self.us(sum(batch.size for batch in batches), records)
+
+
+def everything(log: PartitionLog) -> Iterator[Batch]:
+    """Every batch of a log, through all of its segments, as a coordinator loads it."""
+    return log.batches(log.start_offset, log.end_offset)
 
 
 def _nobody_waits(error: ErrorCode | None) -> None:
@@ -165,6 +169,6 @@ class OffsetsTopic:
         log = self._replicas.log(where)
         if log is None:
             raise LoadFailed(f"{where}: this broker has no replica of it")
-        found = to_records(log.read(log.start_offset, EVERYTHING), partition)
+        found = to_records(everything(log), partition)
         self._next[partition] = log.end_offset
         return found

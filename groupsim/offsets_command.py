@@ -36,7 +36,6 @@ from groupsim.terminal import Terminal
 Batches = dict[int, list[Batch]]
 _FOLDER = re.compile(rf"{OFFSETS_TOPIC}-(\d+)$")
 _SEGMENT = re.compile(r"\d{20}\.log$")
-_EVERYTHING = 1 << 62
 _BROKER = re.compile(r"broker-\d+$")
 _STYLES = {LIVE: "", PENDING: "yellow"}
 
@@ -138,7 +137,7 @@ def _batches(cluster: Cluster | ReplicatedCluster, number: int, version: int) ->
         log = cluster.log(OFFSETS_TOPIC, number)
     except LookupError:
         return ()
-    return log.read(log.start_offset, _EVERYTHING)
+    return list(log.batches(log.start_offset, log.end_offset))
 
 
 def read_files(path: Path, asked: Asked, torn: list[str]) -> Batches:

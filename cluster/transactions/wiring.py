@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
-from groupsim.cluster.offsets_topic import EVERYTHING, Done, LoadingCost, Replicas
+from groupsim.cluster.offsets_topic import Done, LoadingCost, Replicas, everything
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC, TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
@@ -77,8 +77,7 @@ class StateTopic:
         log = self._replicas.log(TopicPartition(TRANSACTION_TOPIC, partition))
         if log is None:
             return ()
-        batches = log.read(log.start_offset, EVERYTHING)
-        return [record for batch in batches if not batch.is_control for record in batch.records or ()]
+        return [record for batch in everything(log) if not batch.is_control for record in batch.records or ()]
 
 
 class Known:
