@@ -17,7 +17,10 @@ _KEPT = 1_000
 
 @define(eq=False)
 class LiveFault:
-    """One fault. `handles` are its parts in the network; without any it cannot be watched, and ends by itself."""
+    """One fault. `handles` are its parts in the network; without any it cannot be watched, and ends by itself.
+
+    Without a time of its own, too, nothing of it lasts that could be watched or ended: it is over once it has begun.
+    """
 
     id: str
     body: Mapping[str, Any]
@@ -39,7 +42,7 @@ class LiveFault:
         """Whether it has ended."""
         if self.handles:
             return all(handle.over for handle in self.handles)
-        return self.until_us is not None and now_us >= self.until_us
+        return self.until_us is None or now_us >= self.until_us
 
     def document(self, now_us: int) -> dict[str, Any]:
         """As the control port shows it."""

@@ -39,10 +39,10 @@ class HoldResponse(OnMessages):
 
 
 @frozen(kw_only=True)
-class PauseBroker(Deed):
-    """Stop a whole broker, as SIGSTOP does, until `resume-broker`."""
+class FreezeBroker(Deed):
+    """Stop a whole broker, as SIGSTOP does, until `thaw-broker`. The fault of this name does it for a while."""
 
-    NAME = "pause-broker"
+    NAME = "freeze-broker"
     broker: Broker = key(_BROKER)
 
     def perform(self, stage: Stage) -> None:
@@ -50,22 +50,22 @@ class PauseBroker(Deed):
         node, cluster = stage.broker_node(self.broker), _live(stage).replicated
         host = cluster.brokers[node].host
         if not host.alive or host.paused:
-            raise ValueError(f"broker {node} is {'paused already' if host.alive else 'down'}")
+            raise ValueError(f"broker {node} is {'frozen already' if host.alive else 'down'}")
         cluster.pause_broker(node)
 
 
 @frozen(kw_only=True)
-class ResumeBroker(Deed):
-    """Let a paused broker go on."""
+class ThawBroker(Deed):
+    """Let a frozen broker go on."""
 
-    NAME = "resume-broker"
+    NAME = "thaw-broker"
     broker: Broker = key(_BROKER)
 
     def perform(self, stage: Stage) -> None:
         """Let it go on."""
         node, cluster = stage.broker_node(self.broker), _live(stage).replicated
         if not cluster.brokers[node].host.paused:
-            raise ValueError(f"broker {node} is not paused")
+            raise ValueError(f"broker {node} is not frozen")
         cluster.resume_broker(node)
 
 
@@ -118,7 +118,7 @@ def _live(stage: Stage) -> LiveStage:
 
 def live_actions() -> dict[str, type[Deed]]:
     """Every action that can be asked for: those of scenario files, and the live ones."""
-    own: tuple[type[Deed], ...] = (PauseBroker, ResumeBroker, ForceRebalance, ForgetGroup)
+    own: tuple[type[Deed], ...] = (FreezeBroker, ThawBroker, ForceRebalance, ForgetGroup)
     theirs = {name: cls for name, cls in deeds().items() if not cls.FAULT}
     return {**theirs, **{cls.NAME: cls for cls in own}}
 

@@ -11,6 +11,8 @@ from hypercorn.logging import Logger
 from hypercorn.trio import serve
 
 _BACKLOG = 100
+IDLE_S = 5.0
+"""How long a connection may stand without a whole request head, from its beginning or from the last answer."""
 
 
 class _Silent(Logger):  # type: ignore[misc]
@@ -40,6 +42,7 @@ async def answer(app: Any, listening: socket.socket, until: Callable[[], Awaitab
     config = Config()
     config.bind = [f"fd://{listening.detach()}"]
     config.graceful_timeout = 1.0
+    config.keep_alive_timeout = IDLE_S
     config.include_server_header = False
     config.logger_class = _Silent
     config.accesslog = config.errorlog = None

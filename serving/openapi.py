@@ -288,7 +288,7 @@ _SCHEMAS: Data = {
                 "A broker.",
                 "id state host port",
                 id=_NUMBER,
-                state={"enum": ["up", "down", "paused"]},
+                state={"enum": ["up", "down", "frozen"]},
                 host=_MAYBE_TEXT,
                 port=_MAYBE_NUMBER,
             )

@@ -1,13 +1,14 @@
 """The last events of the trace, for whoever reads them, however slowly.
 
-A ring of bounded length stands between the run and its readers: each reader has a place in it, and one that falls
-behind its far end is told how many events it has lost. Nobody waits for a reader.
+A ring, bounded in events and in bytes, stands between the run and its readers: each reader has a place in it, and one
+that falls behind its far end is told how many events it has lost. Nobody waits for a reader.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
 
@@ -17,6 +18,9 @@ from groupsim.eventloop.sinks import row, to_json
 from groupsim.eventloop.units import MS_US
 
 KEPT_EVENTS = 100_000
+KEPT_BYTES = 128 << 20
+_BARE_BYTES = 400  # an event without its texts: what Python takes for the tuple, its numbers and an empty payload
+_VALUE_BYTES = 60  # a value in a payload, without its text
 _CHUNK = 500
 _LOOK_AGAIN_US = 20 * MS_US
 
@@ -39,15 +43,26 @@ class Wanted:
 class Tail:
     """The ring. Subscribe it to the trace: `trace.subscribe(tail)`."""
 
-    def __init__(self, loop: EventLoop, kept: int = KEPT_EVENTS) -> None:
+    def __init__(self, loop: EventLoop, kept: int = KEPT_EVENTS, kept_bytes: int = KEPT_BYTES) -> None:
+        """Keep at most so many events, and so many bytes as they take in memory, about; the last one always."""
         self._loop = loop
-        self._ring: deque[TraceEvent] = deque(maxlen=kept)
+        self._kept = kept
+        self._kept_bytes = kept_bytes
+        self._ring: deque[TraceEvent] = deque()
+        self._sizes: deque[int] = deque()  # of each of them
+        self._bytes = 0
         self.last_seq = 0
         self.ended = False
 
     def __call__(self, event: TraceEvent) -> None:
+        size = size_of(event)
         self._ring.append(event)
+        self._sizes.append(size)
+        self._bytes += size
         self.last_seq = event.seq
+        while len(self._ring) > self._kept or (self._bytes > self._kept_bytes and len(self._ring) > 1):
+            self._ring.popleft()
+            self._bytes -= self._sizes.popleft()
 
     @property
     def first_seq(self) -> int:
@@ -96,6 +111,22 @@ class Tail:
         start = len(self._ring) - behind
         events = [self._ring[index] for index in range(start, min(start + _CHUNK, len(self._ring)))]
         return events, events[-1].seq + 1
+
+
+def size_of(event: TraceEvent) -> int:
+    """About how many bytes of memory an event takes."""
+    size = _BARE_BYTES + len(event.reason or "") + len(event.group or "") + len(event.member or "")
+    return size + _size_of(event.payload) if event.payload else size
+
+
+def _size_of(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return _VALUE_BYTES + len(value)
+    if isinstance(value, Mapping):
+        return _VALUE_BYTES + sum([len(name) + _size_of(part) for name, part in value.items()])
+    if isinstance(value, list | tuple):
+        return _VALUE_BYTES + sum([_size_of(part) for part in value])
+    return _VALUE_BYTES
 
 
 def _chunks(events: list[TraceEvent]) -> Iterator[bytes]:

@@ -89,7 +89,7 @@ def cluster(stage: LiveStage, addresses: Addresses, about: Mapping[str, Any]) ->
 def _broker(stage: LiveStage, node: int, addresses: Addresses) -> dict[str, Any]:
     broker = stage.replicated.brokers[node]
     host, port = addresses.get(node, (None, None))
-    state = "paused" if broker.host.paused else "up" if broker.is_open else "down"
+    state = "frozen" if broker.host.paused else "up" if broker.is_open else "down"
     return {"id": node, "state": state, "host": host, "port": port, "rack": broker.rack}
 
 

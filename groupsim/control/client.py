@@ -120,13 +120,13 @@ class Control:
         """Bring a broker back that crashed or was stopped."""
         self.do("restart-broker", broker=broker)
 
-    def pause_broker(self, broker: int | str) -> None:
-        """Stop a broker as SIGSTOP does."""
-        self.do("pause-broker", broker=broker)
+    def freeze_broker(self, broker: int | str) -> None:
+        """Stop a broker as SIGSTOP does, until it is thawed."""
+        self.do("freeze-broker", broker=broker)
 
-    def resume_broker(self, broker: int | str) -> None:
-        """Let a paused broker go on."""
-        self.do("resume-broker", broker=broker)
+    def thaw_broker(self, broker: int | str) -> None:
+        """Let a frozen broker go on."""
+        self.do("thaw-broker", broker=broker)
 
     # --- faults --------------------------------------------------------------------------------------------------
 

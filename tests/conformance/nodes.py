@@ -148,10 +148,10 @@ class ServedNodes:
         return next(str(broker["state"]) for broker in self._control.cluster()["brokers"] if broker["id"] == node)
 
     async def pause(self, node: int) -> None:
-        await self._do("pause-broker", broker=node)
+        await self._do("freeze-broker", broker=node)
 
     async def resume(self, node: int) -> None:
-        await self._do("resume-broker", broker=node)
+        await self._do("thaw-broker", broker=node)
 
     async def move(self, hands: Hands, partition: int, to: int) -> None:
         await self._do("move-leader", partition=f"{OFFSETS}-{partition}", to=to)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
@@ -111,9 +113,9 @@ def test_the_coordinator_moves_and_brokers_come_and_go(control: Control) -> None
     before = control.group("g1")["coordinator"]
     control.move_coordinator("g1")
     assert control.await_group("g1", state="Stable", members=2)["coordinator"] != before
-    control.pause_broker(before)
-    assert control.cluster()["brokers"][before]["state"] == "paused"
-    control.resume_broker(before)
+    control.freeze_broker(before)
+    assert control.cluster()["brokers"][before]["state"] == "frozen"
+    control.thaw_broker(before)
     control.crash_broker(before)
     with pytest.raises(ControlError, match="down already"):
         control.crash_broker(before)
@@ -229,3 +231,29 @@ def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
         Control.connect("127.0.0.1:9080")
     with pytest.raises(ValueError, match="is no address of a control port"):
         Control.connect("https://127.0.0.1:9080")
+
+
+def test_a_connection_that_asks_nothing_is_closed(control: Control) -> None:
+    """Neither one that says nothing nor one that drips a head, byte by byte, is kept."""
+    host, port = control.url.removeprefix("http://").split(":")
+    silent, dripping = (socket.create_connection((host, int(port)), timeout=60) for _ in range(2))
+    with silent, dripping:
+        begun = time.monotonic()
+        dripped = False
+        while time.monotonic() - begun < 60 and not dripped:
+            try:
+                dripping.sendall(b"G")
+            except OSError:
+                dripped = True
+            time.sleep(0.3)
+        assert dripped
+        assert silent.recv(100) == b""
+
+
+def test_a_broker_is_frozen_under_one_name(control: Control) -> None:
+    """The action and the fault are called the same; another word is refused, and nothing is done."""
+    with pytest.raises(ControlError, match="not known"):
+        control.do("pause-broker", broker=0)
+    with pytest.raises(ControlError, match="is not frozen"):
+        control.thaw_broker(0)
+    assert control.fault("freeze-broker", broker=0, **{"for": "50ms"}).id

@@ -7,7 +7,7 @@ import json
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
 from groupsim.eventloop.trace import Trace
-from groupsim.serving.tail import Tail, Wanted
+from groupsim.serving.tail import Tail, Wanted, size_of
 
 
 def test_a_slow_reader_is_told_what_it_lost() -> None:
@@ -42,3 +42,33 @@ def test_wanted_chooses_by_seq_kind_and_group() -> None:
         return [event.seq for event in tail.kept(Wanted(2, {Kind.ACTION}, "g", 1))]
 
     assert run_realtime(main, trace=trace) == [6]
+
+
+def test_the_ring_is_bounded_in_bytes() -> None:
+    """Events with a kilobyte of words each: as many are kept as fit, and a single one that does not fit is kept."""
+    trace = Trace()
+
+    async def main(loop: RealTimeLoop) -> tuple[int, int]:
+        tail = Tail(loop, kept_bytes=50_000)
+        trace.subscribe(tail)
+        for _ in range(200):
+            trace.emit(Kind.ACTION, reason="x" * 1_000, payload={"names": ["y" * 100] * 10})
+        kept = len(list(tail.kept(Wanted())))
+        trace.emit(Kind.ACTION, reason="x" * 100_000)
+        return kept, len(list(tail.kept(Wanted())))
+
+    kept, after = run_realtime(main, trace=trace)
+    assert 10 < kept <= 25
+    assert after == 1
+
+
+def test_what_an_event_takes_grows_with_its_texts() -> None:
+    """Words, names and all that stands in the payload count, however deep."""
+    trace, seen = Trace(), []
+    trace.subscribe(seen.append)
+    trace.emit(Kind.ACTION)
+    trace.emit(Kind.ACTION, reason="r" * 500, group="g" * 200)
+    trace.emit(Kind.ACTION, payload={"assigned": {"member": ["t" * 300, 1, None]}})
+    bare, worded, loaded = [size_of(event) for event in seen]
+    assert worded == bare + 700
+    assert loaded >= bare + 300 + len("assigned") + len("member")
