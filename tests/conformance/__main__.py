@@ -53,7 +53,7 @@ def on_broker(
     """Play on brokers behind sockets, as soon as they are ready."""
 
     async def ready_and_play() -> dict[str, Played]:
-        await await_ready(live.addresses)
+        await await_ready(live.listening)
         told = (lambda played: None) if quiet else tell
         return await play_all(cases, live.addresses, told, at_once, nonce, live.nodes)
 

@@ -31,6 +31,14 @@ class Live:
     addresses: list[Address]
     nodes: Nodes | None = None
 
+    @property
+    def listening(self) -> list[Address]:
+        """Those of the nodes that are up and do not stand still; the next play brings the others back."""
+        if self.nodes is None:
+            return self.addresses
+        handled = self.nodes.handled
+        return [self.addresses[node] for node in sorted(handled.up - handled.paused)]
+
 
 def addresses_of(bootstrap: str) -> list[Address]:
     """`host:port,host:port` as pairs."""

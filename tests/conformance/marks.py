@@ -16,20 +16,28 @@ from tests.conformance.rows import DOC, TABLES, expand, proved
 
 _DEAD = "a Dead group is out of reach of requests"
 _INSIDE = "no answer shows it"
-_RESTARTED = "needs a broker that is started again with other settings; not asked yet"
-_FAILING = "a real log cannot be made to fail so"
+_OURS = "of this program, not of Kafka"
+_RACE = "a race of microseconds inside a broker"
+_NO_WAY = "no request leads to it"
 REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.2-stopped-", "a real broker closes its sockets before its coordinator ends"),
-    (r"^1\.2-loading-|^trap-01", "a real broker has loaded before a request can arrive"),
     (r"old-coordinator|of-any-age", "another release"),
     (r"^1\.1-to-Dead|-dead\b|-Dead$|-dead-", _DEAD),
-    (r"^1\.2-append|^1\.4-store-failed|^1\.8-append|^1\.2-network|^1\.2-invalid|failed-tombstones", _FAILING),
-    (r"^1\.4-moved-on-failure|^3\.3-(offset-mismatch|load-failure|unknown-records)|shard-failed", _FAILING),
-    (r"^2\.10-loaded|^2\.12-time-of-becoming-empty", _RESTARTED),
+    (r"^(1\.2-append|1\.4-store-failed)-(unknown-topic|replicas)", "a coordinator's append asks no other replica"),
+    (r"^(1\.2-append-not-leader|1\.4-store-failed-leader|1\.2-removed)", _RACE),
+    (r"^1\.2-append-storage", "a real disk cannot be made to fail for one partition"),
+    (r"^1\.2-network", "here nobody asks the transaction coordinator first (`1.8-verification`)"),
+    (r"^1\.2-invalid", "no log raises it"),
+    (r"^1\.4-moved-on-failure", "an append fails at once, before anything else can happen"),
+    (r"^1\.12-find-coordinator-can-be-stale", _RACE),
+    (r"^(1\.1-a-way-that-is-none|2\.3-voting-without)", _NO_WAY),
+    (r"^(1\.5-a-quiet|2\.13-lazy|trap-15|3\.3-load-time)", _OURS),
+    (r"^2\.12-comparison", "a client cannot time a broker's look to the millisecond"),
+    (r"^2\.13-order-within", "a client cannot make two things due in one millisecond"),
+    (r"^2\.2-tree-bins", "ids are random, so they do not collide on purpose"),
+    (r"^3\.3-epochs", "a real controller says nothing out of order"),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
-    (r"^(1\.13|1\.12-topic-created)", "not modelled"),
-    (r"^1\.12-find-coordinator-without", "with all replicas of a partition down there is no controller either"),
-    (r"^1\.12-find-coordinator|^1\.8-resignation", "a race; not asked yet"),
+    (r"^1\.13", "not modelled"),
     (r"", _INSIDE),
 )
 """Beginning or part of a row's id → why no real broker was asked; the first that fits."""

@@ -20,9 +20,11 @@ from groupsim.eventloop.virtual import VirtualLoop
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.peers import Address, Line, Peer
 from tests.conformance.servers import KafkaBroker
+from tests.conformance.stored import batch_of, offset_record
 
 OFFSETS = "__consumer_offsets"
 TOPIC = 2
+ADMINISTRATOR = "__admin_client"  # the one client id that may write to internal topics
 _LOOK_EVERY_US = 50_000
 _PATIENCE_US = 60_000_000
 
@@ -36,6 +38,7 @@ class Handled:
     paused: set[int] = field(factory=set)
     settings: dict[str, int | None] = field(factory=dict)
     own: dict[str, object] = field(factory=dict)  # what a node was started with besides the settings of all
+    written: bool = False  # whether others than coordinators have written to the offsets topic
     orphaned: list[int] = field(factory=list)  # partitions that one node alone was left
 
 
@@ -44,6 +47,10 @@ class Nodes(Protocol):
 
     @property
     def handled(self) -> Handled: ...
+    @property
+    def long_log(self) -> tuple[int, int]:
+        """Records in a batch, and batches, that take seconds to load."""
+        ...
 
     async def stop(self, node: int) -> None: ...
     async def kill(self, node: int) -> None: ...
@@ -58,6 +65,8 @@ class Nodes(Protocol):
 
 class RealNodes:
     """The nodes of a real cluster."""
+
+    long_log = (30_000, 12)  # on a busy machine it reads some 100,000 records a second
 
     def __init__(self, kafka: KafkaBroker) -> None:
         self._kafka = kafka
@@ -89,7 +98,7 @@ class RealNodes:
 
     async def restart(self, own: Mapping[str, object]) -> None:
         await self.stop(0)
-        self._kafka.properties = self._settings | own
+        self._kafka.properties = {**self._settings, **own}
         await self.start(0)
 
     async def orphan(self, hands: Hands, partition: int, node: int) -> None:
@@ -120,6 +129,8 @@ async def leave_alone(nodes: Nodes, hands: Hands, node: int) -> None:
 
 class ServedNodes:
     """The brokers of a `groupsim serve`, by way of its control port."""
+
+    long_log = (1_500, 1)  # a model has 500 us for each of the kind's small reads
 
     def __init__(self, control: Control, brokers: int) -> None:
         self._control = control
@@ -189,7 +200,7 @@ class ServedOne(ServedNodes):
 
     async def restart(self, own: Mapping[str, object]) -> None:
         await trio.to_thread.run_sync(self._process.stop)
-        self._process = await trio.to_thread.run_sync(self._begin, self._settings | own)
+        self._process = await trio.to_thread.run_sync(self._begin, {**self._settings, **own})
         self._control = self._process.control
         self._tell_address()
 
@@ -200,6 +211,8 @@ class ServedOne(ServedNodes):
 
 class CoreNodes:
     """The brokers of a cluster in virtual time."""
+
+    long_log = ServedNodes.long_log
 
     def __init__(
         self,
@@ -224,6 +237,10 @@ class CoreNodes:
 
     async def start(self, node: int) -> None:
         self._cluster.restart_broker(node)
+        await self._opened(node)
+
+    async def _opened(self, node: int) -> None:
+        await self._loop.until(lambda: self._cluster.brokers[node].is_open, _PATIENCE_US)
 
     async def pause(self, node: int) -> None:
         self._cluster.pause_broker(node)
@@ -236,7 +253,8 @@ class CoreNodes:
 
     async def restart(self, own: Mapping[str, object]) -> None:
         await self.stop(0)
-        self._cluster.restart_broker(0, self._config_of(self._settings | own))
+        self._cluster.restart_broker(0, self._config_of({**self._settings, **own}))
+        await self._opened(0)
 
     async def orphan(self, hands: Hands, partition: int, node: int) -> None:
         await leave_alone(self, hands, node)
@@ -324,7 +342,11 @@ class Hands:
         """A setting of the offsets topic, from now on; None: the default."""
         if self._handled.settings.get(setting) == value:
             return
-        one = {"name": setting, "config_operation": 1 if value is None else 0, "value": value and str(value)}
+        one = {
+            "name": setting,
+            "config_operation": 1 if value is None else 0,
+            "value": None if value is None else str(value),
+        }
         resource = {"resource_type": TOPIC, "resource_name": OFFSETS, "configs": [one]}
         await self.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
         self._handled.settings[setting] = value
@@ -336,7 +358,9 @@ class Hands:
             await self.resume(node)
         for setting in list(self._handled.settings):
             await self.configure(setting, None)
-        if self._handled.own:
+        if self._handled.written:
+            await self._remake()
+        elif self._handled.own:
             await self.restart({})
         for node in sorted(self.down - {without}):
             await self.start(node)
@@ -346,19 +370,51 @@ class Hands:
             await self.stop(without)
         await self.until(lambda partition: set(partition["isr_nodes"]) == self.up)
 
+    async def _remake(self) -> None:
+        """All that was ever written is gone: the topic is deleted, and made when a coordinator is looked for.
+
+        A coordinator keeps what it knows when its topic is deleted, so the node is started again.
+        """
+        await self._peer.delete_topic(OFFSETS)
+        self._handled.written = False
+        body: Body = {"key_type": 0, "coordinator_keys": ["anybody"]}
+        while (await self.ask("FindCoordinator", 4, body))["coordinators"][0]["error_code"] != "NONE":
+            await self._peer.sleep(_LOOK_EVERY_US)
+        await self.restart({})
+
     # --- asking --------------------------------------------------------------------------------------------------
 
     async def leader(self, partition: int) -> int:
-        """Who leads a partition of the offsets topic."""
+        """Who leads a partition of the offsets topic, as soon as somebody does."""
+        await self.until(lambda told: told["partition_index"] != partition or told["leader_id"] >= 0)
         return next(one["leader_id"] for one in await self._partitions() if one["partition_index"] == partition)
+
+    async def write(self, partition: int, batch: bytes, *, error: str = "NONE") -> None:
+        """Produce a batch to a partition of the offsets topic. Raises RuntimeError when the answer is another."""
+        self._handled.written = True
+        data = [{"name": OFFSETS, "partition_data": [{"index": partition, "records": batch}]}]
+        body = {"transactional_id": None, "acks": 1, "timeout": 20_000, "topic_data": data}
+        told = await self.ask("Produce", 9, body)
+        (one,) = told["responses"][0]["partition_responses"]
+        if one["error_code"] != error:
+            raise RuntimeError(f"Produce to partition {partition} of {OFFSETS}: expected {error}, got {one}")
+
+    async def lengthen(self, partition: int) -> None:
+        """Write so much to a partition of the offsets topic that a load of it takes seconds."""
+        count, batches = self._nodes.long_log
+        now_ms = round(self._peer.now_us / 1e3)
+        records = [offset_record("filler", "filled", number % 1_000, number, now_ms) for number in range(count)]
+        batch = batch_of(records, now_ms, compressed=batches > 1)
+        for _ in range(batches):
+            await self.write(partition, batch)
 
     async def ask(self, api: str, version: int, body: Body) -> Body:
         """A request of an administrator to some node that is up."""
         node = min(self.up - self._handled.paused)
         if node not in self._lines:
-            self._lines[node] = await self._peer.connect("hands", node)
+            self._lines[node] = await self._peer.connect(ADMINISTRATOR, node)
         line = self._lines[node]
-        await line.send(encode(api, version, 1, "hands", body))
+        await line.send(encode(api, version, 1, ADMINISTRATOR, body))
         got = await line.receive(_PATIENCE_US)
         if got is None:
             raise TimeoutError(f"{api} was not answered in {_PATIENCE_US // 1_000_000} s")
@@ -375,7 +431,7 @@ class Hands:
         end_us = self._peer.now_us + _PATIENCE_US
         while True:
             told = await self._partitions()
-            if all(good(partition) for partition in told):
+            if told and all(good(partition) for partition in told):
                 return
             if self._peer.now_us > end_us:
                 raise TimeoutError(f"{OFFSETS} did not get there in {_PATIENCE_US // 1_000_000} s: {told}")

@@ -17,12 +17,14 @@ seen of them (`until`), or, where nothing can be seen, lets the broker take them
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 from zlib import crc32
 
 from attrs import define, field
 
 from groupsim.coordinator.placement import partition_for
+from tests.conformance import stored
 from tests.conformance.actor import LATER as LATER
 from tests.conformance.actor import Actor as Actor
 from tests.conformance.basics import DELAY_MS as DELAY_MS
@@ -37,11 +39,11 @@ from tests.conformance.basics import (
     in_time,
 )
 from tests.conformance.basics import Topic as Topic
-from tests.conformance.bodies import decode, encode
+from tests.conformance.bodies import Body, as_bytes, decode, encode
 from tests.conformance.cases import CASES as CASES
 from tests.conformance.cases import Case as Case
 from tests.conformance.cases import script as script
-from tests.conformance.nodes import Hands
+from tests.conformance.nodes import OFFSETS, Hands
 from tests.conformance.peers import Line, Peer
 
 NOT_SERVED = ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
@@ -206,9 +208,7 @@ class Script:
         """Find the group's coordinator and wait until it serves; actors connect there from now on."""
         asked_us = self.peer.now_us
         self.node = await self.cluster.leader(self.partition)
-        if self._observer is not None:
-            await self._observer.close()
-        self._observer = None
+        await self._look_anew()
         for _ in range(PATIENCE_US // POLL_US):
             if (await self._look(self.group))[0] not in NOT_SERVED:
                 break
@@ -233,10 +233,60 @@ class Script:
         began_us = self.cluster.started_us
         return Mark(began_us, (await self.settle_at_coordinator()).hi_us)
 
+    async def restart_into_load(self) -> None:
+        """The node is started again, and is asked as soon as it listens. Raises TimingFailed when it has loaded."""
+        await self.cluster.restart({})
+        await self._look_anew()
+        await self.until("COORDINATOR_LOAD_IN_PROGRESS")
+
+    async def _look_anew(self) -> None:
+        if self._observer is not None:
+            await self._observer.close()
+        self._observer = None
+
     async def follow(self, *actors: Actor) -> None:
         """These connect to the coordinator anew."""
         for actor in actors:
             await actor.go(await self.peer.connect(actor.name, self.node))
+
+    # --- the offsets topic -----------------------------------------------------------------------------------------
+
+    async def log_of(self, partition: int) -> list[tuple[bytes | None, bytes | None]]:
+        """Key and value of every committed record of a partition of the offsets topic, from its beginning."""
+        found: list[tuple[bytes | None, bytes | None]] = []
+        at, end = 0, 1
+        while at < end:
+            told = await self.cluster.ask("Fetch", 12, _fetch_from(partition, at))
+            (one,) = told["responses"][0]["partitions"]
+            if one["error_code"] == "OFFSET_OUT_OF_RANGE":
+                at = one["log_start_offset"]
+                continue
+            if one["error_code"] != "NONE":
+                raise ScriptFailed(f"{self.id}: Fetch of partition {partition}: {one['error_code']}")
+            data, end = as_bytes(one["records"]), one["high_watermark"]
+            found += stored.records_in(data)
+            at = max(at + 1, stored.end_of(data, at))
+        return found
+
+    async def on_log(self, group: str | None = None) -> list[Body]:
+        """What the log has of a group, in order; it stands in the transcript, too."""
+        named = self.group if group is None else group
+        told = []
+        for key, value in await self.log_of(self.partition_of(named)):
+            what = stored.key_of(key)
+            if what["group_id"] == named:
+                told.append({"key": what, "value": stored.value_of(what["type"], value)})
+        self.note("on the log", told)
+        return told
+
+    def note(self, what: str, value: Any) -> None:
+        """Something found out by the way stands in the transcript, too."""
+        self.steps.append(Step("found", what, 0, {}, {"found": value}))
+
+    async def write(self, partition: int, *records: tuple[bytes, bytes | None], error: str = "NONE") -> None:
+        """Write records behind the coordinator's back, as the one client that may write to internal topics."""
+        batch = stored.batch_of(records, round(self.peer.now_us / 1e3))
+        await self.cluster.write(partition, batch, error=error)
 
     # --- what scripts often do -----------------------------------------------------------------------------------
 
@@ -276,6 +326,26 @@ class Script:
         await self.joined(*actors)
         await self.synced(*actors)
 
+    async def emptied(self, a: Actor) -> None:
+        """A group that this member formed alone, and left."""
+        await self.form(a)
+        await a.leave()
+        await self.until("Empty", 0)
+
+    async def awaiting(self, leader: Actor, follower: Actor, v: int = 5) -> None:
+        """A group of these two newcomers; the follower's SyncGroup waits for the leader's."""
+        await self.complete(leader, follower)
+        await follower.park_sync(v)
+        await self.settle()
+
+    async def from_completing_on(self, check: Callable[[], Awaitable[None]], a: Actor, b: Actor) -> None:
+        """Check while a, the only member, has yet to sync, then in Stable, then while b's join waits for a's."""
+        await check()
+        await self.synced(a)
+        await check()
+        await self.gather(b, before=1)
+        await check()
+
     async def again(self, *actors: Actor, **others: Any) -> None:
         """A further round of members of a Stable group, the leader first: everybody joins and is told."""
         for actor in actors:
@@ -288,3 +358,14 @@ class Script:
         """A group of these newcomers that waits for its leader's SyncGroup."""
         await self.gather(*actors, **others)
         await self.joined(*actors)
+
+
+def _fetch_from(partition: int, offset: int) -> Body:
+    one = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 10_000_000}
+    return {
+        "max_wait": 0,
+        "min_bytes": 0,
+        "rack_id": "",
+        "topics": [{"topic": OFFSETS, "partitions": [one]}],
+        "forgotten_topics_data": [],
+    }

@@ -118,9 +118,7 @@ async def commits_in_preparing(s: Script) -> None:
 async def commits_in_empty(s: Script) -> None:
     a = await s.actor()
     t = await s.topic()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.commit(v=s.v, offsets={t: {0: 5}}, error="UNKNOWN_MEMBER_ID")
     await a.commit(v=s.v, offsets={t: {0: 5}}, member="x", generation=-1)
     await a.commit(v=s.v, offsets={t: {0: 6}}, member="", generation=2, error="UNKNOWN_MEMBER_ID")
@@ -201,9 +199,7 @@ async def a_commit_of_nothing(s: Script) -> None:
 async def an_instance_commits_to_an_empty_group(s: Script) -> None:
     a = await s.actor("a", instance="i")
     t = await s.topic()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.commit(v=s.v, offsets={t: {0: 5}}, member="", generation=-1)
     await a.commit(v=s.v, offsets={t: {0: 6}}, generation=-1)
     await a.fetch(topics={t: [0]})

@@ -110,9 +110,7 @@ async def the_delay_begins_at_the_second_join(s: Script) -> None:
 @script(rows=["2.5-a-group-that-was-left-waits-again"])
 async def a_group_that_was_left_waits_again(s: Script) -> None:
     a, b = await s.pair()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await b.enter()
     mark = await s.until("PreparingRebalance", 1)
     await b.answer(due=(DELAY_MS, mark))

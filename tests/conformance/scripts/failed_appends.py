@@ -7,8 +7,11 @@ few replicas in sync do not make an append fail: see `short_of_replicas`.
 from __future__ import annotations
 
 from tests.conformance.script import Script, script
+from tests.conformance.scripts.transactions import begun_elsewhere, ended_elsewhere
 
 FAILED = "UNKNOWN_SERVER_ERROR"
+MEGABYTE = 1_048_576
+"""The least that `segment.bytes` may be."""
 
 
 async def nothing_fits(s: Script) -> None:
@@ -38,9 +41,7 @@ async def a_commit_fails(s: Script) -> None:
 @script(rows=["1.4-store-failed-size", "2.1-failed-leader-write-does-not-count"], versions=(0, 5), nodes=3)
 async def an_assignment_cannot_be_written(s: Script) -> None:
     a, b = await s.pair()
-    await s.complete(a, b)
-    await b.park_sync(s.v)
-    await s.settle()
+    await s.awaiting(a, b, s.v)
     await nothing_fits(s)
     await a.sync(s.v, give={a: "for a", b: "for b"}, error=FAILED)
     await b.answer(error=FAILED)
@@ -126,3 +127,32 @@ async def ghosts_of_a_group_that_was_empty(s: Script) -> None:
     await s.follow(a)
     await a.describe()
     await a.heartbeat()
+
+
+@script(rows=["1.8-append-fails"], versions=(0, 3, 4), nodes=3)
+async def offsets_in_a_transaction_that_cannot_be_written(s: Script) -> None:
+    a, p = await s.actor("a"), await s.actor("p")
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 1}})
+    producer = await begun_elsewhere(s, p)
+    await nothing_fits(s)
+    await producer.commit(s.v, {t: {0: 5}}, error=FAILED)
+    await all_fits(s)
+    await a.fetch(topics={t: [0]}, stable=True)
+    await producer.commit(s.v, {t: {0: 6}})
+    await a.fetch(topics={t: [0]}, stable=True, error="UNSTABLE_OFFSET_COMMIT")
+    await ended_elsewhere(s, producer)
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["1.2-append-batch-size"], versions=(2, 5), nodes=3)
+async def an_assignment_larger_than_a_segment(s: Script) -> None:
+    a = await s.actor()
+    await s.complete(a)
+    await s.cluster.configure("max.message.bytes", 4 * MEGABYTE)
+    await s.cluster.configure("segment.bytes", MEGABYTE)
+    await a.sync(s.v, give={a: "x" * (MEGABYTE + 1_000)}, error=FAILED)
+    await a.describe()
+    await a.heartbeat(error="REBALANCE_IN_PROGRESS")
+    await a.join()
+    await a.sync(s.v, give={a: "less"})

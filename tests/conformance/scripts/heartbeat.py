@@ -28,9 +28,7 @@ async def heartbeat_in_stable(s: Script) -> None:
 @script(rows=["1.5-empty-group"], versions=(0, 4))
 async def heartbeat_in_empty(s: Script) -> None:
     a = await s.actor()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.heartbeat(v=s.v, error="UNKNOWN_MEMBER_ID")
 
 

@@ -26,19 +26,13 @@ async def strangers_ids(s: Script) -> None:
     await refused()
     await s.still("PreparingRebalance", 1)
     await a.answer()
-    await refused()
-    await s.synced(a)
-    await refused()
-    await s.gather(b, before=1)
-    await refused()
+    await s.from_completing_on(refused, a, b)
 
 
 @script(rows=["J2-id-unknown-in-an-empty-group"], versions=SHAPES)
 async def an_id_in_an_empty_group(s: Script) -> None:
     a, b = await s.pair()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.join(v=s.v, error="UNKNOWN_MEMBER_ID")
     await b.join(v=s.v, member="stranger", error="UNKNOWN_MEMBER_ID")
     await b.join(v=s.v, member="stranger", protocols={}, error="INCONSISTENT_GROUP_PROTOCOL")
@@ -119,9 +113,7 @@ async def the_same_again_while_completing(s: Script) -> None:
 @script(rows=["J2-Completing-leader-changed", "J2-news-while-completing-sends-the-waiting-back"], versions=SHAPES)
 async def a_changed_leader_while_completing(s: Script) -> None:
     a, b = await s.pair()
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await a.park_join(v=s.v, protocols={"range": "changed"})
     await b.answer(error="REBALANCE_IN_PROGRESS")
     await s.until("PreparingRebalance", 2)

@@ -53,9 +53,7 @@ async def old_newcomer_of_a_stable_group(s: Script) -> None:
 async def newcomer_of_a_completing_group(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await c.join(v=s.v, error="MEMBER_ID_REQUIRED")
     await s.until("CompletingRebalance", 2)
     await c.park_join(v=s.v)
@@ -70,9 +68,7 @@ async def newcomer_of_a_completing_group(s: Script) -> None:
 async def old_newcomer_of_a_completing_group(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await c.park_join(v=s.v)
     await b.answer(error="REBALANCE_IN_PROGRESS")
     await s.until("PreparingRebalance", 3)
@@ -124,11 +120,7 @@ async def newcomer_with_foreign_protocols(s: Script) -> None:
     await refused()
     await s.still("PreparingRebalance", 1)
     await a.answer()
-    await refused()
-    await s.synced(a)
-    await refused()
-    await s.gather(b, before=1)
-    await refused()
+    await s.from_completing_on(refused, a, b)
 
 
 @script(
@@ -169,9 +161,7 @@ async def new_instance_in_stable(s: Script) -> None:
 @script(rows=["J1-first-member-fixes-protocol-type-and-leads", "2.1-generation-goes-on-when-members-come-back"])
 async def protocol_type_begins_anew_in_an_empty_group(s: Script) -> None:
     a, b = await s.pair()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.describe()
     await s.gather(b, protocol_type="connect", protocols={"default": "x"})
     await b.answer()
@@ -204,3 +194,29 @@ async def four_members_and_their_leader(s: Script) -> None:
     await s.joined(*actors)
     await s.synced(*actors)
     await actors[0].describe()
+
+
+@script(rows=["J1-Empty-no-type"], versions=(0, 3, 4, 9))
+async def an_empty_group_is_joined_without_a_type(s: Script) -> None:
+    a, b = await s.pair()
+    await b.join(error="MEMBER_ID_REQUIRED")
+    await a.join(v=s.v, protocol_type="", error="INCONSISTENT_GROUP_PROTOCOL")
+    await a.describe()
+
+
+@script(rows=["trap-16-which-errors-keep-the-member-id"], versions=(4, 9))
+async def a_join_that_is_sent_again_keeps_its_id(s: Script) -> None:
+    a, b = await s.pair()
+    await a.join(v=s.v, error="MEMBER_ID_REQUIRED")
+    await a.park_join(v=s.v)
+    await s.until("PreparingRebalance", 1)
+    await a.go(await s.peer.connect("a", s.node))
+    await a.park_join(v=s.v)
+    await s.settle()
+    await s.still("PreparingRebalance", 1)
+    await a.answer()
+    await b.join(v=s.v, member="forgotten", error="UNKNOWN_MEMBER_ID")
+    b.member_id = ""
+    await b.enter(v=s.v)
+    await s.until("PreparingRebalance", 2)
+    await a.describe()

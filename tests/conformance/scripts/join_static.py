@@ -121,9 +121,7 @@ async def a_follower_restarts_with_its_sync_parked(s: Script) -> None:
 async def a_leader_restarts_while_completing(s: Script) -> None:
     a = await s.actor("a", instance="i")
     b = await s.actor("b", instance="j")
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await a.park_join(v=s.v, member="")
     await b.answer(error="REBALANCE_IN_PROGRESS")
     await s.until("PreparingRebalance", 2)

@@ -208,9 +208,7 @@ async def a_mixed_batch_leaves(s: Script) -> None:
 async def a_leavers_parked_sync_is_not_answered(s: Script) -> None:
     a, b = await s.pair()
     watch = await s.actor("watch")
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await watch.leave(v=s.v, members=[(b.member_id, None)])
     await s.until("PreparingRebalance", 1)
     await a.join()

@@ -6,8 +6,10 @@ is elected; on the simulated one the controller is told to move the leadership.
 
 from __future__ import annotations
 
-from tests.conformance.script import Script, script
-from tests.conformance.scripts.transactions import begun, ended
+from tests.conformance.basics import TimingFailed
+from tests.conformance.script import LATER, Script, script
+from tests.conformance.scripts.slow_replicas import follower
+from tests.conformance.scripts.transactions import begun_elsewhere, ended_elsewhere
 
 NOT_HERE = "NOT_COORDINATOR"
 
@@ -231,9 +233,7 @@ async def sessions_begin_anew(s: Script) -> None:
 @script(rows=["3.5-flags-are-lost"], nodes=3)
 async def an_empty_group_keeps_counting(s: Script) -> None:
     a = await s.actor("a")
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await s.move()
     await s.follow(a)
     await a.describe()
@@ -246,19 +246,13 @@ async def an_open_transaction_moves(s: Script) -> None:
     a, p = await s.actor("a"), await s.actor("p")
     t = await s.topic(partitions=2)
     await a.commit(offsets={t: {0: 1}})
-    named = await p.find(keys=[s.named(".x")], key_type=1)
-    away = named["coordinators"][0]["node_id"]
-    await p.go(await s.peer.connect("p", away))
-    await s.sleep(500)  # that coordinator may have moved, too
-    producer = await begun(s, p)
-    await s.follow(p)
+    producer = await begun_elsewhere(s, p)
     await producer.commit(s.v, {t: {0: 5}})
     await s.move()
     await s.follow(a)
     await a.fetch(topics={t: [0]})
     await a.fetch(topics={t: [0]}, stable=True, error="UNSTABLE_OFFSET_COMMIT")
-    await p.go(await s.peer.connect("p", away))
-    await ended(s, producer)
+    await ended_elsewhere(s, producer)
     await a.fetch(topics={t: [0]}, stable=True)
 
 
@@ -312,3 +306,54 @@ async def a_group_that_was_only_begun_moves(s: Script) -> None:
     await a.list()
     await s.gather(await s.actor("b"))
     await s.actors["b"].answer()
+
+
+@script(rows=["2.13-no-timer-outlives-the-partition"], nodes=3)
+async def the_coordinator_moves_and_comes_back(s: Script) -> None:
+    a = await s.actor("a")
+    await s.form(a, session=5_000)
+    for _ in range(len(s.cluster.up)):
+        moved = await s.move()
+    await s.follow(a)
+    await s.until("Empty", 0, due=(5_000, moved))
+    await a.heartbeat(error="UNKNOWN_MEMBER_ID")
+
+
+@script(
+    rows=["1.12-find-coordinator-can-be-stale"],
+    nodes=3,
+    only_real="a race: what is simulated hears of the move before it answers",
+)
+async def a_broker_that_has_not_heard_of_the_move(s: Script) -> None:
+    a = await s.actor("a")
+    before, away = s.node, follower(s)
+    b = a if before == away else await s.actor("b")
+    await b.go(await s.peer.connect("b", away))
+    await s.cluster.pause(away)
+    await b.find(error=LATER)
+    await s.cluster.move(s.partition, ({0, 1, 2} - {before, away}).pop())
+    await s.cluster.resume(away)
+    (told,) = (await b.answer())["coordinators"]
+    if told["node_id"] != before:
+        raise TimingFailed(f"{s.id}: it has heard of the move already")
+    await a.heartbeat(error=NOT_HERE)
+    await s.sleep(500)
+    (told,) = (await b.find())["coordinators"]
+    assert told["node_id"] != before
+
+
+@script(rows=["1.12-find-coordinator-without-a-leader"], versions=(2, 3, 6), nodes=3)
+async def a_partition_that_nobody_leads(s: Script) -> None:
+    a = await s.actor("a")
+    await s.form(a)
+    gone = s.node
+    await s.cluster.orphan(s.partition, gone)
+    await a.go(await s.peer.connect("a", min(s.cluster.up)))
+    await a.find(v=s.v, error="COORDINATOR_NOT_AVAILABLE")
+    await a.heartbeat(error=NOT_HERE)
+    await s.cluster.start(gone)
+    await s.settle_at_coordinator()
+    await s.follow(a)
+    await a.find(v=s.v)
+    await a.heartbeat()
+    await a.describe()

@@ -50,9 +50,7 @@ async def a_commit_is_not_committed(s: Script) -> None:
 async def an_assignment_is_not_committed(s: Script) -> None:
     a, b = await s.pair()
     t = await s.topic()
-    await s.complete(a, b)
-    await b.park_sync(s.v)
-    await s.settle()
+    await s.awaiting(a, b, s.v)
     await too_few(s)
     await a.park_sync(s.v, give={a: "for a", b: "for b"})
     await a.answer(error=LATE, due=(COMMIT_MS, a.mark))

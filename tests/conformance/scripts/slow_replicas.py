@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.conformance.basics import COMMIT_MS
 from tests.conformance.script import CAUGHT_UP_MS, LATER, Script, script
+from tests.conformance.scripts.transactions import begun_elsewhere, ended_elsewhere
 
 LATE = "COORDINATOR_NOT_AVAILABLE"
 
@@ -72,9 +73,7 @@ async def a_commit_takes_too_long(s: Script) -> None:
 @script(rows=["3.2-write-timeout-of-the-leaders-assignment"], versions=(0, 5), nodes=3)
 async def an_assignment_takes_too_long(s: Script) -> None:
     a, b = await s.pair()
-    await s.complete(a, b)
-    await b.park_sync(s.v)
-    await s.settle()
+    await s.awaiting(a, b, s.v)
     await s.cluster.pause(follower(s))
     await a.park_sync(s.v, give={a: "for a", b: "for b"})
     await a.answer(error=LATE, due=(COMMIT_MS, a.mark))
@@ -107,9 +106,7 @@ async def deletions_wait_for_the_log(s: Script) -> None:
 async def the_coordinator_moves_while_a_commit_waits(s: Script) -> None:
     a, b = await s.pair()
     t = await s.topic()
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     still = follower(s)
     await s.cluster.pause(still)
     await a.park_sync(give={a: "for a", b: "for b"})
@@ -143,9 +140,7 @@ async def a_group_appears_when_it_is_written(s: Script) -> None:
 @script(rows=["1.4-answers-leave-when-the-record-is-committed", "1.4-leader-may-repeat-its-sync"], nodes=3)
 async def a_leader_repeats_its_sync(s: Script) -> None:
     a, b = await s.pair()
-    await s.complete(a, b)
-    await b.park_sync()
-    await s.settle()
+    await s.awaiting(a, b)
     await s.cluster.pause(follower(s))
     await a.park_sync(give={a: "for a", b: "for b"})
     await s.settle()
@@ -225,3 +220,96 @@ async def answers_leave_in_order(s: Script) -> None:
     await s.cluster.resume(follower(s))
     await b.answer()
     await b.fetch(topics={t: [0]})
+
+
+@script(rows=["1.8-append-fails"], versions=(0, 4), nodes=3)
+async def offsets_in_a_transaction_take_too_long(s: Script) -> None:
+    a, p = await s.actor("a"), await s.actor("p")
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 1}})
+    producer = await begun_elsewhere(s, p)
+    await s.cluster.pause(follower(s))
+    await producer.commit(s.v, {t: {0: 5}}, error=LATER)
+    await p.answer(error=LATE, due=(COMMIT_MS, p.mark))
+    await s.cluster.resume(follower(s))
+    await s.sleep(3_000)
+    await a.fetch(topics={t: [0]}, stable=True, error="UNSTABLE_OFFSET_COMMIT")
+    await ended_elsewhere(s, producer)
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["1.8-resignation"], versions=(0, 4), nodes=3)
+async def the_coordinator_moves_while_a_transactions_offsets_wait(s: Script) -> None:
+    a, p = await s.actor("a"), await s.actor("p")
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 1}})
+    producer = await begun_elsewhere(s, p)
+    still = follower(s)
+    await s.cluster.pause(still)
+    await producer.commit(s.v, {t: {0: 5}}, error=LATER)
+    await s.settle()
+    await s.cluster.move(s.partition, ({0, 1, 2} - {still, s.node}).pop())
+    await p.answer(error="NOT_COORDINATOR")
+    await s.cluster.resume(still)
+    await s.settle_at_coordinator()
+    await s.follow(a, p)
+    await s.sleep(CAUGHT_UP_MS)
+    await a.fetch(topics={t: [0]})
+
+
+@script(rows=["1.4-append-of-an-older-generation-changes-nothing"], nodes=3)
+async def a_further_round_closes_while_an_assignment_waits(s: Script) -> None:
+    a, b, c = *await s.pair(), await s.actor("c")
+    await s.complete(a, b)
+    await c.join(error="MEMBER_ID_REQUIRED")
+    await s.cluster.pause(follower(s))
+    await a.park_sync(give={a: "old a", b: "old b"})
+    await s.settle()
+    await c.park_join()
+    await a.answer(error="REBALANCE_IN_PROGRESS")
+    await a.park_join()
+    await b.park_join()
+    await s.joined(a, b, c)
+    await b.park_sync()
+    await s.cluster.resume(follower(s))
+    await b.silence(1_000)
+    await a.describe()
+    await a.sync(give={a: "new a", b: "new b", c: "new c"})
+    await b.answer()
+    await c.sync()
+
+
+@script(rows=["3.3-uncommitted-tail-counts-when-it-is-on-the-log"], nodes=3)
+async def a_commit_that_was_not_answered_counts_at_the_next_coordinator(s: Script) -> None:
+    a = await s.actor("a")
+    t = await s.topic()
+    await a.commit(offsets={t: {0: 1}})
+    still = follower(s)
+    await s.cluster.pause(still)
+    await a.commit(offsets={t: {0: 5}}, error=LATER)
+    await s.sleep(800)  # the other follower has it by then
+    await s.cluster.move(s.partition, ({0, 1, 2} - {still, s.node}).pop())
+    await a.answer(error="NOT_COORDINATOR")
+    await s.cluster.resume(still)
+    await s.settle_at_coordinator()
+    await s.follow(a)
+    await s.sleep(CAUGHT_UP_MS)
+    await a.fetch(topics={t: [0]})
+    await a.fetch(topics={t: [0]}, stable=True)
+
+
+@script(rows=["3.2-append-latency"], nodes=3)
+async def commits_are_answered_in_the_order_of_the_log(s: Script) -> None:
+    a, b = await s.pair()
+    t = await s.topic(partitions=2)
+    await s.cluster.pause(follower(s))
+    await a.commit(offsets={t: {0: 1}}, error=LATER)
+    await s.settle()
+    await b.commit(offsets={t: {0: 2}}, error=LATER)
+    await a.silence(100)
+    await b.silence(20)
+    await s.cluster.resume(follower(s))
+    await a.answer()
+    await b.answer()
+    assert a.mark.hi_us <= b.mark.hi_us
+    await b.fetch(topics={t: [0, 1]})

@@ -18,9 +18,7 @@ async def sync_to_no_group(s: Script) -> None:
 @script(rows=["1.4-empty-group"], versions=SHAPES)
 async def sync_in_empty(s: Script) -> None:
     a = await s.actor()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     await a.sync(v=s.v, error="UNKNOWN_MEMBER_ID")
 
 
@@ -56,11 +54,7 @@ async def sync_of_strangers_and_other_generations(s: Script) -> None:
     await s.gather(a)
     await c.join(error="MEMBER_ID_REQUIRED")
     await a.answer()
-    await refused()
-    await s.synced(a)
-    await refused()
-    await s.gather(b, before=1)
-    await refused()
+    await s.from_completing_on(refused, a, b)
 
 
 @script(rows=["1.4-{fenced,instance-unmapped}"], versions=(3, 4, 5))
@@ -84,11 +78,7 @@ async def sync_with_another_protocol(s: Script) -> None:
         await a.sync(protocol="roundrobin", generation=9, error="ILLEGAL_GENERATION")
 
     await s.complete(a)
-    await refused()
-    await s.synced(a)
-    await refused()
-    await s.gather(b, before=1)
-    await refused()
+    await s.from_completing_on(refused, a, b)
 
 
 @script(rows=["1.4-preparing"], versions=ALL)

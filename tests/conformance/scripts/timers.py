@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.script import Script, script
+from tests.conformance.script import LATER, Script, script
 
 BEFORE, SINCE = 3, 4
 
@@ -212,7 +212,7 @@ async def version_0_has_the_session_for_its_rebalance_timeout(s: Script) -> None
     await s.until("CompletingRebalance", 1)
 
 
-@script(rows=["1.1-a-new-cause-never-restarts-the-join-timer"], hash_order=True)
+@script(rows=["1.1-a-new-cause-never-restarts-the-join-timer", "1.1-can-rebalance"], hash_order=True)
 async def a_new_cause_does_not_restart_the_timer(s: Script) -> None:
     a, b = await s.pair()
     c = await s.actor("c")
@@ -429,3 +429,30 @@ async def a_static_newcomers_session_begins_when_the_round_closes(s: Script) -> 
     await s.joined(a, b)
     await s.until("PreparingRebalance", 1, due=(300, b.mark))
     await a.join()
+
+
+@script(rows=["2.13-setting-a-timer-again-replaces-it"])
+async def heartbeats_move_one_timer(s: Script) -> None:
+    a = await s.actor()
+    await s.form(a, session=900)
+    for _ in range(3):
+        await s.sleep(300)
+        await a.heartbeat()
+    await s.until("Empty", 0, due=(900, a.mark))
+    await s.sleep(1_000)
+    a.member_id = ""
+    await s.gather(a)
+    await a.answer()
+
+
+@script(rows=["trap-20-only-the-broker-expels"])
+async def a_client_that_hears_nothing_stays_a_member(s: Script) -> None:
+    a = await s.actor()
+    await s.form(a, session=800)
+    for _ in range(8):
+        await a.heartbeat(error=LATER)
+        await s.sleep(250)
+    await s.still("Stable", 1)
+    for _ in range(8):
+        await a.answer()
+    await a.describe()

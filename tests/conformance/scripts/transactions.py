@@ -26,6 +26,7 @@ class Producer:
     name: str
     pid: int = -1
     epoch: int = -1
+    away: int = 0  #: where the transaction's coordinator is
 
     async def init(self, v: int = 4, *, error: str = "NONE") -> None:
         """InitProducerId: an open transaction of an older life is aborted."""
@@ -86,6 +87,24 @@ async def ended(s: Script, producer: Producer, *, commit: bool = True) -> None:
     """The transaction is over, and its marker written."""
     await producer.end(commit=commit)
     await s.sleep(300)
+
+
+async def begun_elsewhere(s: Script, actor: Actor) -> Producer:
+    """The same where there are several nodes: begun at the transaction's coordinator, then at the group's."""
+    named = await actor.find(keys=[s.named(".x")], key_type=1)
+    away = named["coordinators"][0]["node_id"]
+    await actor.go(await s.peer.connect(actor.name, away))
+    await s.sleep(1_000)  # that coordinator may have moved, too
+    producer = await begun(s, actor)
+    producer.away = away
+    await s.follow(actor)
+    return producer
+
+
+async def ended_elsewhere(s: Script, producer: Producer) -> None:
+    """The transaction is over; the producer is at its own coordinator again."""
+    await producer.actor.go(await s.peer.connect(producer.actor.name, producer.away))
+    await ended(s, producer)
 
 
 @script(rows=["1.8-group-missing", "1.8-pending", "1.8-marker", "1.9-unstable-transactional"], versions=VERSIONS)
@@ -177,9 +196,7 @@ async def instances_in_a_transaction(s: Script) -> None:
 async def a_transaction_of_an_empty_group(s: Script) -> None:
     a, p = await s.actor("a"), await s.actor("p")
     t = await s.topic()
-    await s.form(a)
-    await a.leave()
-    await s.until("Empty", 0)
+    await s.emptied(a)
     producer = await begun(s, p)
     await producer.commit(s.v, {t: {0: 5}})
     await producer.commit(s.v, {t: {0: 5}}, generation=1, member=a.member_id, error="UNKNOWN_MEMBER_ID")
