@@ -22,7 +22,6 @@ from groupsim.protocol.messages import (
     OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    OffsetToCommit,
     TopicPartition,
 )
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
@@ -50,7 +49,11 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     elif not group.is_empty:
         group.keep_session(turn, request.member_id)
     now_us = whole_ms(turn.now_us)
-    values = [(entry.partition, _value(entry, request, now_us)) for entry in request.offsets]
+    expire_us = _expire_us(request, now_us)
+    values = [
+        (entry.partition, OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us, expire_us))
+        for entry in request.offsets
+    ]
     results = write(partition, request.group_id, values, created=group is None)
     turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
 
@@ -76,18 +79,18 @@ def write(
     """Append the offsets whose metadata is not too long, as a producer's when one is given; the answer to each."""
     turn = partition.turn
     limit = turn.config.offset_metadata_max_bytes
-    results = tuple((where, _metadata_error(value.metadata, limit)) for where, value in values)
-    records = tuple(
-        OffsetRecord(group_id, where, value, producer)
-        for (where, value), (_, error) in zip(values, results, strict=True)
-        if error is ErrorCode.NONE
-    )
+    results, records = [], []
+    for where, value in values:
+        error = _metadata_error(value.metadata, limit) if value.metadata else ErrorCode.NONE
+        results.append((where, error))
+        if not error:
+            records.append(OffsetRecord(group_id, where, value, producer))
     if records:
-        partition.append(records)
+        partition.append(tuple(records))
     if created:
         # Without a record of its own the group is seen once the partition's next append, whosoever, is committed.
         partition.groups.created_by(group_id, turn.purgatory.last_id + (0 if records else 1))
-    return results
+    return tuple(results)
 
 
 def _metadata_error(text: str, limit: int) -> ErrorCode:
@@ -96,11 +99,11 @@ def _metadata_error(text: str, limit: int) -> ErrorCode:
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else ErrorCode.NONE
 
 
-def _value(entry: OffsetToCommit, request: OffsetCommitRequest, now_us: int) -> OffsetValue:
-    expire_us = None
+def _expire_us(request: OffsetCommitRequest, now_us: int) -> int | None:
+    """When the offsets expire, of a commit that asked for a retention of its own."""
     if request.version in _RETENTION_VERSIONS and request.retention_time_ms != -1:
-        expire_us = now_us + 1_000 * request.retention_time_ms
-    return OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us, expire_us)
+        return now_us + 1_000 * request.retention_time_ms
+    return None
 
 
 # --- OffsetFetch -------------------------------------------------------------------------------------------------

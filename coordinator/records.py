@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import define, frozen
 
 from groupsim.protocol.messages import TopicPartition
 
@@ -56,9 +56,13 @@ class GroupRecord:
     value: GroupValue | None
 
 
-@frozen
+@define(unsafe_hash=True)
 class OffsetValue:
-    """The value of an offset record; `expire_us` only for commits that asked for a retention (v2–4)."""
+    """The value of an offset record; `expire_us` only for commits that asked for a retention (v2–4).
+
+    Nobody changes one, nor an `OffsetRecord`, though they are not frozen: there is one per partition and commit, and
+    that halves what it costs.
+    """
 
     offset: int
     leader_epoch: int
@@ -75,7 +79,7 @@ class Producer:
     producer_epoch: int
 
 
-@frozen
+@define(unsafe_hash=True)
 class OffsetRecord:
     """One committed offset, or (value None) its tombstone; with a producer it is part of its open transaction.
 

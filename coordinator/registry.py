@@ -59,6 +59,8 @@ class Registry:
 
     def settle(self, append_id: int, *, committed: bool) -> list[Group]:
         """The append has ended. Returns the groups that vanish because it failed."""
+        if not (self._created or self._deleted):
+            return []
         created = [group_id for group_id, by in self._created.items() if by == append_id]
         for group_id in created:
             del self._created[group_id]

@@ -17,9 +17,11 @@ from groupsim.protocol.messages import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
+    from groupsim.eventloop.randomness import Stream
     from groupsim.members.producer.eos import ExactlyOnce
 
-_BLOCK = 64  # records whose times are drawn together
+_BLOCK = 64  # records whose times come from one stream
+_AHEAD = 7  # how many more are drawn, when one is
 _LARGEST_WORD = (1 << 64) - 1
 
 
@@ -85,7 +87,7 @@ class ProcessingTimes:
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
-        self._blocks: dict[TopicPartition, tuple[int, Distribution, list[int]]] = {}
+        self._blocks: dict[TopicPartition, tuple[int, Distribution, Stream, list[int]]] = {}
         self._known: tuple[Distribution, int | None] | None = None
 
     def records_us(self, distribution: Distribution, partition: TopicPartition, base: int, count: int) -> int:
@@ -97,12 +99,12 @@ class ProcessingTimes:
             return known[1] * count
         if count == 1:
             number, at = divmod(base, _BLOCK)
-            return self._block(distribution, partition, number)[at]
+            return self._block(distribution, partition, number, at + 1)[at]
         total, offset, end = 0, base, base + count
         while offset < end:
             number, at = divmod(offset, _BLOCK)
             upto = min(_BLOCK, at + end - offset)
-            total += sum(self._block(distribution, partition, number)[at:upto])
+            total += sum(self._block(distribution, partition, number, upto)[at:upto])
             offset += upto - at
         return total
 
@@ -110,13 +112,15 @@ class ProcessingTimes:
         """The time a batch that begins at `base` takes on top of its records."""
         return distribution.draw(self._loop.stream("per-batch", f"{partition}@{base}"))
 
-    def _block(self, distribution: Distribution, partition: TopicPartition, number: int) -> list[int]:
+    def _block(self, distribution: Distribution, partition: TopicPartition, number: int, upto: int) -> list[int]:
+        """The times of a block's records, the first `upto` at least: who takes a partition over needs a few of them."""
         held = self._blocks.get(partition)
-        if held is not None and held[0] == number and held[1] is distribution:
-            return held[2]
-        stream = self._loop.stream("processing", f"{partition}@{number * _BLOCK}")
-        drawn = distribution.draws(stream, _BLOCK)
-        self._blocks[partition] = (number, distribution, drawn)
+        if held is None or held[0] != number or held[1] is not distribution:
+            stream = self._loop.stream("processing", f"{partition}@{number * _BLOCK}")
+            held = self._blocks[partition] = (number, distribution, stream, [])
+        drawn = held[3]
+        if len(drawn) < upto:
+            drawn += distribution.draws(held[2], min(upto + _AHEAD, _BLOCK) - len(drawn))
         return drawn
 
 

@@ -9,7 +9,7 @@ division: answers are stored by whoever reads the socket, and acted upon in `pol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -183,15 +183,32 @@ class Member:
 
     # -- voice --------------------------------------------------------------------------------------------------
 
-    def say(self, kind: Kind, **columns: Any) -> int:
+    def say(
+        self,
+        kind: Kind,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        api: str | None = None,
+        correlation: int | None = None,
+        error: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        reason: str | None = None,
+        span: int | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> int:
         """Emit an event of this member, with host, group, member id and generation filled in; returns its seq."""
-        trace = self.trace
+        trace, generation = self.trace, self.generation
         if not trace.wants(kind):
             return 0
-        generation = self.generation
-        columns.setdefault("member", generation.member_id or None)
-        columns.setdefault("generation", generation.id if generation.id >= 0 else None)
-        return trace.emit(kind, host=self.host.name, group=self.group, **columns)
+        # fmt: off
+        return trace.emit(
+            kind, self.host.name, self.group,
+            generation.member_id or None, generation.id if generation.id >= 0 else None,
+            topic, partition, api, correlation, error, from_, to, reason, span, None, payload,
+        )
+        # fmt: on
 
     def warn(self, reason: str) -> None:
         """Emit what the client's own log would warn of."""

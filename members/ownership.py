@@ -229,11 +229,14 @@ class Ownership:
         for partition in partitions:
             generation = self.owned.pop(partition, None)
             if generation is not None and member.trace.wants(Kind.PARTITION_RELEASED):
-                member.say(
+                member.trace.emit(
                     Kind.PARTITION_RELEASED,
+                    host=member.host.name,
+                    group=member.group,
+                    member=member.generation.member_id or None,
+                    generation=generation if generation >= 0 else None,
                     topic=partition.topic,
                     partition=partition.partition,
-                    generation=generation if generation >= 0 else None,
                     reason=reason,
                 )
         member.fetcher.ownership_changed()

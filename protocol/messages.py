@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from attrs import frozen
+from attrs import define, frozen
 
 from groupsim.protocol.acl_messages import NOT_ASKED, AclRequest, AclResponse
 from groupsim.protocol.admin_messages import AdminRequest, AdminResponse
@@ -255,9 +255,12 @@ class LeaveGroupResponse:
 # --- Offsets ---------------------------------------------------------------------------------------------------
 
 
-@frozen
+@define(unsafe_hash=True)
 class OffsetToCommit:
-    """One partition's offset in an OffsetCommit request."""
+    """One partition's offset in an OffsetCommit request.
+
+    Nobody changes one, though it is not frozen: there is one per partition and commit, and that halves what it costs.
+    """
 
     partition: TopicPartition
     offset: int
@@ -289,7 +292,10 @@ class OffsetCommitResponse:
     @property
     def error(self) -> ErrorCode:
         """The first error of any partition, else NONE."""
-        return next((e for _, e in self.partitions if e), ErrorCode.NONE)
+        for _, error in self.partitions:
+            if error:
+                return error
+        return ErrorCode.NONE
 
 
 @frozen

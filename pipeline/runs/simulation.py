@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import attrs
 
 from groupsim.eventloop.virtual import patient_collector
@@ -23,11 +25,17 @@ def simulate(document: str, seed: int, *, cell: int, digest: str, code: str, rep
     label = Label(cell, seed, digest, code, repeat)
     try:
         with patient_collector():
-            return _simulate(scenario_from_json(document), label, traces)
+            return _simulate(_scenario(document), label, traces)
     except MemoryError:
         raise
     except Exception as error:
         return failed_rows(label, in_words(error))
+
+
+@lru_cache(maxsize=16)
+def _scenario(document: str) -> Scenario:
+    """The scenario of a canonical document: read once, though every seed of a cell is simulated from it."""
+    return scenario_from_json(document)
 
 
 def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:

@@ -119,7 +119,7 @@ class Books:
 def keep_books(facts: Facts) -> Books:
     """Read all that the trace says of records."""
     found = Books()
-    books, steps = found.books, found.steps
+    books, steps, given = found.books, found.steps, found.delivered_by_host
     for event in facts.records:  # one for nearly every record: what is asked of each is asked in place
         kind = event.kind
         partition = (event.topic or "?", event.partition or 0)
@@ -138,19 +138,16 @@ def keep_books(facts: Facts) -> Books:
             base = said.get("base", 0)
             end = base + said.get("count", 0)
         if kind is _DELIVERED:
-            _given(found, event.host or "?", end - base, book.deliver(base, end))
+            host, known = event.host or "?", book.deliver(base, end)
+            given[host] += end - base
+            if known:
+                found.duplicates_by_host[host] += known
             continue
         if kind is _PROCESSED:
             book.processed.add(base, end)
         steps.append((event.t_us, group, partition, end))
     _close(facts, found)
     return found
-
-
-def _given(found: Books, host: str, count: int, known: int) -> None:
-    found.delivered_by_host[host] += count
-    if known:
-        found.duplicates_by_host[host] += known
 
 
 def _log_event(found: Books, event: TraceEvent, partition: Partition) -> None:

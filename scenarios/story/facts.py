@@ -12,6 +12,8 @@ from attrs import Factory, define
 
 from groupsim.eventloop.events import TraceEvent
 
+Given = tuple[str | None, int | None, str | None]  # topic, partition, group
+
 
 @define
 class Stretch:
@@ -42,6 +44,7 @@ class HostFacts:
     callbacks: list[Stretch] = Factory(list)
     handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
     in_hand: int = 0  # how many, now
+    given: dict[Given, list[int]] = Factory(dict)  # when records of a partition were delivered
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
@@ -135,7 +138,6 @@ class Facts:
     notes: list[TraceEvent] = Factory(list)
     brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
     ownership: list[TraceEvent] = Factory(list)
-    delivery: list[TraceEvent] = Factory(list)
     records: list[TraceEvent] = Factory(list)  # all that the account of the records is made of
     starts: list[TraceEvent] = Factory(list)
     log_ends: TraceEvent | None = None

@@ -161,20 +161,25 @@ def _placed(facts: Facts, event: TraceEvent) -> None:
 
 
 def _delivered(facts: Facts, event: TraceEvent) -> None:
-    facts.delivery.append(event)
     facts.records.append(event)
     host = facts.host(event.host or "?")
     if host.in_hand <= 0:
         host.handling.append(Stretch(event.t_us))
     host.in_hand += _records(event)
+    of = (event.topic, event.partition, event.group)
+    moments = host.given.get(of)
+    if moments is None:
+        moments = host.given[of] = []
+    moments.append(event.t_us)
 
 
 def _processed(facts: Facts, event: TraceEvent) -> None:
     facts.ownership.append(event)
     facts.records.append(event)
     host = facts.host(event.host or "?")
-    host.in_hand = max(0, host.in_hand - _records(event))
-    if not host.in_hand and host.handling and host.handling[-1].ended_us is None:
+    left = host.in_hand - _records(event)
+    host.in_hand = left = left if left > 0 else 0
+    if not left and host.handling and host.handling[-1].ended_us is None:
         host.handling[-1].ended_us = event.t_us
 
 

@@ -9,15 +9,15 @@ none waiting for the new owner.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from attrs import Factory, define
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.facts import Facts, HostFacts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
 
 PAUSE_US = 1_000_000  # no record for so long on both sides of the handover: nothing was there to be processed
@@ -101,8 +101,10 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
             _own(facts, spans, current, at, event)
         elif at in current:
             _continue(facts, current, at, event)
-    for event in facts.delivery:
-        _first_record(spans, facts, event)
+    for host in facts.hosts.values():
+        for (topic, number, group), moments in host.given.items():
+            found = spans.get((group or host.group or "?", TopicPartition(topic or "", number or 0)), ())
+            _first_records([one for one in found if one.host == host.name], moments, host)
     return spans
 
 
@@ -147,17 +149,15 @@ def _whole_process(current: dict[At, Holding], event: TraceEvent) -> None:
             del current[at]
 
 
-def _first_record(spans: dict[Key, list[Holding]], facts: Facts, event: TraceEvent) -> None:
-    host = event.host or "?"
-    group = event.group or facts.host(host).group or "?"
-    found = spans.get((group, (event.topic or "", event.partition or 0)), ())  # type: ignore[arg-type]
-    for holding in reversed(found):
-        if holding.host == host and holding.owned_us <= event.t_us:
-            if holding.first_record_us is None:
-                begin = holding.owned_us if holding.fetchable_us is None else holding.fetchable_us
-                holding.first_record_us = event.t_us
-                holding.idle_us = event.t_us - begin - facts.host(host).busy_us(begin, event.t_us)
-            return
+def _first_records(mine: Sequence[Holding], moments: Sequence[int], host: HostFacts) -> None:
+    """When each span of a process over a partition brought its first records, of all the moments at which some came."""
+    for index, holding in enumerate(mine):
+        at = bisect_left(moments, holding.owned_us)
+        if at == len(moments) or (index + 1 < len(mine) and moments[at] >= mine[index + 1].owned_us):
+            continue
+        begin = holding.owned_us if holding.fetchable_us is None else holding.fetchable_us
+        holding.first_record_us = moments[at]
+        holding.idle_us = moments[at] - begin - host.busy_us(begin, moments[at])
 
 
 def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
