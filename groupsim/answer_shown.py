@@ -108,7 +108,7 @@ def shown_cells(answer: Answer) -> list[CellAnswer]:
 def _heading(goal: Goal) -> Text:
     bounds = [("at most", goal.at_most), ("at least", goal.at_least)]
     limits = [f"{word} {goal.of.shown(bound)}" for word, bound in bounds if bound is not None]
-    return Text("\n".join([goal.of.title, *limits]))
+    return Text("\n".join([goal.of.heading, *limits]))
 
 
 def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.sweep import EngineOptions, Outcome
     from groupsim.sweep_progress import SweepProgress
 
-FEW = 3  # failed runs that are shown
+FEW = 3  # errors of failed runs that are shown
 
 
 def sweep(
@@ -153,13 +153,23 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
 
 
 def _show_failed(outcome: Outcome, said: Console) -> None:
-    """The first failed runs, each with its error and the command that repeats it."""
+    """The errors of failed runs, the most frequent first; each once, with the command that repeats its first run."""
     if not outcome.failed:
         return
     said.print(Text(f"{outcome.failed} of {outcome.total} runs failed; the column `error` of `runs` says why", "red"))
-    runs = outcome.directory.tables("runs").to_pylist()
-    for run in [run for run in runs if run["status"] == "failed"][:FEW]:
-        said.print(Text(f"  cell {run['cell']}, seed {run['seed']}: {run['error']}\n    {run['repeat']}"))
+    runs = outcome.directory.tables("runs").select(["cell", "seed", "status", "error", "repeat"]).to_pylist()
+    alike: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        if run["status"] == "failed":
+            alike.setdefault(run["error"], []).append(run)
+    by_number = sorted(alike.values(), key=len, reverse=True)
+    for first, *more in by_number[:FEW]:
+        others = f" and {len(more):,} more" if more else ""
+        said.print(
+            Text(f"  cell {first['cell']}, seed {first['seed']}{others}: {first['error']}\n    {first['repeat']}")
+        )
+    if len(by_number) > FEW:
+        said.print(Text(f"  … and {len(by_number) - FEW:,} other errors"))
 
 
 def document(outcome: Outcome, answer: Answer | None) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from groupsim.pipeline.sweep.driver import Progress as State
 
-EVERY_S = 10.0  # between two lines where there is no terminal
+EVERY_S = 10.0  # between two lines where there is no terminal, at least
+RARER = 10  # … and this part of the time that has passed: a sweep of hours says no more than some dozen lines
 
 
 class SweepProgress:
@@ -21,7 +22,8 @@ class SweepProgress:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
         self._bar: Progress | None = None
-        self._said = 0.0
+        self._begun = time.monotonic()
+        self._said = self._begun - EVERY_S
 
     def __call__(self, state: State) -> None:
         self.last = state
@@ -41,8 +43,9 @@ class SweepProgress:
 
     def _due(self, state: State) -> bool:
         """Whether a line is worth its place: the first, the last, and one every so often."""
+        now = time.monotonic()
         ends = state.seconds_left is None or state.finished == state.total
-        return ends or time.monotonic() - self._said >= EVERY_S
+        return ends or now - self._said >= max(EVERY_S, (now - self._begun) / RARER)
 
     def _draw(self, state: State) -> None:
         if self._bar is None:

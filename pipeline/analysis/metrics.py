@@ -53,6 +53,12 @@ class Metric:
     better: str = "lower"
     pool: str = ""
     quantile: Quantile | None = None
+    total: bool = False  #: whether it adds up over a run, so that a longer run has more of it
+
+    @property
+    def heading(self) -> str:
+        """The title over a cell's value, which says of a total that it is that of one run."""
+        return f"{self.title} per run" if self.total else self.title
 
     @property
     def table(self) -> str:
@@ -104,38 +110,42 @@ def _pooled(pool: str, title: str) -> tuple[Metric, ...]:
     )
 
 
+def _total(name: str, title: str, unit: Unit, better: str = "lower") -> Metric:
+    return Metric(name, title, unit, better, total=True)
+
+
 _S, _N, _R = Unit.SECONDS, Unit.COUNT, Unit.RECORDS
 
 _ALL = (
-    Metric("rebalances", "rebalances", _N),
-    Metric("generations", "generations", _N),
-    Metric("stopped_us", "stop-the-world time", _S),
-    Metric("partition_stop_us", "standstill of all partitions", _S),
+    _total("rebalances", "rebalances", _N),
+    _total("generations", "generations", _N),
+    _total("stopped_us", "stop-the-world time", _S),
+    _total("partition_stop_us", "standstill of all partitions", _S),
     Metric("worst_partition_us", "standstill of the worst partition", _S),
-    Metric("unserved_us", "unserved time of all partitions", _S),
+    _total("unserved_us", "unserved time of all partitions", _S),
     Metric("worst_unserved_us", "unserved time of the worst partition", _S),
-    Metric("moved", "partitions moved", _N),
-    Metric("moved_back", "partitions moved back", _N),
+    _total("moved", "partitions moved", _N),
+    _total("moved_back", "partitions moved back", _N),
     Metric("formed_us", "time to form", _S),
     Metric("settled_us", "time to stable", _S),
-    Metric("delivered", "records delivered", _R, "higher"),
-    Metric("duplicates", "records delivered again", _R),
-    Metric("lost", "records passed over", _R),
-    Metric("skipped", "records skipped", _R),
-    Metric("expired", "records expired unread", _R),
-    Metric("truncated", "records cut off", _R),
-    Metric("lost_acknowledged", "acknowledged records lost", _R),
-    Metric("lag_area", "lag area", Unit.RECORD_SECONDS),
+    _total("delivered", "records delivered", _R, "higher"),
+    _total("duplicates", "records delivered again", _R),
+    _total("lost", "records passed over", _R),
+    _total("skipped", "records skipped", _R),
+    _total("expired", "records expired unread", _R),
+    _total("truncated", "records cut off", _R),
+    _total("lost_acknowledged", "acknowledged records lost", _R),
+    _total("lag_area", "lag area", Unit.RECORD_SECONDS),
     Metric("lag_max", "largest lag", _R),
-    Metric("commits", "commits", _N, "higher"),
-    Metric("commits_failed", "commits that failed", _N),
-    Metric("evictions", "evictions", _N),
-    Metric("false_evictions", "false evictions", _N),
-    Metric("poll_evictions", "poll-limit evictions", _N),
-    Metric("crashes", "crashes", _N),
+    _total("commits", "commits", _N, "higher"),
+    _total("commits_failed", "commits that failed", _N),
+    _total("evictions", "evictions", _N),
+    _total("false_evictions", "false evictions", _N),
+    _total("poll_evictions", "poll-limit evictions", _N),
+    _total("crashes", "crashes", _N),
     Metric("detection_us", "crash detection time", _S),
-    Metric("undetected", "crashes not detected", _N),
-    Metric("overlap_us", "overlap of owners", _S),
+    _total("undetected", "crashes not detected", _N),
+    _total("overlap_us", "overlap of owners", _S),
     Metric("idle_members", "idle members", _N),
     Metric("skew", "skew", _N),
     *_pooled("standstill", "one standstill"),

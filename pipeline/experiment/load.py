@@ -76,7 +76,7 @@ def experiment_of(
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError(problems_of(error, document)) from None
+        raise ScenarioError(_problems(error, document, seeds)) from None
     folder = Path(base.document.file).resolve().parent
     import_from(folder)
     cells, warnings = cells_of(base, columns, combinations, progress)
@@ -97,6 +97,13 @@ def experiment_of(
         goals=goals,
         warnings=warnings,
     )
+
+
+def _problems(error: ValueError, document: Document, seeds: int | None) -> list[Problem]:
+    """What is wrong, and where: too many seeds were asked for on the command line, or in the file."""
+    if seeds is not None and isinstance(error, Wrong) and error.below == ("seeds",):
+        return [Problem(Place(f"--seeds {seeds}"), str(error), error.remedy)]
+    return problems_of(error, document)
 
 
 def read_file(document: Document) -> ExperimentFile:

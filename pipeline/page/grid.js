@@ -58,9 +58,9 @@ function comparison(sweep, metric, number, role = "against_baseline") {
   return { difference, low, high, pairs, p, verdict };
 }
 
-/** A metric with its unit. */
-function titleOf(metric) {
-  return `${metric.title}${metric.unit && metric.unit !== "records" ? ` (${metric.unit})` : ""}`;
+/** A metric with its unit; `of` is how it is called, by default as over the values of a cell. */
+function titleOf(metric, of = metric.heading) {
+  return `${of}${metric.unit && metric.unit !== "records" ? ` (${metric.unit})` : ""}`;
 }
 
 // --- numbers ---------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ function gridTable(sweep, metric, chosen, choose) {
   if (sweep.cells.length > MANY_CELLS) return bestCells(sweep, metric, chosen, choose);
   const bad = badness(sweep, metric);
   const across = acrossAxis(sweep);
-  const columns = across === null ? [[null, metric.title]] : sweep.axes[across][1].map((label) => [label, label]);
+  const columns = across === null ? [[null, metric.heading]] : sweep.axes[across][1].map((label) => [label, label]);
   const rows = new Map();
   for (const cell of sweep.cells) {
     const key = JSON.stringify(cell.labels.filter((_, axis) => axis !== across));
@@ -169,9 +169,9 @@ function bestCells(sweep, metric, chosen, choose) {
   const ranked = known.sort((a, b) => sign * (statistic(sweep, metric.name, a.number).value - statistic(sweep, metric.name, b.number).value)).slice(0, BEST_OF_MANY);
   const named = namedCells(sweep).filter((number) => !ranked.some((cell) => cell.number === number)).map((number) => cellOf(sweep, number));
   const bad = badness(sweep, metric);
-  const table = tableOf(`${metric.title}: the best ${ranked.length} of ${figure(sweep.cells.length)} cells`, [
+  const table = tableOf(`${metric.heading}: the best ${ranked.length} of ${figure(sweep.cells.length)} cells`, [
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
-    { title: metric.title, cell: (cell) => gridCell(sweep, metric, cell, bad, chosen, choose).firstChild },
+    { title: metric.heading, cell: (cell) => gridCell(sweep, metric, cell, bad, chosen, choose).firstChild },
   ], [...ranked, ...named]);
   table.classList.add("tall");
   return table;

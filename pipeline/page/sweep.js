@@ -29,7 +29,7 @@ function answerSection(sweep) {
     { title: "cell", cell: (number) => cellName(sweep, number), head: true, class: "name" },
     { title: "is", cell: (number) => roleWords(sweep, number), class: "name" },
     ...goals.flatMap((metric) => [
-      { title: metric.title, cell: (number) => valueWords(sweep, metric, number), number: true },
+      { title: metric.heading, cell: (number) => valueWords(sweep, metric, number), number: true },
       { title: "against the baseline", cell: (number) => againstBaseline(sweep, metric, number), class: "verdict" },
     ]),
     ...(sweep.goals.some((goal) => goal.at_most !== null || goal.at_least !== null) ? [{ title: "limits", cell: (number) => limitWords(sweep, number), class: "text" }] : []),
@@ -219,7 +219,7 @@ function cellFacts(sweep, number) {
 
 function runsTable(sweep, number, show) {
   const seeds = sweep.values.seeds;
-  const failures = new Map(sweep.runs.failures.filter(([cell]) => cell === number).map(([, seed, error]) => [seed, error]));
+  const failures = new Map(sweep.runs.failures.filter(([cell]) => cell === number).map(([, seed, error, count]) => [seed, count > 1 ? `${error} (so did ${figure(count - 1)} more)` : error]));
   const headlines = new Map(sweep.runs.headlines.filter(([cell]) => cell === number).map(([, seed, text]) => [seed, text]));
   const names = [...new Set([...sweep.goals.map((goal) => goal.metric), "rebalances", "stopped_us", "duplicates"])].filter((name) => sweep.values.of[name]);
   const value = (name) => (seed) => {
@@ -230,7 +230,7 @@ function runsTable(sweep, number, show) {
   const table = tableOf(`Runs of cell ${number}: ${cellName(sweep, number)}`, [
     { title: "seed", number: true, head: true, cell: (seed) => runLink(sweep, number, seed, show) },
     { title: "stands for", cell: (seed) => (sweep.wholeOf.get(`${number}/${seed}`) || { why: "" }).why },
-    ...names.map((name) => ({ title: titleOf(sweep.metricOf.get(name)), cell: value(name), number: true })),
+    ...names.map((name) => ({ title: titleOf(sweep.metricOf.get(name), sweep.metricOf.get(name).title), cell: value(name), number: true })),
     { title: "in a sentence", cell: (seed) => (failures.has(seed) ? el("span", { class: "bad" }, `failed: ${failures.get(seed)}. Repeat: `, el("code", {}, `${sweep.runs.commands[number]} --seed ${seed}`)) : headlines.get(seed) || ""), class: "sentence" },
   ], known.slice(0, MANY_RUNS));
   if (known.length > 12) table.classList.add("tall", "short");

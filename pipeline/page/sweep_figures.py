@@ -29,6 +29,7 @@ def described(metric: Metric, answer: Answer) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
+        "heading": metric.heading,
         "unit": str(metric.unit),
         "scale": SCALE[metric.unit],
         "better": better,

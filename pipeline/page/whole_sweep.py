@@ -100,17 +100,20 @@ def _whole_runs(directory: Tables, answer: Answer, runs: Sequence[Run]) -> tuple
 
 
 def _told(runs: Sequence[Run], whole: set[tuple[int, int]]) -> dict[str, Any]:
-    """A line per run, and for each cell the command that repeats its runs, without the seed."""
+    """A line per run, and for each cell the command that repeats its runs, without the seed.
+
+    Runs of a cell that failed alike stand there once, with how many they are.
+    """
     commands: dict[int, str] = {}
     headlines: list[list[Any]] = []
-    failures: list[list[Any]] = []
+    failures: dict[tuple[int, str], list[Any]] = {}
     for run in runs:
         commands.setdefault(run["cell"], _without_seed(run["repeat"], run["seed"]))
-        if run["status"] != "done" and len(failures) < MANY_FAILURES:
-            failures.append([run["cell"], run["seed"], run["error"]])
-        elif run["status"] == "done" and (len(runs) <= MANY_HEADLINES or (run["cell"], run["seed"]) in whole):
+        if run["status"] != "done":
+            failures.setdefault((run["cell"], run["error"]), [run["cell"], run["seed"], run["error"], 0])[3] += 1
+        elif len(runs) <= MANY_HEADLINES or (run["cell"], run["seed"]) in whole:
             headlines.append([run["cell"], run["seed"], run["headline"]])
-    return {"commands": commands, "headlines": headlines, "failures": failures}
+    return {"commands": commands, "headlines": headlines, "failures": list(failures.values())[:MANY_FAILURES]}
 
 
 def _without_seed(command: str, seed: int) -> str:

@@ -10,6 +10,7 @@ from rich.console import Console
 from groupsim import answer_shown
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.analysis.answer import Answer
+from groupsim.pipeline.analysis.metrics import METRICS, POOLED_METRICS
 from groupsim.pipeline.experiment.model import Goal
 
 S = 1_000_000
@@ -45,6 +46,15 @@ def test_table_tells_values_limits_and_what_each_cell_is() -> None:
     assert chosen.rstrip().endswith("recommended, on the front")
     assert "worse 3" in broken
     assert broken.rstrip().endswith("breaks a limit")
+
+
+def test_a_total_is_told_per_run_and_a_length_is_not() -> None:
+    """What adds up over a run says so in its column's head; a time to form or a quantile is no total."""
+    heads = " ".join(_shown(_answer(3), 160).splitlines()[:8])
+    assert "stop-the-world time per run" in heads
+    assert "false evictions per run" in heads
+    assert METRICS["formed_us"].heading == "time to form"
+    assert not any(metric.total for metric in POOLED_METRICS)
 
 
 def test_narrow_terminal_loses_no_figure() -> None:

@@ -185,6 +185,17 @@ def test_a_grid_beyond_ten_thousand_cells_is_refused() -> None:
     assert "10,201 cells" in wrong(text)
 
 
+def test_too_many_seeds_are_refused_where_they_were_asked_for(tmp_path: Path) -> None:
+    """Of --seeds the option is named, and not a line of the file, which says something else."""
+    file = tmp_path / "e.yaml"
+    file.write_text("seeds: 5\nscenario: demo\nvary: {cluster.brokers: [1, 3]}\n")
+    with pytest.raises(ScenarioError) as caught:
+        load_experiment(file, 1_000_000)
+    report = str(caught.value)
+    assert report.startswith("--seeds 1000000: error: 1,000,000 seeds for each cell; the limit is 100,000")
+    assert str(file) not in report
+
+
 def test_more_than_ten_million_runs_are_refused() -> None:
     """The message says how many seeds so many cells may have."""
     text = f"seeds: 90_000\nscenario: demo\nvary: {{cluster.brokers: {list(range(1, 201))}}}\n"

@@ -239,8 +239,8 @@ def test_failed_runs_come_with_their_command(tmp_path: Path) -> None:
     """A run that failed is listed with its error; the command that repeats it lacks only the seed."""
     directory, answer = page_samples.sweep(tmp_path, failing=(1, 3))
     runs = data_of(sweep_page(directory, answer))["runs"]
-    [(cell, seed, error)] = runs["failures"]
-    assert (cell, seed) == (1, 3)
+    [(cell, seed, error, count)] = runs["failures"]
+    assert (cell, seed, count) == (1, 3, 1)
     assert "no document" in error or "JSON" in error
     assert runs["commands"]["1"] == "groupsim run small --cell 1"
 
