@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse
 from groupsim.protocol.admin_messages import CreateTopicsResponse, DeleteTopicsResponse
 from groupsim.protocol.data_messages import ListOffsetsResponse, OffsetForLeaderEpochResponse
 from groupsim.protocol.errors import ErrorCode
@@ -51,4 +52,8 @@ def error_of(response: Response) -> ErrorCode:
         return next((topic.error for topic in response.topics if topic.error), error)
     if isinstance(response, TxnOffsetCommitResponse):
         return next((found for _, found in response.results if found), error)
+    if isinstance(response, CreateAclsResponse):
+        return next((found for found, _ in response.results if found), error)
+    if isinstance(response, DeleteAclsResponse):
+        return next((result.error for result in response.results if result.error), error)
     return error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groupsim.cluster.answers import error_of, generation_of, group_of, member_of
+from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse, DeletedAcls
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FetchedOffset,
@@ -48,3 +49,11 @@ def test_the_error_of_one_partition_is_the_answer_s() -> None:
     results = ((one, ErrorCode.NONE), (other, ErrorCode.UNKNOWN_MEMBER_ID))
     assert error_of(TxnOffsetCommitResponse(results)) is ErrorCode.UNKNOWN_MEMBER_ID
     assert error_of(TxnOffsetCommitResponse(results[:1])) is ErrorCode.NONE
+
+
+def test_the_error_of_one_acl_is_the_answer_s() -> None:
+    """CreateAcls and DeleteAcls answer item by item; the first error there is is told."""
+    refused = (ErrorCode.INVALID_REQUEST, "why")
+    assert error_of(CreateAclsResponse(((ErrorCode.NONE, ""), refused))) is ErrorCode.INVALID_REQUEST
+    assert error_of(DeleteAclsResponse((DeletedAcls(), DeletedAcls(*refused)))) is ErrorCode.INVALID_REQUEST
+    assert error_of(DeleteAclsResponse((DeletedAcls(),))) is ErrorCode.NONE
