@@ -263,6 +263,18 @@ class CoreNodes:
         """All replicas are where they were."""
 
 
+def fetch_from(partition: int, offset: int, size: int) -> Body:
+    """A Fetch of a partition of the offsets topic, of so many bytes."""
+    one = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": size}
+    return {
+        "max_wait": 0,
+        "min_bytes": 0,
+        "rack_id": "",
+        "topics": [{"topic": OFFSETS, "partitions": [one]}],
+        "forgotten_topics_data": [],
+    }
+
+
 class Hands:
     """The nodes of a cluster in the hands of one play."""
 
@@ -408,9 +420,14 @@ class Hands:
         for _ in range(batches):
             await self.write(partition, batch)
 
-    async def ask(self, api: str, version: int, body: Body) -> Body:
-        """A request of an administrator to some node that is up."""
-        node = min(self.up - self._handled.paused)
+    async def high_watermark(self, partition: int) -> int:
+        """How far a partition of the offsets topic is committed, as its leader knows it; -1 when it says nothing."""
+        told = await self.ask("Fetch", 12, fetch_from(partition, 0, 1), await self.leader(partition))
+        return int(told["responses"][0]["partitions"][0]["high_watermark"])
+
+    async def ask(self, api: str, version: int, body: Body, node: int | None = None) -> Body:
+        """A request of an administrator, to some node that is up unless one is given."""
+        node = min(self.up - self._handled.paused) if node is None else node
         if node not in self._lines:
             self._lines[node] = await self._peer.connect(ADMINISTRATOR, node)
         line = self._lines[node]

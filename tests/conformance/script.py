@@ -43,7 +43,7 @@ from tests.conformance.bodies import Body, as_bytes, decode, encode
 from tests.conformance.cases import CASES as CASES
 from tests.conformance.cases import Case as Case
 from tests.conformance.cases import script as script
-from tests.conformance.nodes import OFFSETS, Hands
+from tests.conformance.nodes import Hands, fetch_from
 from tests.conformance.peers import Line, Peer
 
 NOT_SERVED = ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
@@ -219,9 +219,12 @@ class Script:
         """The group's coordinator moves to the next node in order; actors stay where they are until they `go`."""
         began_us = self.peer.now_us
         nodes = sorted(self.cluster.up)
+        committed = await self.cluster.high_watermark(self.partition)
         await self.cluster.move(self.partition, nodes[(nodes.index(self.node) + 1) % len(nodes)])
         served = await self.settle_at_coordinator()
         await self.sleep(CAUGHT_UP_MS)
+        while await self.cluster.high_watermark(self.partition) < committed:
+            await self.peer.sleep(POLL_US)
         return Mark(began_us, served.hi_us)
 
     async def restart(self, **settings: object) -> Mark:
@@ -256,7 +259,7 @@ class Script:
         found: list[tuple[bytes | None, bytes | None]] = []
         at, end = 0, 1
         while at < end:
-            told = await self.cluster.ask("Fetch", 12, _fetch_from(partition, at))
+            told = await self.cluster.ask("Fetch", 12, fetch_from(partition, at, 10_000_000))
             (one,) = told["responses"][0]["partitions"]
             if one["error_code"] == "OFFSET_OUT_OF_RANGE":
                 at = one["log_start_offset"]
@@ -358,14 +361,3 @@ class Script:
         """A group of these newcomers that waits for its leader's SyncGroup."""
         await self.gather(*actors, **others)
         await self.joined(*actors)
-
-
-def _fetch_from(partition: int, offset: int) -> Body:
-    one = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 10_000_000}
-    return {
-        "max_wait": 0,
-        "min_bytes": 0,
-        "rack_id": "",
-        "topics": [{"topic": OFFSETS, "partitions": [one]}],
-        "forgotten_topics_data": [],
-    }
