@@ -26,7 +26,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
-    """File name → its lines, in the order of the trace."""
+    """File name → its lines, in the order of the trace; who says nothing has no file."""
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
     broker = BrokerLog(version((started.payload or {}).get("broker") if started else None))
@@ -38,11 +38,11 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
             clients[event.host] = _client(event, rounds)
         client = clients.get(event.host or "")
         if client is not None:
-            files.setdefault(_file(event.host), []).extend(_client_lines(client, event))
+            lines = list(_client_lines(client, event))
         else:
             lines = [layout(*line) for line in broker.lines(event)]
-            if lines:
-                files.setdefault(_file(event.host), []).extend(lines)
+        if lines:
+            files.setdefault(_file(event.host), []).extend(lines)
     return files
 
 

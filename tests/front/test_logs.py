@@ -33,6 +33,13 @@ def messages(lines: list[str]) -> list[str]:
     return [re.sub(r"^\[[^]]*\] | \([\w.]+\)$", "", line) for line in lines]
 
 
+def test_who_says_nothing_has_no_file() -> None:
+    """A topic's built-in producer, say, leaves no empty file."""
+    tape = Tape().at(1)
+    tape.add(Kind.PROCESS_STARTED, host="producer-orders", payload={"profile": "java-producer"})
+    assert logs.render(tape.end()) == {}
+
+
 def test_broker_lines_have_the_stock_layout() -> None:
     """Every line of a broker's file is one a stock parser accepts."""
     lines = logs.render(bounced())["broker-1.log"]

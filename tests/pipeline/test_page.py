@@ -23,7 +23,7 @@ from groupsim.pipeline.schemas import TABLES
 from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.changes import changed, read_change
 from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.load import load_file, scenario_of
+from groupsim.scenarios.load import scenario_of
 from groupsim.scenarios.story import tell
 
 
@@ -88,7 +88,8 @@ def test_the_headline_stands_on_top() -> None:
     heading = re.search(r"<h1>(.*?)</h1>", page)
     assert heading is not None
     assert heading[1].startswith("2 rebalances of orders-service")
-    assert "A crash · seed 0 · 40.0 s of virtual time · 3 member processes · groupsim run sample --seed 0" in page
+    facts = "A crash · seed 0 · 40.0 s of virtual time · 3 member processes, 1 producer"
+    assert f"{facts} · groupsim run sample --seed 0" in page
 
 
 def test_a_page_carries_verdicts_and_assumptions() -> None:
@@ -120,7 +121,8 @@ def test_a_page_carries_how_far_each_group_was_behind() -> None:
 
 def test_a_page_names_what_holds_on_replicated_logs() -> None:
     """Placement, replicas, sessions and limits of brokers with logs; nothing of the light stand-in's figures."""
-    counted = dict(dict(assumed(load_file(find("demo"))))["Brokers and network"])
+    demo = changed(read_document(find("demo")), [read_change("cluster.logs=counted")])
+    counted = dict(dict(assumed(scenario_of(demo, "demo")))["Brokers and network"])
     assert "append to __consumer_offsets" in counted
     assert "min.insync.replicas" not in counted
     changes = [read_change(f"broker.{one}") for one in ("min.insync.replicas=2", "broker.session.timeout.ms=6000")]
