@@ -96,22 +96,26 @@ class Rounds:
     def _begin(self) -> None:
         self._planned = False
         if self._resting and not self._wake.is_set():
-            self._poll_or_wake()
+            self._rounds()
 
-    def _poll_or_wake(self) -> None:
-        """Poll, if there is peace: a poll would find nothing to do but to return records."""
+    def _rounds(self) -> None:
+        """Round after round while none takes time, in a loop: a backlog may be thousands of them."""
+        while self._is_peaceful():
+            if not (self._poll() and self._work() and self._comes_back()):
+                return
+        self._wake.set()
+
+    def _is_peaceful(self) -> bool:
+        """Whether a poll would find nothing to do but to return records."""
         member, joining = self._member, self._member.joining
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
-        if (
+        return (
             self._plain
             and not (joining.rejoin_needed or joining.under_way)
             and len(member.fetcher.positions) == len(member.ownership.owned)
             and member.subscription.active
-        ):
-            self._poll()
-        else:
-            self._wake.set()
+        )
 
     def _judge(self, behaviour: Behaviour) -> None:
         """Whether this application neither commits after batches nor sleeps between polls."""
@@ -124,7 +128,8 @@ class Rounds:
             and not self._member.profile.commits_after_batch
         )
 
-    def _poll(self) -> None:
+    def _poll(self) -> bool:
+        """The application calls `poll`; whether it returned records."""
         self._polled()
         records = self._member.fetcher.take()
         if records:
@@ -133,7 +138,7 @@ class Rounds:
             self._over.clear()
             self._records, self._next = records, 0
             self.deliver(records)
-            self._work()
+        return bool(records)
 
     def _polled(self) -> None:
         """The application has come to `poll`: what was owed to that goes out."""
@@ -142,8 +147,8 @@ class Rounds:
         if member.commits.owed:
             member.commits.polled()
 
-    def _work(self) -> None:
-        """Go on with the batch, up to the next record that takes time; then the application is back in `poll`."""
+    def _work(self) -> bool:
+        """Go on with the batch, up to the next record that takes time; True when all is done."""
         records = self._records
         while self._next < len(records):
             found = records[self._next]
@@ -151,25 +156,27 @@ class Rounds:
             took = self.processing_us(found)
             if took:
                 self._host.call_at(self._loop.now_us + took, _worked, self, order=_TASK)
-                return
+                return False
             self.finish(found)
         self._under_way = False
         self._records = ()
-        self._clock.inside = True
-        self._go_on()
+        return True
 
     def _worked(self) -> None:
         self.finish(self._records[self._next - 1])
-        self._work()
+        if self._work() and self._comes_back():
+            self._rounds()
 
-    def _go_on(self) -> None:
-        """The application has come back to `poll`; who does the next round?"""
+    def _comes_back(self) -> bool:
+        """The application has come back to `poll`; whether there is another round for it at once."""
+        self._clock.inside = True
         if self._wake.is_set():
             self._over.set()
-        elif self._member.fetcher.has_records:
-            self._poll_or_wake()
-        else:
-            self._polled()
+            return False
+        if self._member.fetcher.has_records:
+            return True
+        self._polled()
+        return False
 
     # -- what the application does with records, whoever has it done ----------------------------------------------
 

@@ -78,6 +78,18 @@ def test_a_poll_returns_at_most_max_poll_records(on_bench):
     on_bench(story, properties={"max.poll.records": 10}, behaviour=Behaviour(processing=parse_distribution("1ms")))
 
 
+def test_a_backlog_of_thousands_of_polls_in_one_instant_is_handed_out(on_bench):
+    """One record per poll, no time to process them, 5,000 waiting: all are delivered, in order."""
+
+    async def story(bench):
+        bench.data.ends[T0] = 5_000
+        await bench.stable()
+        await bench.run_for(5)
+        assert [event.payload["base"] for event in bench.told(Kind.RECORDS_DELIVERED)] == list(range(5_000))
+
+    on_bench(story, properties={"max.poll.records": 1})
+
+
 def test_records_travel_while_the_application_works(on_bench):
     """The next fetch is sent before the records of this one are processed."""
 
