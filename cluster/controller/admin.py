@@ -225,6 +225,10 @@ class Admin:
         for number, state in enumerate(states, before):
             self._teller.changed(TopicPartition(name, number), None, state, "created", "created")
 
+    def checked_by_hand(self, lists: Sequence[Sequence[int]]) -> Sequence[Replicas]:
+        """Replica lists that somebody gives. Raises `Refused` (INVALID_REPLICA_ASSIGNMENT)."""
+        return checked(lists, self._registered())
+
     # --- where replicas and leaders are ----------------------------------------------------------------------
 
     def state_of(self, partition: TopicPartition) -> PartitionState:

@@ -85,6 +85,8 @@ class Movements:
     # --- reassignments ---------------------------------------------------------------------------------------
 
     def _alter_all(self, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+        if not request.targets:
+            return AlterPartitionReassignmentsResponse(message="")
         results = tuple(
             (partition, *self._altered(partition, replicas, request.other_factor))
             for partition, replicas in request.targets
@@ -97,11 +99,11 @@ class Movements:
         try:
             state = self._known(partition)
             if replicas is None:
-                self._call_off(partition, state)
-            else:
-                if not other_factor:
-                    self._check_factor(partition, state, len(replicas))
-                self._admin.reassign(partition, replicas)
+                return self._call_off(partition, state), None
+            (wanted,) = self._admin.checked_by_hand([replicas])
+            if not other_factor:
+                self._check_factor(partition, state, len(wanted))
+            self._admin.reassign(partition, wanted)
         except Refused as refused:
             return refused.error, refused.message
         return ErrorCode.NONE, None
@@ -122,10 +124,10 @@ class Movements:
             text = f"The replication factor is changed from {now} to {wanted}"
             raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
 
-    def _call_off(self, partition: TopicPartition, state: PartitionState) -> None:
+    def _call_off(self, partition: TopicPartition, state: PartitionState) -> ErrorCode:
         moving = self._draft.reassignment(partition)
         if moving is None:
-            raise Refused(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+            return ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
         replicas = tuple(node for node in state.replicas if node not in moving.adding)
         isr = tuple(node for node in state.isr if node in replicas)
         topic = self._draft.topic(partition.topic)
@@ -136,6 +138,7 @@ class Movements:
         election = Election.UNCLEAN if unclean else Election.ONLINE
         wanted = Wanted(isr or replicas[:1], election, replicas=replicas, reassignment=Reassignment())
         self._partitions.change(partition, wanted, "reassignment called off")
+        return ErrorCode.NONE
 
     def _list(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
         under_way = self._draft.reassignments

@@ -147,7 +147,7 @@ def _topic(topic: DescribedTopic, directory: Directory) -> Fields:
     return {
         "error_code": topic.error,
         "name": topic.name,
-        "topic_id": directory.topic_id(topic.name),
+        "topic_id": None if topic.error else directory.topic_id(topic.name),
         "is_internal": topic.internal,
         "partitions": [_partition(one) for one in topic.partitions],
         "topic_authorized_operations": topic.operations,

@@ -41,6 +41,7 @@ KEYS = {
     "ApiVersions": 18,
     "CreateTopics": 19,
     "DeleteTopics": 20,
+    "DeleteRecords": 21,
     "InitProducerId": 22,
     "OffsetForLeaderEpoch": 23,
     "AddPartitionsToTxn": 24,
@@ -52,13 +53,19 @@ KEYS = {
     "CreateAcls": 30,
     "DeleteAcls": 31,
     "DescribeConfigs": 32,
+    "DescribeLogDirs": 35,
     "CreatePartitions": 37,
     "DeleteGroups": 42,
     "ElectLeaders": 43,
     "IncrementalAlterConfigs": 44,
     "AlterPartitionReassignments": 45,
+    "ListPartitionReassignments": 46,
     "OffsetDelete": 47,
     "DescribeCluster": 60,
+    "DescribeProducers": 61,
+    "DescribeTransactions": 65,
+    "ListTransactions": 66,
+    "DescribeTopicPartitions": 75,
 }
 _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}
 
@@ -153,6 +160,8 @@ def _plain(value: Any) -> Any:
         return value.name.upper()
     if isinstance(value, datetime.timedelta):
         return round(value / datetime.timedelta(milliseconds=1))
+    if isinstance(value, datetime.datetime):
+        return round(value.timestamp() * 1_000)
     if isinstance(value, bytes):
         return _text(value)
     if isinstance(value, uuid.UUID):

@@ -32,8 +32,13 @@ def expand(text: str) -> list[str]:
 
 def documented() -> list[str]:
     """The ids of the classic-protocol tables, in the order of the document."""
+    return [row for row in everything() if TABLES.match(row)]
+
+
+def everything() -> list[str]:
+    """The ids of all tables."""
     cells = re.findall(r"^\| `([^`]+)` \|", DOC.read_text("utf-8"), re.MULTILINE)
-    return [row for cell in cells for row in expand(cell) if TABLES.match(row)]
+    return [row for cell in cells for row in expand(cell)]
 
 
 def proved() -> dict[str, dict[str, object]]:
@@ -53,7 +58,7 @@ def proved() -> dict[str, dict[str, object]]:
 
 def unknown() -> list[str]:
     """Rows that scripts name and the document does not have, with a script of each."""
-    rows = set(documented())
+    rows = set(everything())
     return [f"{row} ({entry['scripts']})" for row, entry in proved().items() if row not in rows]
 
 

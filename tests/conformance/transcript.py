@@ -28,6 +28,10 @@ _LEFT_OUT_OF: dict[str, tuple[str, ...]] = {
     "DescribeCluster": _OF_THE_CLUSTER,
     "Produce": ("log_append_time", "node_endpoints"),
     "Fetch": ("session_id", "node_endpoints"),
+    "DescribeTopicPartitions": (*_OF_THE_CLUSTER, *_REPLICAS),
+    "DescribeLogDirs": ("log_dir", "total_bytes", "usable_bytes", "partition_size"),
+    "DescribeProducers": ("last_timestamp",),
+    "DescribeTransactions": ("transaction_start_time", "producer_id"),
 }
 _COUNTED = ("configs", "records", "producer_id")
 _SETS = {
@@ -45,6 +49,9 @@ _SETS = {
     "results_by_topic_v3_and_below": ("name",),
     "results_by_partition": ("partition_index",),
     "partition_responses": ("index",),
+    "replica_election_results": ("topic",),
+    "partition_result": ("partition_id",),
+    "transaction_states": ("transactional_id",),
 }
 _ORDERED = {"LeaveGroup"}
 TEXTS: dict[str, str] = {
@@ -201,7 +208,7 @@ def _sorted(value: Any, sets: set[str], at: str = "") -> Any:
         return value
     items = [_sorted(item, sets) for item in value]
     if at in sets:
-        items.sort(key=lambda item: [str(item.get(key)) for key in _SETS[at]])
+        items.sort(key=lambda item: [str(item.get(key)) for key in _SETS[at]] if isinstance(item, dict) else [item])
     return items
 
 
