@@ -50,8 +50,12 @@ _LIBRARIES = [
     "org.pcollections:pcollections:4.0.2",
     "org.slf4j:slf4j-api:1.7.36",
 ]
-_SERVER = [
+# Codecs that are not a part of the clients' own jar.
+_CODECS = [
     "at.yawk.lz4:lz4-java:1.11.2",
+    "org.xerial.snappy:snappy-java:1.1.10.7",
+]
+_SERVER = [
     "com.dynatrace.hash4j:hash4j:0.22.0",
     "com.fasterxml.jackson.dataformat:jackson-dataformat-yaml:2.21.7",
     "com.google.re2j:re2j:1.8",
@@ -70,7 +74,6 @@ _SERVER = [
     "org.jspecify:jspecify:1.0.0",
     "org.scala-lang:scala-library:2.13.18",
     "org.scala-lang:scala-reflect:2.13.18",
-    "org.xerial.snappy:snappy-java:1.1.10.7",
     "org.yaml:snakeyaml:2.5",
 ]
 
@@ -81,9 +84,9 @@ def _kafka(version: str, *more: str) -> list[str]:
 
 STORAGE = (*_kafka(VERSION), *_LIBRARIES)
 """Records, segments, coordinators' schemas of the baseline: what writes and reads logs."""
-BROKER = (*_kafka(VERSION, "kafka-server", "kafka_2.13"), *_LIBRARIES, *_SERVER)
+BROKER = (*_kafka(VERSION, "kafka-server", "kafka_2.13"), *_LIBRARIES, *_CODECS, *_SERVER)
 """A whole broker of the baseline (`kafka.Kafka`)."""
-TOOLS = (*_kafka(TOOLS_VERSION, "kafka-tools", "kafka-tools-api"), *_LIBRARIES)
+TOOLS = (*_kafka(TOOLS_VERSION, "kafka-tools", "kafka-tools-api"), *_LIBRARIES, *_CODECS)
 """The command-line tools that need no broker's code."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.interop.bench import Bench, records, until
 from tests.interop.cases import Case
+from tests.interop.operator_cases import OPERATOR_CASES
 from tests.interop.peers import GUARDED, started
 from tests.interop.tools import table, tool
 
@@ -160,5 +161,6 @@ CLI_CASES = (
     Case("delete", "kafka-consumer-groups: delete-offsets, delete", deletes_groups),
     Case("look", "kafka-get-offsets, -broker-api-versions, -cluster, -groups", looks_around),
     Case("acls", "kafka-acls: add, list, remove; what is refused meanwhile", acls),
+    *OPERATOR_CASES,
 )
 """The rows of the tools' table, in order."""

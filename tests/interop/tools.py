@@ -10,13 +10,11 @@ from tests.interop.bench import Bench
 
 # What the tools need besides what `DumpLogSegments` does.
 _MORE = (
-    "at.yawk.lz4:lz4-java:1.11.2",
     "com.fasterxml.jackson.dataformat:jackson-dataformat-csv:2.21.7",
     "com.google.re2j:re2j:1.8",
     "net.sourceforge.argparse4j:argparse4j:0.7.0",
     f"org.apache.kafka:kafka-server:{kafka_jars.TOOLS_VERSION}",
     "org.slf4j:slf4j-nop:1.7.36",
-    "org.xerial.snappy:snappy-java:1.1.10.7",
 )
 CLASSES = {
     "kafka-topics": "TopicCommand",
@@ -28,6 +26,11 @@ CLASSES = {
     "kafka-broker-api-versions": "BrokerApiVersionsCommand",
     "kafka-cluster": "ClusterTool",
     "kafka-acls": "AclCommand",
+    "kafka-reassign-partitions": "reassign.ReassignPartitionsCommand",
+    "kafka-leader-election": "LeaderElectionCommand",
+    "kafka-delete-records": "DeleteRecordsCommand",
+    "kafka-log-dirs": "LogDirsCommand",
+    "kafka-transactions": "TransactionsCommand",
 }
 SECONDS = 90
 
