@@ -148,9 +148,11 @@ def _side_by_side(cases: list[Case], nodes: int, kind: str) -> dict[str, list[st
     handled = cases[0].handled
     with real(settings, nodes, handled=handled) as kafka, served(settings, nodes, handled=handled) as simulated:
         there, here = on_broker(cases, kafka), on_broker([c for c in cases if not c.only_real], simulated)
-        again = [case for case in cases if case.id in _wrong(there, here)]
+        wrong = _wrong(there, here)
+        again = [case for case in cases if case.id in wrong]
+        for name, lines in wrong.items():
+            print(f"once more {name}: {lines[0]}", flush=True)
         if again:
-            print(f"once more: {', '.join(case.id for case in again)}", flush=True)
             there |= on_broker(again, kafka, at_once=FEW, nonce="-again")
             here |= on_broker([c for c in again if not c.only_real], simulated, at_once=FEW, nonce="-again")
     _tell_tries(f"{nodes} node(s){kind and f', {kind}'}", there, here)

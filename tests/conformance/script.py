@@ -223,9 +223,13 @@ class Script:
         await self.cluster.move(self.partition, nodes[(nodes.index(self.node) + 1) % len(nodes)])
         served = await self.settle_at_coordinator()
         await self.sleep(CAUGHT_UP_MS)
-        while await self.cluster.high_watermark(self.partition) < committed:
-            await self.peer.sleep(POLL_US)
+        await self.caught_up(committed)
         return Mark(began_us, served.hi_us)
+
+    async def caught_up(self, offset: int) -> None:
+        """Wait until the group's partition is committed up to here, as its leader knows it."""
+        while await self.cluster.high_watermark(self.partition) < offset:
+            await self.peer.sleep(POLL_US)
 
     async def restart(self, **settings: object) -> Mark:
         """The one node is stopped and started again, on its data, with these settings besides its own.

@@ -284,6 +284,7 @@ async def a_commit_that_was_not_answered_counts_at_the_next_coordinator(s: Scrip
     a = await s.actor("a")
     t = await s.topic()
     await a.commit(offsets={t: {0: 1}})
+    committed = await s.cluster.high_watermark(s.partition)
     still = follower(s)
     await s.cluster.pause(still)
     await a.commit(offsets={t: {0: 5}}, error=LATER)
@@ -294,6 +295,7 @@ async def a_commit_that_was_not_answered_counts_at_the_next_coordinator(s: Scrip
     await s.settle_at_coordinator()
     await s.follow(a)
     await s.sleep(CAUGHT_UP_MS)
+    await s.caught_up(committed + 1)
     await a.fetch(topics={t: [0]})
     await a.fetch(topics={t: [0]}, stable=True)
 
