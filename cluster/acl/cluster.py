@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.control import refused
+from groupsim.cluster.acl.control import not_authorized, refused
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
@@ -95,7 +95,7 @@ def _of_cluster(visit: Visit, request: Any, operation: Operation) -> None:
     if visit.may_with_cluster(operation):
         visit.go_on(request)
     else:
-        visit.answer(refused(request, NO_CLUSTER, f"Request {request.API.title} is not authorized."))
+        visit.answer(refused(request, NO_CLUSTER, not_authorized(request)))
 
 
 CHECKS: Mapping[type, Check] = {

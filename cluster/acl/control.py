@@ -30,6 +30,7 @@ from groupsim.protocol.acl_messages import (
     Resource,
 )
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Request
 
 MOST_RECORDS: Final = 10_000
 """How many ACLs one request may make or delete (`QuorumController.MAX_RECORDS_PER_USER_OP`)."""
@@ -108,6 +109,11 @@ def _objection(acl: Acl) -> str | None:
         words = "no colon is present separating the principal type from the principal name"
         return f"Could not parse principal from `{acl.principal}` ({words})"
     return None if acl.host else "Host pattern cannot be null or empty"
+
+
+def not_authorized(request: Request) -> str:
+    """In words that the cluster is not for who asks."""
+    return f"Request {request.API.title} is not authorized."
 
 
 def refused(request: AclRequest, error: ErrorCode, words: str | None) -> AclResponse:

@@ -7,19 +7,22 @@ handleAlterPartitionReassignments, handleListPartitionReassignments), `DescribeT
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import evolve
 
+from groupsim.cluster.acl.control import not_authorized
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
-from groupsim.protocol.acl_messages import Operation, Resource
+from groupsim.protocol.acl_messages import NOT_ASKED, Operation, Resource
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Response
 from groupsim.protocol.operator_messages import (
     NO_WATERMARK,
     AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DescribedTopic,
@@ -32,23 +35,58 @@ from groupsim.protocol.operator_messages import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     ElectLeadersRequest,
+    ElectLeadersResponse,
     ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
     ListTransactionsRequest,
     ListTransactionsResponse,
     ProducersOf,
+    UnderWay,
 )
+from groupsim.protocol.refusals import refusal
 
 _FAILED = "Topic authorization failed."
 
 
-def _of_cluster(operation: Operation) -> Check:
+Refuse = Callable[[Any], Response]
+
+
+def _plainly(request: Any) -> Response:
+    """The error, and nothing else."""
+    answer: Response = refusal(request, NO_CLUSTER)
+    return answer
+
+
+def _of_cluster(operation: Operation, refused: Refuse = _plainly) -> Check:
     def check(visit: Visit, request: Any) -> None:
         if visit.may_with_cluster(operation):
             visit.go_on(request)
         else:
-            visit.refuse(NO_CLUSTER)
+            visit.answer(refused(request))
 
     return check
+
+
+def _not_elected(request: ElectLeadersRequest) -> Response:
+    """What is wrong is told in words of each partition."""
+    answer: ElectLeadersResponse = refusal(request, NO_CLUSTER)
+    words = not_authorized(request)
+    topics = ((name, tuple((number, error, words) for number, error, _ in of)) for name, of in answer.topics)
+    return evolve(answer, topics=tuple(topics))
+
+
+def _not_moved(request: AlterPartitionReassignmentsRequest) -> Response:
+    """In words at the top and of each partition."""
+    answer: AlterPartitionReassignmentsResponse = refusal(request, NO_CLUSTER)
+    words = not_authorized(request)
+    results = tuple((partition, error, words) for partition, error, _ in answer.results)
+    return evolve(answer, message=words, results=results)
+
+
+def _not_listed(request: ListPartitionReassignmentsRequest) -> Response:
+    """With the partitions that were asked for, and no replicas."""
+    moves = tuple(UnderWay(partition, (), (), ()) for partition in request.partitions or ())
+    return ListPartitionReassignmentsResponse(NO_CLUSTER, not_authorized(request), moves)
 
 
 def _delete_records(visit: Visit, request: DeleteRecordsRequest) -> None:
@@ -63,7 +101,7 @@ def _describe_topics(visit: Visit, request: DescribeTopicPartitionsRequest) -> N
     names = request.topics or tuple(visit.image.topics)
     mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
     seen = tuple(name for name in names if mine[name])
-    refused = tuple(DescribedTopic(name, NO_TOPIC, operations=0) for name in request.topics if not mine[name])
+    refused = tuple(DescribedTopic(name, NO_TOPIC, operations=NOT_ASKED) for name in request.topics if not mine[name])
     if not seen:
         visit.answer(DescribeTopicPartitionsResponse(refused))
         return
@@ -118,9 +156,9 @@ def _seen(visit: Visit, one: DescribedTransaction) -> DescribedTransaction:
 
 
 CHECKS: Mapping[type, Check] = {
-    ElectLeadersRequest: _of_cluster(Operation.ALTER),
-    AlterPartitionReassignmentsRequest: _of_cluster(Operation.ALTER),
-    ListPartitionReassignmentsRequest: _of_cluster(Operation.DESCRIBE),
+    ElectLeadersRequest: _of_cluster(Operation.ALTER, _not_elected),
+    AlterPartitionReassignmentsRequest: _of_cluster(Operation.ALTER, _not_moved),
+    ListPartitionReassignmentsRequest: _of_cluster(Operation.DESCRIBE, _not_listed),
     DescribeTopicPartitionsRequest: _describe_topics,
     DeleteRecordsRequest: _delete_records,
     DescribeLogDirsRequest: _of_cluster(Operation.DESCRIBE),
