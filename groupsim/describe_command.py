@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -11,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim import as_json
+from groupsim.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.exits import WELL, Trouble
 from groupsim.protocol import consumer_protocol as embedded
+from groupsim.protocol.messages import TopicPartition
 from groupsim.running import perform
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.story import Generation, Outcome, tell
@@ -38,7 +41,7 @@ def describe(source: str, at: str, group: str | None, seed: int, wants_json: boo
     done = perform(scenario, seed, source, snapshots_at=[at_us], command="run")
     found = {name: seen for name, seen in done.snapshots[at_us].items() if group in (None, name)}
     if wants_json:
-        print(as_json.text({"schema": as_json.SCHEMA, "t_us": at_us, "groups": as_json.plain(found)}))
+        print(as_json.text(document(found, at_us, done.events)))
     else:
         show(found, at_us, done.events, Terminal())
     return WELL
@@ -51,11 +54,59 @@ def _moment(text: str) -> int:
         raise Trouble(f"--at {text}: {error}") from None
 
 
-def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console) -> None:
-    """Print every group."""
+def _past(events: Sequence[TraceEvent], at_us: int) -> tuple[dict[str, Sequence[Generation]], dict[str, TraceEvent]]:
+    """What led to this moment: the generations of every group, and how processes ended, by member id."""
     past = [event for event in events if event.t_us <= at_us]
     told = {group.group: group.generations for group in tell(past).groups}
-    ended = {event.member: event for event in past if event.kind in ENDS and event.member}
+    return told, {event.member: event for event in past if event.kind in ENDS and event.member}
+
+
+def _open_round(told: Sequence[Generation]) -> Generation | None:
+    """The rebalance that is under way."""
+    return told[-1] if told and told[-1].outcome is Outcome.OPEN else None
+
+
+def document(found: Snapshots, at_us: int, events: Sequence[TraceEvent]) -> dict[str, Any]:
+    """Every group as JSON; a group that nobody joined yet is null."""
+    told, ended = _past(events, at_us)
+    groups = {
+        name: None if group is None else _group(group, at_us, _open_round(told.get(name, ())), ended)
+        for name, group in found.items()
+    }
+    return {"schema": as_json.SCHEMA, "t_us": at_us, "groups": groups}
+
+
+def _group(
+    group: GroupSnapshot, at_us: int, under_way: Generation | None, ended: Mapping[str, TraceEvent]
+) -> dict[str, Any]:
+    """A snapshot with what the page says beside it: processes, partitions, the rebalance that is under way."""
+    called = names(group)
+    data: dict[str, Any] = as_json.plain(group)
+    for one, member in zip(data["members"], group.members, strict=True):
+        del one["assignment"]
+        end = ended.get(member.member_id)
+        one["process"] = called[member.member_id]
+        one["process_ended_us"] = None if end is None else end.t_us
+        one["leader"] = member.member_id == group.leader
+        one["partitions"] = as_json.plain(_partitions(member))
+    for timer in data["timers"]:
+        timer["in_us"] = timer["due_us"] - at_us
+    data["rebalance"] = (
+        None
+        if under_way is None
+        else {
+            "began_us": under_way.began_us,
+            "cause": under_way.cause.value,
+            "culprit": as_json.plain(under_way.culprit),
+            "why": under_way.why,
+        }
+    )
+    return data
+
+
+def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console) -> None:
+    """Print every group."""
+    told, ended = _past(events, at_us)
     for name, group in found.items():
         if group is None:
             console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: nobody has joined it yet"))
@@ -91,8 +142,8 @@ class _Page:
                 (group.group_id, "bold cyan"), f" at {at}: ", state, f", generation {group.generation}{protocol}"
             )
         )
-        if told and told[-1].outcome is Outcome.OPEN:
-            last = told[-1]
+        last = _open_round(told)
+        if last is not None:
             who = f"{last.culprit.host} " if last.culprit else ""
             began = f"  rebalance since {clock(last.began_us)} ({last.cause.value}): {who}{last.why}"
             self.console.print(Text(began, "yellow"))
@@ -113,7 +164,8 @@ class _Page:
 
     def _session(self, member: MemberSnapshot) -> str:
         due = member.session_due_us
-        return "–" if due is None else f"{span(due - self.at_us)} of {span(member.session_timeout_ms * 1000)}"
+        whole_ms = NEW_MEMBER_JOIN_TIMEOUT_MS if member.is_new and member.awaiting_join else member.session_timeout_ms
+        return "–" if due is None else f"{span(due - self.at_us)} of {span(whole_ms * 1000)}"
 
     def _fate(self, member_id: str) -> str:
         end = self.ended.get(member_id)
@@ -160,8 +212,15 @@ def _by_condition(parked: Sequence[Parked]) -> dict[str, list[Parked]]:
 def _assigned(member: MemberSnapshot) -> str:
     if not member.assignment:
         return "–"
-    try:
-        partitions = embedded.decode_assignment(member.assignment).partitions
-    except ValueError:
+    partitions = _partitions(member)
+    if partitions is None:
         return f"{len(member.assignment)} bytes"
     return " ".join(map(str, partitions)) or "none"
+
+
+def _partitions(member: MemberSnapshot) -> tuple[TopicPartition, ...] | None:
+    """What a member was assigned; None when it is not the consumers' own format."""
+    try:
+        return embedded.decode_assignment(member.assignment).partitions if member.assignment else ()
+    except ValueError:
+        return None

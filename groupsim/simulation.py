@@ -39,6 +39,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.messages import Request, Response, TopicPartition
 from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.scenarios.old_cluster import open_zookeeper
+from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.story import Story, tell
 
 Duration = str | int
@@ -160,10 +161,9 @@ class Simulation:
 
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
         `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
-        Raises `KeyError` for an unknown client profile and
-        `SettingError` for an impossible setting.
+        Raises `ValueError` for an unknown client profile and `SettingError` for an impossible setting.
         """
-        profile = CLIENTS[client]
+        profile = CLIENTS[_known(client, CLIENTS, "client profile")]
         cluster = self.cluster
         named = {"group.id": group, **(properties or {})}
         settings, _ = client_settings(profile, named, pulls=isinstance(cluster, ReplicatedCluster))
@@ -206,11 +206,12 @@ class Simulation:
 
         Raises `AssertionError` when it does not within the limit.
         """
+        await self._until(predicate, "did not come true", within)
+
+    async def _until(self, predicate: Callable[[], object], complaint: str, within: Duration) -> None:
         if not await self.loop.until(lambda: bool(predicate()), parse_duration(within)):
-            states = ", ".join(f"{g} {self.state(g)}" for g in self._groups()) or "no group"
-            raise AssertionError(
-                f"did not come true within {within} of virtual time (at {show_us(self.now_us)}: {states})"
-            )
+            states = ", ".join(map(self._state_told, self._groups())) or "no group"
+            raise AssertionError(f"{complaint} within {within} of virtual time (at {show_us(self.now_us)}: {states})")
 
     async def stable(self, group: str = "g1", *, members: int | None = None, within: Duration = "6m") -> GroupSnapshot:
         """Let time pass until the group is Stable (with so many members); returns its snapshot."""
@@ -219,7 +220,8 @@ class Simulation:
             seen = self.group(group)
             return seen is not None and seen.state == "Stable" and members in (None, len(seen.members))
 
-        await self.until(settled, within=within)
+        wanted = "" if members is None else f" with {_members(members)}"
+        await self._until(settled, f"{group} did not become Stable{wanted}", within)
         found = self.group(group)
         assert found is not None
         return found
@@ -266,8 +268,13 @@ class Simulation:
         return "Dead" if found is None else found.state
 
     def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
-        """The events of one kind whose columns have these values, in order."""
-        wanted = Kind(kind)
+        """The events of one kind whose columns have these values, in order.
+
+        Raises `ValueError` for a kind or a column that no event has.
+        """
+        wanted = kind if isinstance(kind, Kind) else Kind(_known(kind, [one.value for one in Kind], "kind of event"))
+        for name in columns:
+            _known(name, TraceEvent._fields, "column of events")
         return [
             event
             for event in self.events
@@ -284,8 +291,24 @@ class Simulation:
         now = TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
         return tell([*self.events, now])
 
+    def _state_told(self, name: str) -> str:
+        found = self.group(name)
+        return f"{name} Dead" if found is None else f"{name} {found.state} with {_members(len(found.members))}"
+
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(event.group for event in self.events if event.group))
+
+
+def _known(name: str, known: Iterable[str], what: str) -> str:
+    """The name, if it is one of these. Raises ValueError with the nearest otherwise."""
+    names = list(known)
+    if name not in names:
+        raise ValueError(f"no {what} {name!r}; {suggest(name, names)}")
+    return name
+
+
+def _members(count: int) -> str:
+    return f"{count} member{'' if count == 1 else 's'}"
 
 
 def _partition(name: str) -> TopicPartition:

@@ -262,9 +262,20 @@ def test_describe_shows_timers_and_purgatory(bounce: Path) -> None:
 
 def test_describe_as_json(bounce: Path) -> None:
     """The same as data."""
-    document = json.loads(call("describe", bounce, "--at", "40s", "--json").stdout)
-    assert document["groups"]["g1"]["state"] == "PreparingRebalance"
-    assert "join-g1" in [timer["name"] for timer in document["groups"]["g1"]["timers"]]
+    group = json.loads(call("describe", bounce, "--at", "40s", "--json").stdout)["groups"]["g1"]
+    assert group["state"] == "PreparingRebalance"
+    assert "join-g1" in [timer["name"] for timer in group["timers"]]
+    assert group["rebalance"]["cause"] == "deploy-join"
+    crashed, waiting = group["members"]
+    assert (crashed["process_ended_us"], waiting["process_ended_us"]) == (31_000_000, None)
+    assert (crashed["leader"], waiting["partitions"]) == (True, [])
+    assert crashed["partitions"][0] == "mirror-0"
+
+
+def test_a_newcomers_wait_is_told_against_its_own_limit(bounce: Path) -> None:
+    """A member that has never been in a generation is waited for five minutes, not for its session timeout."""
+    lines = call("describe", bounce, "--at", "40s").stdout.splitlines()
+    assert any("min" in line and "of 5 min" in line for line in lines)
 
 
 def test_diff_of_one_setting(bounce: Path) -> None:

@@ -81,7 +81,7 @@ async def test_what_does_not_come_true_is_an_assertion(sim: Simulation) -> None:
     """`until` says how long it waited and in which state the groups are."""
     sim.topic("orders", 1)
     sim.member("c1")
-    with pytest.raises(AssertionError, match=r"did not come true within 10s .*g1 Stable"):
+    with pytest.raises(AssertionError, match=r"did not come true within 10s .*g1 Stable with 1 member"):
         await sim.until(lambda: False, within="10s")
 
 
@@ -121,3 +121,21 @@ async def test_a_story_tells_of_records_and_lag_up_to_now(sim: Simulation) -> No
     assert later.lag is not None
     assert 45 <= later.lag.end <= 55
     assert not sim.find("log.ends")
+
+
+async def test_a_group_that_never_gets_so_many_members_says_what_it_has(sim: Simulation) -> None:
+    """The failure names what was awaited and what is there."""
+    sim.topic("orders", 1)
+    sim.member("c1")
+    with pytest.raises(AssertionError, match=r"g1 did not become Stable with 2 members .*g1 Stable with 1 member\b"):
+        await sim.stable("g1", members=2, within="10s")
+
+
+def test_a_misspelt_name_is_told_with_the_nearest(sim: Simulation) -> None:
+    """Clients, kinds of events and their columns: an error that helps, instead of nothing found."""
+    with pytest.raises(ValueError, match=r"no client profile 'librdkafka2'; did you mean `librdkafka"):
+        sim.member("c1", client="librdkafka2")
+    with pytest.raises(ValueError, match=r"no kind of event 'member.remved'; did you mean `member.removed`"):
+        sim.find("member.remved")
+    with pytest.raises(ValueError, match=r"no column of events 'resaon'; did you mean `reason`"):
+        sim.find("member.removed", resaon="left")
