@@ -29,7 +29,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.2-network", "here nobody asks the transaction coordinator first (`1.8-verification`)"),
     (r"^1\.2-invalid", "no log raises it"),
     (r"^1\.4-moved-on-failure", "an append fails at once, before anything else can happen"),
-    (r"^1\.12-find-coordinator-can-be-stale", _RACE),
+    (r"^1\.12-find-coordinator-can-be-stale", "asked of three nodes, not compared: a race that ends otherwise here"),
     (r"^(1\.1-a-way-that-is-none|2\.3-voting-without)", _NO_WAY),
     (r"^(1\.5-a-quiet|2\.13-lazy|trap-15|3\.3-load-time)", _OURS),
     (r"^2\.12-comparison", "a client cannot time a broker's look to the millisecond"),
