@@ -246,7 +246,8 @@ def test_the_first_cell_is_the_baseline_when_the_first_values_are_left_out() -> 
 def test_a_setting_without_effect_is_noted() -> None:
     """An axis that changes nothing would show no difference for a reason nobody sees."""
     text = "scenario: demo\nvary: {groups.g1.properties.fetch.min.bytes: [1, 1000]}\n"
-    warnings = load(text).warnings
+    assert not [one for one in load(text).warnings if "fetch.min.bytes" in one.message]  # consumers pull
+    warnings = load(f"{text}set: {{cluster.logs: counted}}\n").warnings
     assert [(one.place.line, one.level) for one in warnings if "fetch.min.bytes" in one.message] == [(2, NOTE)] * 2
 
 
