@@ -120,8 +120,11 @@ def size_of(event: TraceEvent) -> int:
 
 
 def _size_of(value: Any) -> int:
-    if isinstance(value, str | bytes):
+    kind = value.__class__
+    if kind is str or kind is bytes:
         return _VALUE_BYTES + len(value)
+    if kind is int or value is None:
+        return _VALUE_BYTES
     if isinstance(value, Mapping):
         return _VALUE_BYTES + sum([len(name) + _size_of(part) for name, part in value.items()])
     if isinstance(value, list | tuple):
