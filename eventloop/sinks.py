@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -59,8 +59,15 @@ class _File:
         self.path = path
         self.temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
 
-    def finish(self) -> None:
-        os.replace(self.temporary, self.path)
+    @contextmanager
+    def whole_or_gone(self) -> Iterator[None]:
+        """The last of it is written in this block: then it has its name; if that fails (a full disk) it is gone."""
+        try:
+            yield
+            os.replace(self.temporary, self.path)
+        except BaseException:
+            self.discard()
+            raise
 
     def discard(self) -> None:
         with suppress(FileNotFoundError):
@@ -142,13 +149,14 @@ class JsonLinesSink(_Closing):
         if self._file is None:
             self._stream.flush()
         elif not self._stream.closed:
-            self._stream.close()
-            self._file.finish()
+            with self._file.whole_or_gone():
+                self._stream.close()
 
     def abort(self) -> None:
         """Leave no file behind."""
         if self._file is not None and not self._stream.closed:
-            self._stream.close()
+            with suppress(OSError):  # what is buffered has no room either
+                self._stream.close()
             self._file.discard()
 
 
@@ -190,15 +198,16 @@ class ParquetSink(_Closing):
         """Finish the file and give it its name."""
         if self._open:
             self._open = False
-            self._write_rows()
-            self._writer.close()
-            self._file.finish()
+            with self._file.whole_or_gone():
+                self._write_rows()
+                self._writer.close()
 
     def abort(self) -> None:
         """Leave no file behind."""
         if self._open:
             self._open = False
-            self._writer.close()
+            with suppress(OSError):
+                self._writer.close()
             self._file.discard()
 
 

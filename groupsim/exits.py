@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import sys
 import traceback as tracebacks
@@ -22,6 +23,7 @@ from groupsim.members.settings import SettingError
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may hold
 WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 P = ParamSpec("P")
@@ -88,7 +90,8 @@ def explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, PluginError | EventLoopError):
         return str(error), "", RUN_FAILED
     if isinstance(error, OSError):
-        return f"{error.filename or 'the output'}: {error.strerror or error}", "", BAD_INPUT
+        remedy = "make room, or name another place" if error.filename and error.errno in FULL else ""
+        return f"{error.filename or 'the output'}: {error.strerror or error}", remedy, BAD_INPUT
     where = tracebacks.extract_tb(error.__traceback__)[-1]
     text = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
     return text, "this is a defect of groupsim; `--traceback` shows where it happened", RUN_FAILED

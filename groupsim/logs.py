@@ -98,10 +98,18 @@ def write_logs(events: Sequence[TraceEvent], directory: Path) -> list[Path]:
     written = []
     for name, lines in sorted(render(events).items()):
         target = directory / name
-        handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}.")
+        _write(lines, target)
+        written.append(target)
+    return written
+
+
+def _write(lines: Iterable[str], target: Path) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
-        written.append(target)
-    return written
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -9,6 +9,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -52,6 +55,18 @@ class Outlet(io.RawIOBase):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # for what others still write there
             return size
         return written
+
+
+@contextmanager
+def naming(*places: Path | None) -> Iterator[None]:
+    """What is written in this block goes to these places: an error that names no file (a full disk) names them."""
+    try:
+        yield
+    except OSError as error:
+        named = " or ".join(str(place) for place in places if place is not None)
+        if error.filename is not None or not named:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), named) from error
 
 
 def outlive_readers() -> None:

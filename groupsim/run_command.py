@@ -15,6 +15,7 @@ from groupsim import as_json, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.logs import write_logs
+from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
 from groupsim.running import perform
 from groupsim.scenarios.model import Scenario
@@ -43,12 +44,13 @@ def run(
         check_page(page)
     scenario = load(source, settings)
     check_data_dir(data_dir, scenario)
-    with ExitStack() as whole_or_not_at_all:
+    with naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
         folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
         sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
         done = perform(scenario, seed, source, sinks, data_dir=folder)
     if logs is not None:
-        write_logs(done.events, logs)
+        with naming(logs):
+            write_logs(done.events, logs)
     story = tell(done.events)
     if wants_json:
         print(as_json.text(document(story, done)))

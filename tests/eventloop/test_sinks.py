@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import sys
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pyarrow.parquet
@@ -162,3 +164,38 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(RuntimeError, match=r"groupsim\[parquet\]"):
         ParquetSink(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("end", ["close", "abort"])
+def test_a_file_for_which_there_is_no_room_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, end: str
+) -> None:
+    """When the last bytes cannot be written (a full disk), neither the file nor the beginning of it stays."""
+    sink = sink_for(tmp_path / f"t{suffix}")
+    for event in EVENTS:
+        sink(event)
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    below = sink._stream if isinstance(sink, JsonLinesSink) else sink._writer
+    close = below.close
+    monkeypatch.setattr(sink, "_stream" if suffix == ".jsonl" else "_writer", Full(below, full))
+    with pytest.raises(OSError, match="No space") if end == "close" else nullcontext():
+        getattr(sink, end)()
+    assert list(tmp_path.iterdir()) == []
+    close()
+
+
+class Full:
+    """What is below, but closing fails."""
+
+    closed = False
+
+    def __init__(self, below: object, close: Callable[[], None]) -> None:
+        self._below = below
+        self.close = close
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._below, name)
