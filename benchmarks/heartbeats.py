@@ -11,6 +11,10 @@ move its session deadline (a dictionary), and waits for the answer (a latency). 
 in the member's own process; `messages` has a coordinator process with a store, and an event per answer. In both, as in
 the real group, the members beat in step: all of them got their assignment at the same time.
 
+No work here grows with the group, and no collector runs; yet a heartbeat costs more in a large one, because what
+belongs to one member has left the processor's caches when its turn comes again. `heartbeat_floor` measures the same
+three events with nothing around them: the second table holds layer against layer and tells how each grows.
+
 `churn` is the other figure: a group that forms, loses a member by a crash and is stable again, against as many bare
 events through the same loop.
 """
@@ -28,6 +32,7 @@ from typing import Any
 import simpy
 
 from benchmarks.common import INTERVAL_US, LATENCY_US, Stopwatch, best, group, table, tracing
+from benchmarks.heartbeat_floor import FLOORS
 from groupsim.eventloop import virtual as kernel
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -35,7 +40,7 @@ from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 HEARTBEATS = 200_000
 SIZES = (100, 1_000, 10_000)
 LEVELS = ("off", "normal", "full")
-TOYS = ("lean", "messages")
+LAYERS = ("bare heap", "event loop", "simpy lean", "simpy messages", "off")
 
 
 def _horizon_us(members: int) -> int:
@@ -122,13 +127,17 @@ def simpy_messages(members: int, horizon_us: int) -> int:
     return count
 
 
+TOYS = {"simpy lean": simpy_lean, "simpy messages": simpy_messages}
+BARE = {**TOYS, **FLOORS}
+
+
 def toy(members: int, kind: str) -> dict[str, Any]:
-    """The same heartbeats in SimPy."""
+    """The same heartbeats in SimPy, or with no simulator at all."""
     watch = Stopwatch()
     watch.start()
-    count = {"lean": simpy_lean, "messages": simpy_messages}[kind](members, _horizon_us(members))
+    count = BARE[kind](members, _horizon_us(members))
     cpu = watch.stop()
-    return {"who": f"simpy {kind}", "members": members, "heartbeats": count, "cpu": cpu, "rate": count / cpu}
+    return {"who": kind, "members": members, "heartbeats": count, "cpu": cpu, "rate": count / cpu}
 
 
 @contextmanager
@@ -205,28 +214,41 @@ def bare_events(events: int) -> dict[str, Any]:
 
 def run(sizes: tuple[int, ...] = SIZES, repeat: int = 3, as_json: bool = False) -> list[dict[str, Any]]:
     """Measure and print; returns the rows."""
-    cases = [(kind, str(size)) for size in sizes for kind in (*LEVELS, *TOYS)]
+    cases = [(kind, str(size)) for size in sizes for kind in (*LEVELS, *BARE)]
     results = best("heartbeats", "rate", repeat, cases)
     by_case = dict(zip(cases, results, strict=True))
     for (kind, size), result in by_case.items():
         for name in TOYS:
-            result[f"beside simpy {name}"] = round(result["rate"] / by_case[name, size]["rate"], 2)
+            result[f"beside {name}"] = round(result["rate"] / by_case[name, size]["rate"], 2)
+        result["growth"] = round(by_case[kind, str(sizes[0])]["rate"] / result["rate"], 2)
         result["kind"] = kind
     churned = _churn_rows(1_000, repeat)
     if as_json:
         return [*results, *churned]
     rows = [
-        (r["who"], r["members"], int(r["rate"]), f"{1e6 / r['rate']:.2f}", *(r[f"beside simpy {t}"] for t in TOYS))
+        (r["who"], r["members"], int(r["rate"]), f"{1e6 / r['rate']:.2f}", *(r[f"beside {t}"] for t in TOYS))
         for r in results
     ]
-    columns = ("trace, or toy", "members", "heartbeats/s", "µs each", *(f"/ simpy {t}" for t in TOYS))
+    columns = ("trace, or toy", "members", "heartbeats/s", "µs each", *(f"/ {t}" for t in TOYS))
     table("Heartbeats per CPU second, quiet group", columns, rows)
+    _show_layers(sizes, by_case)
     table(
         "A group of 1,000 forms, loses a member, is stable again",
         ("who", "events", "CPU s", "ratio"),
         [(r["who"], r["events"], f"{r['cpu']:.3f}", r.get("ratio", "")) for r in churned],
     )
     return [*results, *churned]
+
+
+def _show_layers(sizes: tuple[int, ...], by_case: dict[tuple[str, ...], dict[str, Any]]) -> None:
+    """What a heartbeat costs in each layer, and how many times as much at each size as at the first."""
+    names = {"off": "whole simulator, trace off"}
+    rows = []
+    for layer in LAYERS:
+        results = [by_case[layer, str(size)] for size in sizes]
+        cells = [f"{1e6 / r['rate']:.2f} (x {r['growth']:.2f})" for r in results]
+        rows.append((names.get(layer, layer), *cells))
+    table("µs per heartbeat, and growth", ("layer", *(f"{size:,} members" for size in sizes)), rows)
 
 
 def _churn_rows(members: int, repeat: int) -> list[dict[str, Any]]:
