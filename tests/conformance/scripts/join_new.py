@@ -200,6 +200,7 @@ async def four_members_and_their_leader(s: Script) -> None:
 async def an_empty_group_is_joined_without_a_type(s: Script) -> None:
     a, b = await s.pair()
     await b.join(error="MEMBER_ID_REQUIRED")
+    await s.until("Empty", 0)
     await a.join(v=s.v, protocol_type="", error="INCONSISTENT_GROUP_PROTOCOL")
     await a.describe()
 
