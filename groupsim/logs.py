@@ -20,9 +20,10 @@ from groupsim.logs_client import JavaLog
 from groupsim.logs_librdkafka import LibrdkafkaLog
 from groupsim.logs_others import OtherLog, family_of
 from groupsim.logs_wording import version
+from groupsim.protocol.batch import EPOCH_MS
 
 ClientLog = JavaLog | LibrdkafkaLog | OtherLog
-START = datetime(2024, 1, 1, tzinfo=UTC)
+START = datetime.fromtimestamp(EPOCH_MS / 1000, tz=UTC)  # as the times of records, so that logs and offsets agree
 
 
 def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
@@ -75,7 +76,7 @@ def _client_lines(client: ClientLog, event: TraceEvent) -> Iterable[str]:
 
 
 def layout(t_us: int, level: str, message: str, logger: str) -> str:
-    """The stock layout: `[2024-01-01 00:00:03,000] INFO message (logger)`."""
+    """The stock layout: `[2026-01-01 00:00:03,000] INFO message (logger)`."""
     moment = START + timedelta(microseconds=t_us)
     return f"[{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03d}] {level} {message} ({logger})"
 

@@ -71,7 +71,7 @@ def _show_fates(group: str, total: GroupAccount, story: Story, console: Console)
     console.print(Padding(Text.assemble(("records: ", "dim"), sentence(total, story)), (0, 0, 0, 2), expand=False))
     odd = [one for one in story.accounts if one.group == group and one.records and trouble(one.records)]
     if odd and total.partitions > 1:
-        for line in _table(odd):
+        for line in (*_table(odd), *_others(total, odd)):
             console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
 
 
@@ -142,6 +142,15 @@ def _table(odd: Sequence[Account]) -> Iterator[str]:
         yield f"{one.partition!s:<{names}}{cells}"
     if rest:
         yield f"… {len(rest)} more"
+
+
+def _others(total: GroupAccount, odd: Sequence[Account]) -> Iterator[str]:
+    """The partitions that the table leaves out."""
+    number = total.partitions - len(odd)
+    waiting = (total.records or Records()).waiting - sum((one.records or Records()).waiting for one in odd)
+    if number:
+        waits = f"; {waiting:,} waiting" if waiting else ""
+        yield f"the other {number:,}: none again, skipped or lost{waits}"
 
 
 def _number(found: int) -> str:

@@ -32,6 +32,7 @@ from groupsim.scenarios.story.words import clock, count, processes, span
 
 MANY_RUNS = 24  # more runs of one cause are cut in the middle
 ALIKE = 3  # of generations of one cause in a row so many are shown, and the last
+BACK = "↩"  # beside the number of partitions that moved: so many of them back
 MANY_LANES = 24
 MANY_STANDSTILLS = 8
 MANY_NOTES = 12
@@ -142,6 +143,8 @@ def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:
         if shown < len(run):
             yield _alike(run[shown:-1])
             yield from _generation(run[-1], wide)
+    if any(move.back for generation in told for move in generation.moves):
+        yield Text(" " * 16 + f"{BACK}: so many of them back to where they had come from", "dim")
 
 
 def _alike(run: Sequence[Generation]) -> Text:
@@ -188,7 +191,7 @@ def _moved(generation: Generation) -> str:
     if not generation.moves:
         return "–"
     back = sum(move.back for move in generation.moves)
-    return f"{len(generation.moves)}" + (f" ({back}↩)" if back else "")
+    return f"{len(generation.moves)}" + (f" ({back}{BACK})" if back else "")
 
 
 def _who(generation: Generation) -> str:

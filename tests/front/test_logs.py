@@ -45,7 +45,7 @@ def test_broker_lines_have_the_stock_layout() -> None:
     lines = logs.render(bounced())["broker-1.log"]
     assert len(lines) == 6
     assert all(STOCK.fullmatch(line) for line in lines)
-    assert lines[2].startswith("[2024-01-01 00:00:03,000] INFO ")
+    assert lines[2].startswith("[2026-01-01 00:00:03,000] INFO ")
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_files_are_written_whole_into_a_new_directory(tmp_path: Path) -> None:
     [
         (
             "kafka-python-1.3",
-            "2024-01-01 00:00:03,100 - kafka.coordinator - INFO - Setting newly assigned partitions "
+            "2026-01-01 00:00:03,100 - kafka.coordinator - INFO - Setting newly assigned partitions "
             "{orders-0, orders-1} for group g1",
         ),
         (
             "franz-go",
-            "2024-01-01T00:00:03.100Z INFO new group session begun, group: g1, added: orders-0, orders-1, lost: ",
+            "2026-01-01T00:00:03.100Z INFO new group session begun, group: g1, added: orders-0, orders-1, lost: ",
         ),
         ("brod", "  orders-0, orders-1"),
     ],
@@ -137,4 +137,4 @@ def test_kafkajs_logs_json() -> None:
     tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="REBALANCE_IN_PROGRESS")
     (line,) = logs.render(tape.end())["c1.log"]
     assert json.loads(line)["message"] == "The group is rebalancing, so a rejoin is needed., resync group"
-    assert json.loads(line)["timestamp"] == "2024-01-01T00:00:03.000Z"
+    assert json.loads(line)["timestamp"] == "2026-01-01T00:00:03.000Z"
