@@ -54,7 +54,7 @@ def _moment(text: str) -> int:
         raise Trouble(f"--at {text}: {error}") from None
 
 
-def _past(events: Sequence[TraceEvent], at_us: int) -> tuple[dict[str, Sequence[Generation]], dict[str, TraceEvent]]:
+def _past(events: Sequence[TraceEvent], at_us: int) -> tuple[dict[str, tuple[Generation, ...]], dict[str, TraceEvent]]:
     """What led to this moment: the generations of every group, and how processes ended, by member id."""
     past = [event for event in events if event.t_us <= at_us]
     told = {group.group: group.generations for group in tell(past).groups}

@@ -10,38 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from front_stage import BOUNCE, call, shell
+from typer.testing import CliRunner
 
 from groupsim.cli import app
-
-BOUNCE = """\
-title: A bounced member
-shows: The old incarnation keeps its place until its session ends.
-run-for: 2m
-topics:
-  orders: {partitions: 4, rate: 40/s}
-groups:
-  g1:
-    client: java-3.9
-    members: {c1: 1, c2: 1}
-timeline:
-  - {at: 31s, do: crash, member: c1}
-  - {at: 32s, do: start, member: c1}
-"""
-
-
-@pytest.fixture
-def bounce(tmp_path: Path) -> Path:
-    """A scenario file."""
-    path = tmp_path / "bounce.yaml"
-    path.write_text(BOUNCE)
-    return path
-
-
-def call(*args: object) -> Result:
-    """Run the command in this process."""
-    return CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, [str(arg) for arg in args])
-
 
 # --- run ---------------------------------------------------------------------------------------------------------
 
@@ -302,6 +274,23 @@ def test_diff_of_a_run_with_itself(bounce: Path, tmp_path: Path) -> None:
     assert {row["change"] for row in document["rows"]} == {0}
 
 
+def test_what_a_table_leaves_out_is_said() -> None:
+    """Partitions without trouble are counted below those with; the sign of moves that went back is explained."""
+    told = call("run", "three-ages-java-0.9").stdout
+    assert re.search(r"\(\d↩\)", told)
+    assert "↩: so many of them back to where they had come from" in told
+    assert re.search(r"^ +the other \d+: none again, skipped or lost", told, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.parquet"])
+def test_a_trace_that_is_not_there_is_told_with_the_way_to_one(bounce: Path, name: str) -> None:
+    """Neither a traceback nor a bare system error."""
+    result = call("diff", bounce, name)
+    assert result.exit_code == 2
+    assert f"{name}: no such file" in result.stderr.replace("[Errno 2] ", "").lower()
+    assert "--trace" in result.stderr
+
+
 def test_list_names_every_scenario() -> None:
     """Each of the library with its sentence; as JSON too."""
     entries = json.loads(call("list", "--json").stdout)
@@ -345,87 +334,6 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
     result = call(command, "--help")
     assert result.exit_code == 0
     assert f"groupsim {command}" in result.stdout.split("Usage:")[1].split("\n", 1)[1] or "| groupsim" in result.stdout
-
-
-@pytest.mark.parametrize("option", ["--trace=x.jsonl", "--trace=x.parquet", "--logs=x", "--data-dir=x"])
-def test_a_full_disk_is_named_and_nothing_half_written_stays(bounce: Path, tmp_path: Path, option: str) -> None:
-    """The place is told, with the remedy; a limit on the size of files stands for the disk."""
-    place = tmp_path / "full" / option.split("=")[1]
-    place.parent.mkdir()
-    before = f"ulimit -f 1; cd '{tmp_path}'; exec '{sys.executable}' -m groupsim.cli run '{bounce}'"
-    done = subprocess.run(
-        ["sh", "-c", f"{before} {option.split('=')[0]} '{place}'"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2, done.stderr
-    assert str(place) in done.stderr
-    assert "make room, or name another place" in done.stderr
-    left = [path for path in place.parent.rglob("*") if path.is_file()]
-    assert not [path for path in left if path.suffix == ".part" or path.name.startswith(".")]
-
-
-def unread(*args: str) -> tuple[int, str]:
-    """Exit code and standard error of the real command when nobody reads its output, which is buffered as usual."""
-    command = [sys.executable, "-m", "groupsim.cli", *args]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    errors = process.stderr.read()
-    process.stderr.close()
-    return process.wait(timeout=60), errors
-
-
-@pytest.mark.parametrize("command", ["--help", "--version", "lint --help", "list", "validate demo --json"])
-def test_a_reader_that_goes_away_is_no_failure(command: str) -> None:
-    """With `| head` the command ends well, and says nothing of pipes, however little it had to print."""
-    assert unread(*command.split()) == (0, "")
-
-
-def test_what_was_asked_for_is_done_when_nobody_reads(bounce: Path, tmp_path: Path) -> None:
-    """Without a reader the run keeps its exit code, and its files are written."""
-    bounce.write_text(BOUNCE + "expect: [{rebalances: 99}]\n")
-    code, errors = unread("run", str(bounce), "--logs", str(tmp_path / "logs"))
-    assert (code, errors) == (1, f"logs: {tmp_path / 'logs'}\n")
-    assert list((tmp_path / "logs").iterdir())
-    code, errors = unread("describe", "nowhere.yaml", "--at", "1s", "--json")
-    assert code == 2
-    assert "BrokenPipe" not in errors
-
-
-# --- terminals and streams of all kinds ----------------------------------------------------------------------------
-
-
-def shell(command: str, *, encoding: str = "utf-8", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    """The real command in a shell, as `groupsim`."""
-    line = command.replace("groupsim ", f"{sys.executable} -m groupsim.cli ")
-    env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "100"}
-    return subprocess.run(["sh", "-c", line], capture_output=True, env=env, cwd=cwd, check=False)
-
-
-def test_a_terminal_without_utf_8_gets_plainer_characters(bounce: Path) -> None:
-    """An encoding that lacks dashes and dots is no reason to fail."""
-    done = shell(f"groupsim run {bounce}", encoding="ascii")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"bounce - seed 0 - 2 min of virtual time" in done.stdout
-
-
-def test_closed_streams_are_no_defect(bounce: Path) -> None:
-    """Without an output the run is as good as with one; without an input there is no document to read."""
-    done = shell(f"groupsim run {bounce} >&-")
-    assert (done.returncode, done.stderr) == (0, b"")
-    done = shell("groupsim assign --assignor range - <&-")
-    assert done.returncode == 2
-    assert b"standard input is closed" in done.stderr
-
-
-def test_a_full_disk_behind_the_output_is_said(bounce: Path) -> None:
-    """What could not be written was the output."""
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
-    for command in (f"run {bounce}", "list --experiments --json", "--help"):
-        done = shell(f"groupsim {command} >/dev/full")
-        assert (done.returncode, done.stderr) == (2, b"groupsim: the output: No space left on device\n")
 
 
 # --- errors for programs -------------------------------------------------------------------------------------------
