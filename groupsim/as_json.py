@@ -39,6 +39,8 @@ def plain(value: object) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, set | frozenset):
         return sorted(str(plain(item)) for item in value)
+    if isinstance(value, bytes):
+        return value.hex()
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return str(value)

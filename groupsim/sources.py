@@ -22,6 +22,9 @@ def trace(source: str) -> list[TraceEvent]:
         return _not_empty(read_trace(Path(source)))
     except (ValueError, KeyError, TypeError) as error:
         raise Trouble(f"{source} is not a trace: {error}", "write one with `groupsim run NAME --trace FILE`") from None
+    except OSError as error:
+        told = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        raise Trouble(f"{source}: {told}", "check the path; `groupsim run NAME --trace FILE` writes a trace") from None
     except ImportError as error:
         raise Trouble(f"cannot read {source}: {error}", "install groupsim[parquet], or use a .jsonl trace") from None
 

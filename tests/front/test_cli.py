@@ -287,7 +287,7 @@ def test_a_trace_that_is_not_there_is_told_with_the_way_to_one(bounce: Path, nam
     """Neither a traceback nor a bare system error."""
     result = call("diff", bounce, name)
     assert result.exit_code == 2
-    assert f"{name}: no such file" in result.stderr.replace("[Errno 2] ", "").lower()
+    assert f"{name}: there is no such file" in result.stderr
     assert "--trace" in result.stderr
 
 
