@@ -35,6 +35,18 @@ _AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
     "brod": (((0,), "brod"),),
     "ruby-kafka": (((0,), "ruby-kafka"),),
 }
+#: The newest line of each library that there is; a number above it is a mistake, or a release that nobody has judged.
+_NEWEST: Mapping[str, int] = {
+    "java": 4,
+    "librdkafka": 2,
+    "kafka-python": 3,
+    "aiokafka": 0,
+    "kafkajs": 2,
+    "sarama": 1,
+    "franz-go": 1,
+    "brod": 4,
+    "ruby-kafka": 1,
+}
 #: Other names people know a library by; the bindings of librdkafka count as the library of their version.
 _ALIASES = {
     "confluent-kafka-python": "librdkafka",
@@ -101,7 +113,7 @@ class Client:
 def client_of(name: str) -> Client:
     """A client by name: `java-3.9`, `librdkafka-2.x`, `confluent-kafka-python-2.3.0`, `kafkajs`.
 
-    Raises ValueError with the remedy for a library nobody knows, or what is no version.
+    Raises ValueError with the remedy for a library nobody knows, or a version older or newer than any known.
     """
     library, version = _split(name.strip().lower())
     if library not in _AGES and library not in _ALIASES:
@@ -113,6 +125,9 @@ def client_of(name: str) -> Client:
     ages = [profile for first, profile in _AGES[library] if not version or first <= high]
     if not ages:
         raise ValueError(f"`{name}` is older than any version known; the oldest is {_shown(_AGES[library][0][0])}")
+    if low[0] > _NEWEST[library]:
+        near = f"{library}-{_NEWEST[library]}.x"
+        raise ValueError(f"no release `{name}`: the newest known of {library} are {_NEWEST[library]}.x; write `{near}`")
     return Client(name, library, low, high, _profile(ages[-1]))
 
 

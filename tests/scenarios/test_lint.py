@@ -439,9 +439,13 @@ def test_a_client_is_found_by_library_and_version(name: str, profile: str) -> No
     assert client_of(name).profile.name == profile
 
 
-@pytest.mark.parametrize(("name", "words"), [("jaba-3.9", "did you mean"), ("java-0.8", "older than any")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("jaba-3.9", "did you mean"), ("java-0.8", "older than any"), ("java-99", r"no release .*; write `java-4\.x`"),
+     ("confluent-kafka-python-7.1", r"librdkafka are 2\.x; write `librdkafka-2\.x`")],
+)  # fmt: skip
 def test_a_client_nobody_knows(name: str, words: str) -> None:
-    """A misspelt library is told the nearest one."""
+    """A misspelt library is told the nearest one, a release that there is none of the newest line."""
     with pytest.raises(ValueError, match=words):
         client_of(name)
 
