@@ -29,7 +29,7 @@ function frontTraces(sweep, points, best, across, up) {
       type: "scatter", mode: "markers+text", x: points.map((one) => one.x.value / across.scale), y: points.map((one) => one.y.value / up.scale),
       error_x: errors("x", across), error_y: errors("y", up), showlegend: false,
       text: pointLabels(sweep, points, points.filter((one) => points.length <= 12 || named(one) || (isBest.has(one) && best.length <= 12))), textposition: "top right", textfont: { size: 11, color: colour("text") }, cliponaxis: false,
-      hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value)} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value)} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
+      hovertext: points.map((one) => hoverLines(cellName(sweep, one.cell.number), `${across.title} ${shown(across, one.x.value, digitsOf(across, one.x))} (${interval(across, one.x) || "no interval"})`, `${up.title} ${shown(up, one.y.value, digitsOf(up, one.y))} (${interval(up, one.y) || "no interval"})`, rolesOf(sweep, one.cell.number).join(" "))), hoverinfo: "text",
       marker: {
         size: points.map((one) => (isRecommended(sweep, one.cell.number) ? 15 : 10)),
         symbol: points.map((one) => (isRecommended(sweep, one.cell.number) ? "star" : isBaseline(sweep, one.cell.number) ? "diamond-open" : isBest.has(one) ? "triangle-up" : "circle-open")),
@@ -76,7 +76,7 @@ function frontTable(sweep, across, up) {
   const value = (metric) => (cell) => {
     const one = statistic(sweep, metric.name, cell.number);
     const within = interval(metric, one);
-    return `${shown(metric, one.value, undefined, false)}${within ? ` (${within})` : ""}`;
+    return `${shown(metric, one.value, digitsOf(metric, one), false)}${within ? ` (${within})` : ""}`;
   };
   const points = sweep.cells.map((cell) => ({ cell, x: statistic(sweep, across.name, cell.number), y: statistic(sweep, up.name, cell.number) }))
     .filter((one) => one.x.value !== null && one.y.value !== null);

@@ -65,31 +65,43 @@ function titleOf(metric, of = metric.heading) {
 
 // --- numbers ---------------------------------------------------------------------------------------------------
 
+/** Decimals to write these values with, as the terminal does: three figures or so of the largest; whole counts stay whole. */
 function digitsFor(metric, values) {
-  const largest = Math.max(0, ...values.filter((value) => value !== null).map((value) => Math.abs(value) / metric.scale));
-  const whole = metric.scale === 1 && Number.isInteger(largest);
-  if (largest >= 100 || whole) return 0;
+  const known = values.filter((value) => value !== null && value !== undefined).map((value) => Math.abs(value) / metric.scale);
+  const largest = Math.max(0, ...known);
+  if (largest >= 100 || (metric.scale === 1 && known.every(Number.isInteger))) return 0;
   return largest >= 1 ? 1 : largest >= 0.1 || largest === 0 ? 2 : 3;
+}
+
+/** A number rounded as Python does it: what is exactly between two goes to the even one, and the text is the exact number. */
+function rounded(number, digits) {
+  const style = { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" };
+  return new Intl.NumberFormat("en-US", style).format(number.toFixed(30));
 }
 
 /** A value of a metric in the unit people read. */
 function shown(metric, value, digits = digitsFor(metric, [value]), unit = true) {
   if (value === null || value === undefined) return "–";
-  const number = (value / metric.scale).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const number = rounded(value / metric.scale, digits);
   const text = /[1-9]/.test(number) ? number : number.replace("-", "");
   return unit && metric.unit ? `${text.replace("-", "−")} ${metric.unit}` : text.replace("-", "−");
 }
 
+/** Decimals of a value with its interval. */
+const digitsOf = (metric, one) => digitsFor(metric, [one.value, one.low, one.high]);
+
 /** An interval, without the unit. */
-function interval(metric, one, digits) {
+function interval(metric, one, digits = digitsOf(metric, one)) {
   if (one.low === null || one.high === null) return "";
   const [low, high] = [one.low, one.high].map((end) => shown(metric, end, digits, false));
   return low === high ? "" : `${low} … ${high}`;
 }
 
+/** A difference with its interval; ends that differ are written with so many decimals that it is seen. */
 function differenceWords(metric, one) {
   if (!one || one.difference === null) return "–";
-  const digits = digitsFor(metric, [one.difference, one.low, one.high]);
+  let digits = digitsFor(metric, [one.difference, one.low, one.high]);
+  while (digits < 3 && one.low !== one.high && !interval(metric, one, digits)) digits += 1;
   const sign = one.difference > 0 ? "+" : "";
   const within = interval(metric, one, digits);
   return `${sign}${shown(metric, one.difference, digits)}${within ? ` (${within})` : ""}`;
@@ -151,7 +163,7 @@ function gridTable(sweep, metric, chosen, choose) {
 function gridCell(sweep, metric, cell, bad, chosen, choose) {
   if (!cell) return el("td", { class: "left-out" }, "left out");
   const one = statistic(sweep, metric.name, cell.number);
-  const digits = digitsFor(metric, [one.value, one.low, one.high]);
+  const digits = digitsOf(metric, one);
   const share = one.value === null ? 0 : Math.round(bad(one.value) * 45);
   const roles = rolesOf(sweep, cell.number);
   return el("td", { class: `cell${cell.number === chosen ? " chosen" : ""}`, style: `--share: ${share}%` },

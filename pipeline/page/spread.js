@@ -60,7 +60,7 @@ function spreadTraces(sweep, metric, cells, paired) {
     marker: { symbol: "diamond", size: 8, color: colour("text") },
     error_x: { type: "data", symmetric: false, color: colour("text"), thickness: 2, width: 4,
       array: means.map((one) => (one.high === null ? 0 : (one.high - one.value) / metric.scale)), arrayminus: means.map((one) => (one.low === null ? 0 : (one.value - one.low) / metric.scale)) },
-    hovertext: means.map((one) => hoverLines(cellName(sweep, one.cell.number), `${paired ? "mean difference" : metric.pooled ? "pooled" : "mean"} ${shown(metric, one.value)}`, one.low === null ? "" : `95 % interval ${interval(metric, one, digitsFor(metric, [one.low, one.high]))}`)), hoverinfo: "text",
+    hovertext: means.map((one) => hoverLines(cellName(sweep, one.cell.number), `${paired ? "mean difference" : metric.pooled ? "pooled" : "mean"} ${shown(metric, one.value, digitsOf(metric, one))}`, one.low === null ? "" : `95 % interval ${interval(metric, one)}`)), hoverinfo: "text",
   }];
 }
 
@@ -80,10 +80,11 @@ function spreadLayout(sweep, metric, cells, paired) {
 function statisticsTable(sweep, metric) {
   const baseline = sweep.circumstances.length ? "the baseline of the same circumstances" : cellName(sweep, sweep.baseline);
   const value = (name) => (cell) => shown(metric, statistic(sweep, metric.name, cell.number)[name], undefined, false);
+  const mean = (cell) => shown(metric, statistic(sweep, metric.name, cell.number).value, digitsOf(metric, statistic(sweep, metric.name, cell.number)), false);
   const against = (cell) => comparison(sweep, metric.name, cell.number);
   return asTable("Statistics as a table", `${titleOf(metric)}; differences to ${baseline}, paired by seed, p corrected for the number of cells`, [
     { title: "cell", cell: (cell) => cellName(sweep, cell.number), head: true },
-    { title: metric.pooled ? "value" : "mean", cell: value("value"), number: true },
+    { title: metric.pooled ? "value" : "mean", cell: mean, number: true },
     { title: "95 % interval", cell: (cell) => interval(metric, statistic(sweep, metric.name, cell.number)) || "–", number: true },
     ...(metric.pooled ? [] : [{ title: "p50", cell: value("p50"), number: true }, { title: "p95", cell: value("p95"), number: true }]),
     { title: "least", cell: value("least"), number: true },

@@ -49,7 +49,7 @@ function roleWords(sweep, number) {
 
 function valueWords(sweep, metric, number) {
   const one = statistic(sweep, metric.name, number);
-  const digits = digitsFor(metric, [one.value, one.low, one.high]);
+  const digits = digitsOf(metric, one);
   const within = interval(metric, one, digits);
   return [el("strong", {}, shown(metric, one.value, digits)), within ? el("div", { class: "aside" }, within) : null];
 }
@@ -158,6 +158,12 @@ function frontSection(sweep) {
     holder);
 }
 
+function extremes(metric, one) {
+  if (one.least === null) return "–";
+  const digits = digitsFor(metric, [one.least, one.most]);
+  return `${shown(metric, one.least, digits, false)} … ${shown(metric, one.most, digits, false)}`;
+}
+
 function effectsSection(sweep) {
   const goals = [...new Set(sweep.effects.map((one) => one.metric))].map((name) => sweep.metricOf.get(name));
   return section(2, "What each axis does by itself",
@@ -170,7 +176,7 @@ function effectsSection(sweep) {
           { title: "from", cell: (one) => one.base },
           { title: "to", cell: (one) => one.value },
           { title: "changes it by (95 % interval)", cell: (one) => differenceWords(metric, one), number: true },
-          { title: "extremes", cell: (one) => (one.least === null ? "–" : `${shown(metric, one.least, undefined, false)} … ${shown(metric, one.most, undefined, false)}`), number: true },
+          { title: "extremes", cell: (one) => extremes(metric, one), number: true },
           { title: "verdict", cell: verdictNode },
         ], sweep.effects.filter((one) => one.metric === metric.name)));
     }));

@@ -10,6 +10,7 @@ import needs
 import page_samples
 import pytest
 
+from groupsim.pipeline.analysis.metrics import SCALE, Metric, Unit
 from groupsim.pipeline.page import sweep_page
 
 ARGUMENTS = [
@@ -283,6 +284,32 @@ def test_the_metric_can_be_chosen(sweep: Any) -> None:
     assert sweep.evaluate(strips) == 3
     sweep.get_by_role("button", name="differences to the baseline").click()
     assert sweep.evaluate(strips) == 2
+
+
+_TRIPLES = ((20 / 3, 0, 20), (1 / 3, 0, 1), (0, 0, 0), (6.25, 6.25, 7), (12.35e6, 12e6, 13e6), (0.125, 0.1, 0.15),
+            (1234.5, 1000, 1500), (99.95, 99, 101), (-0.04, -0.3, 0.2), (3, 2, 4), (2.5e6, 0, 9e8))  # fmt: skip
+_ON_THE_PAGE = """([unit, scale, all]) => all.map(([value, low, high]) => {
+    const metric = {unit, scale}, one = {value, low, high}, digits = digitsOf(metric, one);
+    return [shown(metric, value, digits), shown(metric, low, digits, false), shown(metric, high, digits, false)]; })"""
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_numbers_have_the_digits_of_the_terminal(sweep: Any, unit: Unit) -> None:
+    """A value and the ends of its interval are the same text on the page and in a terminal: 6.7, not 7, beside 20."""
+    of = Metric("metric", "a metric", unit)
+    told = []
+    for triple in _TRIPLES:
+        digits = of.digits(triple)
+        told.append([of.shown(triple[0], digits), *(of.figure(end, digits) for end in triple[1:])])
+    seen = sweep.evaluate(_ON_THE_PAGE, [str(unit), SCALE[unit], _TRIPLES])
+    assert [[text.replace("−", "-") for text in texts] for texts in seen] == told
+
+
+def test_an_effect_below_one_is_not_rounded_away(sweep: Any) -> None:
+    """A difference of a third of a count, and ends that only more decimals set apart."""
+    words = "one => differenceWords({unit: '', scale: 1}, one)"
+    assert sweep.evaluate(words, {"difference": 1 / 3, "low": 0, "high": 1}) == "+0.3 (0.0 … 1.0)"
+    assert sweep.evaluate(words, {"difference": 150.2, "low": 150.1, "high": 150.3}) == "+150.2 (150.1 … 150.3)"
 
 
 def test_from_a_cell_to_its_runs_to_the_lanes_of_one(sweep: Any) -> None:
