@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from groupsim.cluster.log.data_dir import DataDirRefused
-from groupsim.cluster.log.disk import write_at, write_whole
+from groupsim.cluster.log.disk import sync_folder, write_at, write_whole
 
 MAGIC: Final = "groupsim-cluster"
 FORMAT: Final = 2
@@ -59,7 +59,7 @@ class Journal:
         self._number = self._image_bytes = 0
         self._descriptor = -1
         self._end = 0
-        self._unclean = False
+        self._unclean = self._unsettled = False
         self.new = not image.exists()
         if not self.new:
             self._read()
@@ -77,8 +77,8 @@ class Journal:
         """
         self._texts.update(_texts_of(sections))
         self._number += 1
-        if self.new:
-            self._begin_changes(self._number)  # an image without its changes would be taken for a damaged folder
+        if self.new or not self._changes.exists():  # an image of this format without its changes is damage
+            self._begin_changes(self._number)
             self.new = False
         self._write_image()
         self._begin_changes(self._number)
@@ -110,6 +110,8 @@ class Journal:
     # --- writing ---------------------------------------------------------------------------------------------
 
     def _write(self, data: bytes) -> None:
+        if self._unsettled:
+            self._settle()
         if self._unclean:
             os.ftruncate(self._descriptor, self._end)
         self._unclean = True
@@ -137,12 +139,28 @@ class Journal:
         self._image_bytes = len(body)
 
     def _begin_changes(self, after: int) -> None:
+        """Begin the changes anew. The file is open before it takes its place: what is written goes to the one there."""
         head = f"{MAGIC}-changes {FORMAT} {after}\n".encode()
-        write_whole(self._changes, head)
-        self._open(len(head))
+        beside = self._changes.with_name(f"{self._changes.name}.tmp")
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            write_at(descriptor, head, 0)
+            os.fsync(descriptor)
+            beside.replace(self._changes)
+        except OSError:
+            os.close(descriptor)
+            beside.unlink(missing_ok=True)
+            raise
+        self._use(descriptor, len(head))
+        self._unsettled = True
+        self._settle()
 
-    def _open(self, end: int) -> None:
-        descriptor = os.open(self._changes, os.O_RDWR)
+    def _settle(self) -> None:
+        """Make the new file's name survive the machine; until then nothing can be kept in it."""
+        sync_folder(self._changes.parent)
+        self._unsettled = False
+
+    def _use(self, descriptor: int, end: int) -> None:
         self.close()
         self._descriptor = descriptor
         self._end, self._unclean = end, False
@@ -160,13 +178,14 @@ class Journal:
             raise DataDirRefused(f"{self._changes} is missing, and {self._image} is there; {REMEDY}")
         data = self._changes.read_bytes()
         whole = data.rfind(b"\n") + 1
-        for number, change in read_changes(self._changes, data[:whole]):
-            if number > self._number + 1:
-                raise DataDirRefused(f"{self._changes}: change {self._number + 1} is missing; {REMEDY}")
-            if number == self._number + 1:
+        after = read_head(self._changes, data[:whole])
+        if after > self._number:
+            raise DataDirRefused(f"{self._changes}: change {self._number + 1} is missing; {REMEDY}")
+        for number, change in read_changes(self._changes, data[:whole], after):
+            if number > self._number:
                 self._apply(_texts_of(change))
                 self._number = number
-        self._open(whole)
+        self._use(os.open(self._changes, os.O_RDWR), whole)
         self._unclean = whole < len(data)
 
 
@@ -212,14 +231,18 @@ def read_image(path: Path) -> tuple[dict[str, Any], int]:
     return found, version
 
 
-def read_changes(path: Path, data: bytes) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
-    """The changes in a file's whole lines, with their numbers, none missing. Raises DataDirRefused naming the line."""
-    head, *lines = data.split(b"\n")
-    words = head.decode("ascii", "replace").split(" ")
+def read_head(path: Path, data: bytes) -> int:
+    """The number that the changes in a file come after. Raises DataDirRefused."""
+    words = data.partition(b"\n")[0].decode("ascii", "replace").split(" ")
     if len(words) != 3 or words[:2] != [f"{MAGIC}-changes", str(FORMAT)] or not words[2].isdigit():
         raise DataDirRefused(f"{path} line 1: expected '{MAGIC}-changes {FORMAT} <number>'; {REMEDY}")
-    expected = int(words[2])
-    for at, line in enumerate(lines[:-1], 2):
+    return int(words[2])
+
+
+def read_changes(path: Path, data: bytes, after: int) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
+    """The changes in a file's whole lines, with their numbers, none missing. Raises DataDirRefused naming the line."""
+    expected = after
+    for at, line in enumerate(data.split(b"\n")[1:-1], 2):
         body = line[9:]
         if line[:9] != b"%08x " % zlib.crc32(body):
             raise DataDirRefused(f"{path} line {at}: its checksum is not that of the line; {REMEDY}")

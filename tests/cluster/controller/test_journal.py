@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,6 @@ def test_a_later_life_keeps_the_sections_that_it_does_not_begin_anew(tmp_path: P
 
 def test_an_image_of_format_1_is_read(tmp_path: Path) -> None:
     """The first releases wrote one file, whole; what it says is gone on from, and written in the present format."""
-    import hashlib
-
     body = b'{"v":7}'
     (tmp_path / "facts").write_bytes(b"groupsim-cluster 1 %b\n%b" % (hashlib.sha256(body).hexdigest().encode(), body))
     journal = _open(tmp_path)
@@ -106,6 +105,7 @@ def test_a_damaged_line_a_missing_one_and_a_missing_file_are_errors(tmp_path: Pa
         "line 4: its checksum is not that of the line": [head, *lines[:2], lines[2].replace(b"2}", b"7}")],
         "line 3: change 4, and 3 is expected": [head, lines[0], lines[2]],
         "line 1: expected 'groupsim-cluster-changes 2 <number>'": [b"\n", *lines],
+        "change 2 is missing; restore": [head.replace(b" 1\n", b" 2\n")],
         "change 2 is missing": [head.replace(b" 1\n", b" 2\n"), *lines[1:]],
     }
     for words, damaged in cases.items():
@@ -138,20 +138,71 @@ def test_a_death_while_the_image_is_made_loses_nothing(
     """Whether the image or the changes after it could not be written: everything is there, once."""
     monkeypatch.setattr(Journal, "LEAST_CHANGES", 200)
     journal = _begun(tmp_path)
-    real, failed = module.write_whole, []
+    failed = []
 
-    def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-        if (path.name == "facts") == (dies == "image"):
-            failed.append(path.name)
-            raise OSError(28, "No space left on device")
-        real(path, data, sync=sync)
+    def fail(*_: Any, **__: Any) -> None:
+        failed.append(dies)
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "write_whole", write)
+    monkeypatch.setattr(*((module, "write_whole") if dies == "image" else (module.os, "fsync")), fail)
     for number in range(40):
         journal.append({"a": {"x": number}})
     journal.close()
     assert failed
     assert _facts(tmp_path)["a"] == {"x": 39, "y": [2]}
+
+
+def test_changes_begun_anew_are_written_to_though_their_name_is_not_safe_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more files can be opened when the new file is in its place: what is told to be kept is found there."""
+    monkeypatch.setattr(Journal, "LEAST_CHANGES", 200)
+    journal = _begun(tmp_path)
+    real, trouble = module.sync_folder, [True]
+
+    def sync(folder: Path) -> None:
+        if trouble[0]:
+            raise OSError(24, "Too many open files")
+        real(folder)
+
+    monkeypatch.setattr(module, "sync_folder", sync)
+    kept, refused = 0, 0
+    for number in range(1, 31):
+        trouble[0] = number <= 20
+        try:
+            journal.append({"a": {"x": number}})
+        except OSError:
+            refused += 1
+        else:
+            kept = number
+            assert _facts(tmp_path)["a"] == {"x": kept, "y": [2]}
+    journal.close()
+    assert (kept, refused > 0) == (30, True)
+
+
+def test_a_death_while_format_1_is_taken_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the process ends while it writes the present format: the folder opens, and says the same."""
+    body = b'{"v":7}'
+    old = b"groupsim-cluster 1 %b\n%b" % (hashlib.sha256(body).hexdigest().encode(), body)
+    real = Path.replace
+    for deaths in range(3):
+        (tmp_path / "facts").write_bytes(old)
+        changes_of(tmp_path / "facts").unlink(missing_ok=True)
+        done: list[Path] = []
+
+        def replace(self: Path, target: Path, done: list[Path] = done, deaths: int = deaths) -> Path:
+            if len(done) == deaths:
+                raise OSError(5, "dead")
+            done.append(self)
+            return real(self, target)
+
+        journal = _open(tmp_path)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", replace)
+            with pytest.raises(OSError, match="dead"):
+                journal.begin({"a": {}})
+        journal.close()
+        assert _facts(tmp_path) == {"a": {}, "b": {}, "old": {"v": 7}}
 
 
 @pytest.mark.parametrize("when", ["half a line", "no flush"])
