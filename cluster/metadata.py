@@ -36,21 +36,23 @@ _NOT_AVAILABLE = FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 class BrokerMetadata:
-    """The metadata of one broker; implements `coordinator.interfaces.Metadata`. `image` is replaced through `take`."""
+    """The metadata of one broker; implements `coordinator.interfaces.Metadata`. `image` is replaced through `take`.
+
+    Its identities (`topic_id`, `topic_name`, `controller`, `rack`) are asked for in other threads, too, where long
+    messages are read and answered: they look at `image` once, and remember nothing that a newer one would make wrong.
+    """
 
     def __init__(self) -> None:
         self.image = ClusterImage()
         self._answers: dict[tuple[str, ...] | None, MetadataResponse] = {}
         self._kept = 0  # how many names they are kept under
         self._topics: dict[str, tuple[TopicState, TopicInfo]] = {}
-        self._names: dict[str, str] | None = None  # by topic id; made when first asked for
+        self._names: tuple[Mapping[str, TopicState], dict[str, str]] | None = None  # of these topics, by id
 
     def take(self, image: ClusterImage) -> None:
         """Believe this image from now on."""
         if image.brokers is not self.image.brokers:
             self._topics.clear()  # leaders may have become unknown, replicas offline
-        if image.topics is not self.image.topics:
-            self._names = None
         self.image = image
         self._forget()
 
@@ -68,10 +70,10 @@ class BrokerMetadata:
 
     def topic_name(self, topic_id: str) -> str | None:
         """The topic of an id; None for an unknown one."""
-        names = self._names
-        if names is None:
-            names = self._names = {topic.topic_id: name for name, topic in self.image.topics.items()}
-        return names.get(topic_id)
+        topics, known = self.image.topics, self._names
+        if known is None or known[0] is not topics:
+            known = self._names = topics, {topic.topic_id: name for name, topic in topics.items()}
+        return known[1].get(topic_id)
 
     @property
     def controller(self) -> int:
@@ -80,7 +82,8 @@ class BrokerMetadata:
         Any broker passes it on. Kafka names one at random (KRaft's own controllers are not for clients), here it is
         the lowest.
         """
-        return min((node for node in self.image.brokers if self.image.is_up(node)), default=-1)
+        image = self.image
+        return min((node for node in image.brokers if image.is_up(node)), default=-1)
 
     def rack(self, node: int) -> str | None:
         """The rack of a broker; None for an unknown one."""

@@ -133,3 +133,20 @@ def test_partition_counts_are_those_of_the_image() -> None:
     """What the coordinator checks commits against."""
     assert view().partition_count("t") == 1
     assert view().partition_count("x") is None
+
+
+def test_a_new_image_while_ids_are_looked_through_in_another_thread_is_believed() -> None:
+    """Who looked through the old topics when the new ones came leaves nothing behind that they are taken for."""
+    metadata = BrokerMetadata()
+    later = TopicState("late", "id-late", (PartitionState((1,), (1,), 1),))
+
+    class Interrupted(dict[str, TopicState]):
+        """Topics that are looked through while the broker hears of others."""
+
+        def items(self) -> Any:
+            yield from super().items()
+            metadata.take(ClusterImage(2, BROKERS, {"late": later}))
+
+    metadata.take(ClusterImage(1, BROKERS, Interrupted(image().topics)))
+    assert metadata.topic_name("id-t") == "t"
+    assert (metadata.topic_name("id-late"), metadata.topic_name("id-t")) == ("late", None)
