@@ -97,11 +97,20 @@ def _delete_records(visit: Visit, request: DeleteRecordsRequest) -> None:
 
 
 def _describe_topics(visit: Visit, request: DescribeTopicPartitionsRequest) -> None:
-    """A topic that may not be described is left out of a list of all, and else refused whether it is there or not."""
-    names = request.topics or tuple(visit.image.topics)
+    """A topic that may not be described is left out of a list of all, and else refused whether it is there or not.
+
+    What lies before the cursor is not spoken of, and a cursor that cannot be is refused before anybody is asked.
+    """
+    cursor = request.cursor
+    first = "" if cursor is None else cursor[0]
+    names = tuple(name for name in request.topics or visit.image.topics if name >= first)
+    if cursor is not None and (cursor[1] < 0 or (request.topics and first not in names)):
+        visit.go_on(request)
+        return
     mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
     seen = tuple(name for name in names if mine[name])
-    refused = tuple(DescribedTopic(name, NO_TOPIC, operations=NOT_ASKED) for name in request.topics if not mine[name])
+    hidden = () if not request.topics else (name for name in mine if not mine[name])
+    refused = tuple(DescribedTopic(name, NO_TOPIC, operations=NOT_ASKED) for name in hidden)
     if not seen:
         visit.answer(DescribeTopicPartitionsResponse(refused))
         return
@@ -110,7 +119,8 @@ def _describe_topics(visit: Visit, request: DescribeTopicPartitionsRequest) -> N
         topics = (evolve(one, operations=visit.operations(Resource.TOPIC, one.name)) for one in answer.topics)
         return evolve(answer, topics=(*topics, *refused))
 
-    visit.go_on_with(evolve(request, topics=seen), told)
+    rest = evolve(request, topics=seen, cursor=cursor if first in seen else None)
+    visit.go_on_with(rest, told)
 
 
 def _describe_producers(visit: Visit, request: DescribeProducersRequest) -> None:

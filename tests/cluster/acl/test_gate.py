@@ -37,6 +37,7 @@ from groupsim.protocol.messages import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
+from groupsim.protocol.operator_messages import DescribeTopicPartitionsRequest
 from groupsim.protocol.wire.families import READERS
 
 T0 = TopicPartition("t", 0)
@@ -237,5 +238,30 @@ def test_too_many_acls_at_once_are_none() -> None:
         await cluster.stage.loop.sleep(SECOND)
         gone = await cluster.home(DeleteAclsRequest((AclFilter(principal="User:x"),)))
         assert [result.error for result in gone.results] == [ErrorCode.POLICY_VIOLATION]
+
+    guarded(story)
+
+
+def test_pages_of_topics_go_on_where_a_stranger_may_not_look() -> None:
+    """A cursor may name a topic that is hidden, or gone; what is before it is not spoken of.
+
+    One of a topic that was not asked for, or of a partition below 0, is wrong.
+    """
+
+    async def story(cluster: Guarded) -> None:
+        for name in ("b", "d", "e"):
+            cluster.stage.cluster.create_topic(name, 1, replication=1)
+        await cluster.allow(*(acl(Resource.TOPIC, name, Operation.DESCRIBE, host=AWAY) for name in ("b", "e")))
+
+        async def told(cursor: tuple[str, int], *names: str) -> dict[str, ErrorCode]:
+            answer = await cluster.away(DescribeTopicPartitionsRequest(names, 10, cursor))
+            return {topic.name: topic.error for topic in answer.topics}
+
+        hidden = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert await told(("c", 0)) == {"e": ErrorCode.NONE}
+        assert await told(("d", 0), "a", "b", "d", "e") == {"d": hidden, "e": ErrorCode.NONE}
+        assert await told(("d", 0), "d") == {"d": hidden}
+        assert await told(("c", 0), "a", "d") == {"a": ErrorCode.INVALID_REQUEST, "d": ErrorCode.INVALID_REQUEST}
+        assert await told(("d", -1), "d") == {"d": ErrorCode.INVALID_REQUEST}
 
     guarded(story)
