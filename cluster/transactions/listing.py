@@ -50,7 +50,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
         return lambda name: True
     try:
         found = re.compile(pattern)
-    except re.error:
+    except (re.error, OverflowError, RecursionError):  # the latter for {99999999999} and ((((…
         return None
     return lambda name: found.fullmatch(name) is not None
 
