@@ -52,6 +52,7 @@ class _Metadata:
         self._header = header
         self._directory = directory
         self._topics = topics if topics or header.version >= _EMPTY_IS_NONE else None
+        self._ids = {topic["topic_id"] for topic in topics or () if topic.get("topic_id")}
         self._unknown: list[str] = []
         self._valid = header.version >= _BY_ID or not any(t.get("topic_id") or t["name"] is None for t in topics or ())
         names = self._names()
@@ -73,9 +74,9 @@ class _Metadata:
         """The topics to ask the broker for, each once."""
         if self._topics is None:
             return None
-        ids = [topic["topic_id"] for topic in self._topics if topic.get("topic_id")]
-        if not ids:
+        if not self._ids:
             return list(dict.fromkeys(topic["name"] for topic in self._topics))
+        ids = (topic["topic_id"] for topic in self._topics if topic.get("topic_id"))
         found = {topic_id: self._directory.topic_name(topic_id) for topic_id in ids}
         self._unknown = [topic_id for topic_id, name in found.items() if name is None]
         return [name for name in found.values() if name is not None]
@@ -128,8 +129,7 @@ class _Metadata:
         topic_id = self._directory.topic_id(topic.name)
         if topic.error is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return topic.name, topic_id
-        asked = any(one.get("topic_id") == topic_id for one in self._topics or ()) if topic_id else False
-        return (None, topic_id) if asked else (topic.name, None)
+        return (None, topic_id) if topic_id in self._ids else (topic.name, None)
 
 
 def _pieces(names: list[str] | None) -> list[tuple[str, ...] | None]:

@@ -1,8 +1,9 @@
-"""CreateAcls, DescribeAcls, DeleteAcls on the wire; kafka-python is the client."""
+"""CreateAcls, DescribeAcls, DeleteAcls on the wire, and topics that are hidden; kafka-python is the client."""
 
 from __future__ import annotations
 
-from typing import Any
+from base64 import b64encode
+from typing import Any, ClassVar
 
 import pytest
 from wire_samples import frame, part, told, understood
@@ -24,8 +25,12 @@ from groupsim.protocol.acl_messages import (
     Permission,
     Resource,
 )
+from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import MetadataResponse, TopicInfo
 from groupsim.protocol.wire import Unreadable
+from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.headers import Header
 
 VERSIONS = (1, 2, 3)
 READ_G = Acl(Resource.GROUP, "g", Pattern.LITERAL, "User:ü", "10.0.0.1", Operation.READ, Permission.ALLOW)
@@ -143,3 +148,42 @@ def test_a_filter_that_matches_takes_all_patterns_that_concern_a_name() -> None:
     assert which.takes(of("t", Pattern.PREFIXED))
     assert not which.takes(of("t", Pattern.LITERAL))
     assert not which.takes(of("topics", Pattern.PREFIXED))
+
+
+class _Hidden:
+    """A directory of as many topics as one likes, each called as its id is."""
+
+    cluster_id = "cluster-of-22-letters-"
+    controller = 1
+
+    def topic_id(self, name: str) -> str | None:
+        return name
+
+    topic_name = topic_id
+
+
+class _Counted(str):
+    """An id that counts with how many others it is compared."""
+
+    __slots__ = ()
+    compared: ClassVar[int] = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_hidden_topics_are_called_by_their_ids_and_each_is_looked_up_once() -> None:
+    """Metadata by id of thousands that may not be seen: no name is told, and the work grows with their number."""
+    count, _Counted.compared = 2_000, 0
+    ids = [_Counted(b64encode(number.to_bytes(16, "big"), b"-_").decode()[:22]) for number in range(1, count + 1)]
+    fields = {"topics": [{"name": None, "topic_id": one} for one in ids]}
+    exchange = READERS[Api.METADATA](fields, Header(Api.METADATA, 12, 7, "tests"), _Hidden())  # type: ignore[arg-type]
+    refused = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    pieces = [request.topics for request in exchange.requests]  # type: ignore[union-attr]
+    hidden = [MetadataResponse((), tuple(TopicInfo(name, refused) for name in piece)) for piece in pieces]
+    answer = told("Metadata", 12, exchange.response(hidden))
+    assert [topic.name for topic in answer.topics] == [None] * count
+    assert sorted(topic.topic_id.int for topic in answer.topics) == [*range(1, count + 1)]
+    assert _Counted.compared < 20 * count
