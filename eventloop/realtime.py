@@ -112,11 +112,14 @@ class RealTimeLoop(Loop):
 
     def run(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
         """Run `main(loop)` to its end and return its result; raises the run's one failure."""
+        turns_s = sys.getswitchinterval()
         try:
             with patient_collector():
                 return trio.run(self._root, main)
         except BaseExceptionGroup as group:
             error = single(group)
+        finally:
+            sys.setswitchinterval(turns_s)  # `aside` may have changed it
         raise error
 
     async def _root(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 from groupsim.eventloop import RealTimeLoop, ms, run_realtime, seconds
@@ -60,3 +61,16 @@ def test_an_error_aside_is_told_as_what_came_of_it() -> None:
 
     run_realtime(main)
     assert repr(told) == "[ValueError('broken')]"
+
+
+def test_the_interpreter_takes_turns_as_before_when_the_run_is_over() -> None:
+    """While something is computed aside the loop has its turn sooner; who runs afterwards finds nothing changed."""
+    before, during = sys.getswitchinterval(), []
+
+    async def main(loop: RealTimeLoop) -> None:
+        loop.aside(sys.getswitchinterval, during.append)
+        await loop.until(lambda: bool(during), seconds(30))
+
+    run_realtime(main)
+    assert during[0] < before
+    assert sys.getswitchinterval() == before
