@@ -17,7 +17,8 @@ from attrs import frozen
 NO_EFFECT = "accepted, no effect here"
 PULL_ONLY = "accepted; has an effect only where consumers pull from brokers' logs"
 SECRET_PREFIXES = ("sasl.", "ssl.")
-SECRET_NOTE = "accepted, no effect here; the value is not kept"
+NO_SECURITY = "accepted, no effect here: there is no security"
+SECRET_NOTE = "accepted, no effect here: there is no security, and the value is not kept"
 
 
 class KeyType(StrEnum):
@@ -118,8 +119,8 @@ _WITHOUT_EFFECT = (
     ClientKey("metrics.recording.level", _STR, "INFO"),
     ClientKey("metrics.sample.window.ms", _MS, 30_000),
     ClientKey("receive.buffer.bytes", _INT, 65_536),
-    ClientKey("security.protocol", _STR, "PLAINTEXT"),
-    ClientKey("security.providers", _STR, None),
+    ClientKey("security.protocol", _STR, "PLAINTEXT", note=NO_SECURITY),
+    ClientKey("security.providers", _STR, None, note=NO_SECURITY),
     ClientKey("send.buffer.bytes", _INT, 131_072),
     ClientKey("share.acknowledgement.mode", _STR, "implicit", note="accepted; belongs to share groups"),
     ClientKey("socket.connection.setup.timeout.ms", _MS, 10_000),

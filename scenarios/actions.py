@@ -15,7 +15,18 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Deed, action
 from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, Processes, TheGroup, TopicName
-from groupsim.scenarios.values import Amount, ApiName, Count, Duration, Names, Positive, Rate, Share, Size, read_share
+from groupsim.scenarios.values import (
+    ApiName,
+    Count,
+    Crowd,
+    Duration,
+    Names,
+    Positive,
+    Rate,
+    Share,
+    Size,
+    read_share,
+)
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
@@ -124,7 +135,7 @@ class RollingRestart(Deed):
 class Scale(Deed):
     """Bring a group to a number of running members: new ones are made like the group's last, the newest stop first."""
 
-    to: Amount = key("Number of running members afterwards.")
+    to: Crowd = key("Number of running members afterwards.")
     group: TheGroup | None = key(_GROUP, None)
     stagger: Duration = key("Time between one and the next.", 0)
     leave: bool | None = key("Whether stopping members send LeaveGroup.", None)

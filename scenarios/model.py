@@ -21,6 +21,7 @@ from groupsim.scenarios.values import (
     Amount,
     ApiName,
     Count,
+    Crowd,
     Duration,
     Moment,
     Names,
@@ -129,7 +130,7 @@ class ProducerSpec:
     client_id: str | None = key("client.id; `{name}` and `{n}` are filled in; by default the process's name.", None)
     transactional_id: str | None = key("transactional.id; `{name}` and `{n}` are filled in.", None)
     commit_every: Duration | None = key("How often a transactional producer commits.", None)
-    count: Amount = key("How many; more than one are called name-1, name-2 …", 1)
+    count: Crowd = key("How many; more than one are called name-1, name-2 …", 1)
     start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
     stagger: Duration = key("Time between the starts of one and the next of several.", 0)
     start_spread: Distribution | None = key("An extra delay of the start, drawn for each.", None)
@@ -183,7 +184,7 @@ class MemberSpec(MemberDefaults):
     assign: tuple[PartitionName, ...] | None = key(
         "Partitions it assigns to itself (orders-0); it shares the group's offsets and joins no group.", None
     )
-    count: Amount = key("How many; more than one are called name-1, name-2 …", 1, short=True)
+    count: Crowd = key("How many; more than one are called name-1, name-2 …", 1, short=True)
     start: Moment | Literal["never"] = key("When the process starts; `never` waits for a `start` step.", 0)
     stagger: Duration = key("Time between the starts of one and the next of several.", 0)
     start_spread: Distribution | None = key("An extra delay of the start, drawn for each.", None)

@@ -91,11 +91,7 @@ def properties_of(plan: MemberPlan, folder: Path) -> dict[str, object]:
     Values of secrets are left out. Raises OSError or ValueError when a properties file cannot be read.
     """
     spec = plan.spec
-    found: dict[str, object] = {}
-    if spec.properties_file is not None:
-        found.update(parse_properties((folder / spec.properties_file).read_text(encoding="utf-8")))
-    found.update(spec.properties)
-    found = {name: value for name, value in found.items() if not is_secret(name)}
+    found = {name: value for name, value in _given(spec, folder).items() if not is_secret(name)}
     found["group.id"] = plan.group
     for name, pattern in (("client.id", spec.client_id), ("group.instance.id", spec.instance_id)):
         value = pattern if pattern is not None else found.get(name)
@@ -104,6 +100,18 @@ def properties_of(plan: MemberPlan, folder: Path) -> dict[str, object]:
     if spec.assignor is not None:
         found["partition.assignment.strategy"] = ",".join(spec.assignor)
     return found
+
+
+def secrets_of(plan: MemberPlan, folder: Path) -> tuple[str, ...]:
+    """The names of the settings that are left out because their values are secrets; raises as `properties_of` does."""
+    return tuple(name for name in _given(plan.spec, folder) if is_secret(name))
+
+
+def _given(spec: MemberSpec, folder: Path) -> dict[str, object]:
+    """What the file says, and over it what the scenario does."""
+    if spec.properties_file is None:
+        return dict(spec.properties)
+    return {**parse_properties((folder / spec.properties_file).read_text(encoding="utf-8")), **spec.properties}
 
 
 def created_topics(scenario: Scenario) -> dict[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.producer.keys import PRODUCER_KEYS
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.settings import Note, SettingError
@@ -15,6 +16,8 @@ from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.model import ProducerSpec, Scenario
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem
 from groupsim.scenarios.producing import ProducerPlan, millionths, producer_plans
+from groupsim.scenarios.properties import parse_properties
+from groupsim.scenarios.property_places import in_file
 
 _ID = "transactional.id"
 
@@ -31,7 +34,7 @@ def noted_producers(scenario: Scenario, document: Document) -> Iterator[Problem]
                 yield _unreadable(path, plan.spec, error, document)
             continue
         if plan.number == 1:
-            yield from settings_problems(path, properties, document)
+            yield from settings_problems(path, properties, document, plan.secrets())
             yield from _transactions(path, properties, plan.spec, document)
             yield from _steps(path, plan.spec, scenario, document)
         yield from _shared_id(path, plan, properties, ids, document)
@@ -101,23 +104,44 @@ def _idle(where: Path_, why: str, document: Document) -> Problem:
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-def settings_problems(path: Path_, properties: Mapping[str, object], document: Document) -> Iterator[Problem]:
-    """Impossible values, and notes on settings: those that nobody knows, and those without effect."""
+def settings_problems(
+    path: Path_, properties: Mapping[str, object], document: Document, secrets: tuple[str, ...] = ()
+) -> Iterator[Problem]:
+    """Impossible values, and notes on settings: those that nobody knows, those without effect, and left-out secrets."""
     try:
         _, notes = producer_settings_from(properties)
     except SettingError as error:
         place = place_of(document, path, error.key)
         yield Problem(place, f"`{error.key}` = {error.value}: {error.problem}", error.remedy)
         return
-    for note in notes:
+    for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         written = document.holds((*path, "properties", note.key))
         yield _note(note, place_of(document, path, note.key), written=written)
 
 
 def place_of(document: Document, path: Path_, key: str) -> Place:
-    """Where a setting of a producer stands; pasted text and files have one place for all of theirs."""
-    ways: tuple[Path_, ...] = (("properties", key), (key.replace(".", "-"),), ("properties",), ("properties-file",))
-    return document.at_key(next(((*path, *way) for way in ways if document.holds((*path, *way))), path))
+    """Where a setting of a producer stands, in a .properties file too; pasted text has one place for all of its own."""
+    for way in ((*path, "properties", key), (*path, key.replace(".", "-"))):
+        if document.holds(way):
+            return document.at_key(way)
+    told = (*path, "properties") if document.holds((*path, "properties")) else path
+    in_text = key in _pasted(document, told)
+    named = _at(document, (*path, "properties-file"))
+    elsewhere = None if in_text or not isinstance(named, str) else in_file(document, named, key)
+    return elsewhere or document.at_key(told)
+
+
+def _pasted(document: Document, path: Path_) -> Mapping[str, object]:
+    """The settings of pasted text; none where there is a mapping."""
+    found = _at(document, path)
+    return parse_properties(found) if isinstance(found, str) else {}
+
+
+def _at(document: Document, path: Path_) -> object:
+    here = document.data
+    for part in path:
+        here = here.get(part) if isinstance(here, dict) else None
+    return here
 
 
 def _note(note: Note, place: Place, *, written: bool) -> Problem:

@@ -51,16 +51,24 @@ class ProducerPlan:
 
         Raises OSError or ValueError when a properties file cannot be read.
         """
-        spec, read = self.spec, dict[str, object]()
-        if spec.properties_file is not None:
-            read = parse_properties((self.folder / spec.properties_file).read_text(encoding="utf-8"))
-        found = {name: value for name, value in {**read, **spec.properties}.items() if not is_secret(name)}
+        spec = self.spec
+        found = {name: value for name, value in self._given().items() if not is_secret(name)}
         found.setdefault("client.id", self.name)
         for name, pattern in (("client.id", spec.client_id), ("transactional.id", spec.transactional_id)):
             value = pattern if pattern is not None else found.get(name)
             if isinstance(value, str):
                 found[name] = fill(value, self.name, self.number, "")
         return found
+
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the settings whose values are left out; raises as `properties` does."""
+        return tuple(name for name in self._given() if is_secret(name))
+
+    def _given(self) -> dict[str, object]:
+        if self.spec.properties_file is None:
+            return dict(self.spec.properties)
+        read = parse_properties((self.folder / self.spec.properties_file).read_text(encoding="utf-8"))
+        return {**read, **self.spec.properties}
 
 
 def producer_plans(scenario: Scenario, folder: Path | None = None) -> Iterator[ProducerPlan]:

@@ -18,6 +18,7 @@ from groupsim.eventloop.units import parse_duration
 from groupsim.members.ancestors.kinds import CLIENTS, client_settings, uses_zookeeper
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
+from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
@@ -33,12 +34,14 @@ from groupsim.scenarios.naming import (
     partition_limits,
     plans,
     properties_of,
+    secrets_of,
 )
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place, Problem, suggest
+from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
+from groupsim.scenarios.property_places import path_of, place_of
 from groupsim.scenarios.requests import make_request
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import split_partition
-from groupsim.scenarios.values import END, Moment, quote, show_duration
+from groupsim.scenarios.values import CROWD_REMEDY, END, MOST_PROCESSES, Moment, quote, show_duration
 from groupsim.scenarios.write_sense import broker_path
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -74,12 +77,28 @@ def _whole(scenario: Scenario, document: Document) -> Found:
         if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
             remedy = "Kafka allows letters, digits, `.`, `_` and `-`, 249 of them at most"
             yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
+    yield from _too_many(scenario)
     yield from wrong_data(scenario)
     try:
         check_settings(scenario)
     except ValueError as error:
         message, _, remedy = str(error).partition("; ")
         yield _broker_path(scenario, document, message), Wrong(message, remedy)
+
+
+def _too_many(scenario: Scenario) -> Found:
+    """Each number by itself is in bounds: whether all members together are, and all producers."""
+    members: list[tuple[Path_, int]] = [
+        (("groups", group, "members", name), own.count)
+        for group, spec in scenario.groups.items()
+        for name, own in spec.members.items()
+    ]
+    producers: list[tuple[Path_, int]] = [(("producers", name), own.count) for name, own in scenario.producers.items()]
+    for kind, counts in (("members", members), ("producers", producers)):
+        total = sum(count for _, count in counts)
+        if total > MOST_PROCESSES:
+            largest = max(counts, key=lambda one: one[1])[0]
+            yield largest, Wrong(f"{total:,} {kind} in all are more than a run holds", CROWD_REMEDY)
 
 
 def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
@@ -260,9 +279,9 @@ def _of_member(
 ) -> Iterator[Problem]:
     path: Path_ = ("groups", plan.group, "members", plan.key)
     try:
-        properties = properties_of(plan, folder)
+        properties, secrets = properties_of(plan, folder), secrets_of(plan, folder)
     except (OSError, ValueError) as error:
-        where = _path_of(document, plan, "properties-file", last=())
+        where = path_of(document, plan, "properties-file", last=())
         words = getattr(error, "strerror", None) or str(error)
         message = f"`{plan.spec.properties_file}` cannot be read: {words.lower()}"
         yield Problem(document.at_value(where), message, "the path is relative to the scenario file")
@@ -271,10 +290,10 @@ def _of_member(
         settings, notes = client_settings(plan.profile, properties, pulls=pulls)
     except SettingError as error:
         yield Problem(
-            _place(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy
+            place_of(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy
         )
         return
-    for note in notes:
+    for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         yield _note(document, plan, note)
     if "partition.assignment.strategy" in properties:
         yield from _assignors(document, plan, settings)
@@ -283,7 +302,7 @@ def _of_member(
 
 def _note(document: Document, plan: MemberPlan, note: Note) -> Problem:
     """A note as a problem: a misspelt key in the file's own mapping is an error, in pasted text a warning."""
-    place = _place(document, plan, note.key)
+    place = place_of(document, plan, note.key)
     level = WARNING if note.level == "warning" else NOTE
     message, _, remedy = note.message.partition("; ")
     written = any(note.key in spec for spec in _written(document, plan))
@@ -307,7 +326,7 @@ def _with_key(key: str, message: str) -> str:
 def _assignors(document: Document, plan: MemberPlan, settings: ConsumerSettings) -> Iterator[Problem]:
     for name in settings.assignors:
         for _, wrong in _assignor((), name):
-            place = _place(document, plan, "partition.assignment.strategy")
+            place = place_of(document, plan, "partition.assignment.strategy")
             yield Problem(place, wrong.message, wrong.remedy)
 
 
@@ -320,26 +339,4 @@ def _session(
     if not low <= session <= high:
         message = f"`session.timeout.ms` {session} is outside the broker's {low} to {high}"
         remedy = "JoinGroup will be answered INVALID_SESSION_TIMEOUT"
-        yield Problem(_place(document, plan, "session.timeout.ms"), message, remedy, WARNING)
-
-
-def _place(document: Document, plan: MemberPlan, key: str) -> Place:
-    """Where a setting of a member was written: with the member, with the group, in pasted text, or nowhere."""
-    return document.at_key(_path_of(document, plan, "properties", last=(key,)))
-
-
-def _path_of(document: Document, plan: MemberPlan, section: str, last: Path_) -> Path_:
-    own: Path_ = ("groups", plan.group, "members", plan.key, section)
-    theirs: Path_ = ("groups", plan.group, section)
-    shortcuts = {
-        "partition.assignment.strategy": "assignor",
-        "group.instance.id": "instance-id",
-        "client.id": "client-id",
-    }
-    for path in (own, theirs):
-        if document.holds((*path, *last)):
-            return (*path, *last)
-        short = (*path[:-1], shortcuts[str(last[0])]) if last and last[0] in shortcuts else ()
-        if short and document.holds(short):
-            return short
-    return next((path for path in (own, theirs) if document.holds(path)), own[:-1])
+        yield Problem(place_of(document, plan, "session.timeout.ms"), message, remedy, WARNING)

@@ -39,6 +39,8 @@ Size = NewType("Size", int)
 """How many of something the simulation has to hold, from 1 to a million."""
 Amount = NewType("Amount", int)
 """The same, from 0."""
+Crowd = NewType("Crowd", int)
+"""How many processes, from none to MOST_PROCESSES."""
 ErrorName = NewType("ErrorName", str)
 """One of Kafka's error codes by name."""
 ApiName = NewType("ApiName", str)
@@ -50,6 +52,7 @@ END = Moment(2**62)
 LARGEST = 2**63 - 1
 LONGEST_US = 3650 * DAY_US
 LARGEST_SIZE = 1_000_000
+MOST_PROCESSES = 10_000  # of a kind in one run: a member takes a tenth of a megabyte, and joins with a dozen events
 
 API_NAMES = tuple(sorted(api.title for api in Api))
 ERROR_NAMES = tuple(sorted(code.name for code in ErrorCode))
@@ -197,6 +200,17 @@ def read_amount(found: object) -> Amount:
     return Amount(_whole(found, 0, LARGEST_SIZE))
 
 
+def read_crowd(found: object) -> Crowd:
+    """A number of processes, at most MOST_PROCESSES: each of them is simulated."""
+    number = _whole(found, 0)
+    if number > MOST_PROCESSES:
+        raise ValueError(f"{number:,} processes are more than a run holds; {CROWD_REMEDY}")
+    return Crowd(number)
+
+
+CROWD_REMEDY = f"write at most {MOST_PROCESSES:,} in all: each is simulated by itself"
+
+
 def _whole(found: object, least: int, most: int = LARGEST) -> int:
     if not isinstance(found, int) or isinstance(found, bool) or found < least:
         raise ValueError(f"expected a whole number of at least {least}, found {quote(found)}")
@@ -342,6 +356,7 @@ VALUE_TYPES: dict[Any, ValueType] = {
     Positive: ValueType(read_positive, {"type": "integer", "minimum": 1}),
     Size: ValueType(read_size, {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}),
     Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
+    Crowd: ValueType(read_crowd, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
     ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),
     ApiName: ValueType(read_api_name, {"enum": list(API_NAMES)}),
     CountIs: ValueType(

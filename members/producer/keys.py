@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupsim.members.keys import ClientKey, KeyType, acts
+from groupsim.members.keys import NO_SECURITY, ClientKey, KeyType, acts
 
 _MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING, KeyType.LIST
 
@@ -75,8 +75,8 @@ _WITHOUT_EFFECT = (
     ClientKey("partitioner.adaptive.partitioning.enable", _BOOL, True),
     ClientKey("partitioner.availability.timeout.ms", _MS, 0),
     ClientKey("receive.buffer.bytes", _INT, 32_768),
-    ClientKey("security.protocol", _STR, "PLAINTEXT"),
-    ClientKey("security.providers", _STR, None),
+    ClientKey("security.protocol", _STR, "PLAINTEXT", note=NO_SECURITY),
+    ClientKey("security.providers", _STR, None, note=NO_SECURITY),
     ClientKey("send.buffer.bytes", _INT, 131_072),
     ClientKey("socket.connection.setup.timeout.max.ms", _MS, 30_000),
     ClientKey("socket.connection.setup.timeout.ms", _MS, 10_000),

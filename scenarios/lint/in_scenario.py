@@ -31,14 +31,10 @@ from groupsim.scenarios.mistakes import problems_of
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario
 from groupsim.scenarios.naming import MemberPlan, group_plans, properties_of
 from groupsim.scenarios.problems import ERROR, Place, Problem, ScenarioError
+from groupsim.scenarios.property_places import place_of
 from groupsim.scenarios.semantics import judge
 from groupsim.scenarios.shapes import structure_scenario
 
-_SHORTCUTS = {
-    "partition.assignment.strategy": "assignor",
-    "group.instance.id": "instance-id",
-    "client.id": "client-id",
-}
 _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 
 
@@ -128,7 +124,7 @@ def _some_end(scenario: Scenario) -> bool:
 
 def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactional: tuple[str, ...]) -> ClientView:
     properties = properties_of(plan, Path(document.file).parent)
-    entries = {key: Written(value, _place(document, plan, key)) for key, value in properties.items()}
+    entries = {key: Written(value, place_of(document, plan, key)) for key, value in properties.items()}
     return ClientView(
         evolve(client_of(plan.profile.name), profile=plan.profile),
         entries,
@@ -162,13 +158,6 @@ def _holds(data: object, path: Path_) -> bool:
             return False
         data = data[part]
     return True
-
-
-def _place(document: Document, plan: MemberPlan, key: str) -> Place:
-    """Where a setting of a member stands; pasted text and files have one place for all of theirs."""
-    ways = [("properties", key), (_SHORTCUTS.get(key, ""),), ("properties-file",), ("properties",), ()]
-    found = (path for way in ways for path in _places(document, plan, *way))
-    return document.at_key(next(found, ("groups", plan.group)))
 
 
 def _spots(document: Document, plan: MemberPlan) -> Mapping[str, Place]:

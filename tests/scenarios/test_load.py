@@ -80,6 +80,7 @@ MISTAKES = [
     ("session.timeout.ms: 10000", "sesion.timeout.ms: 10000", "sesion.timeout.ms", "did you mean", 10),
     ("session.timeout.ms: 10000", "session: {timeout: 3}", "`session` is a mapping", "", 10),
     ("count: 3", "count: -3", "a whole number of at least 0", "", 12),
+    ("count: 3", "count: 1000000", "1,000,000 processes are more than a run holds", "at most 10,000 in all", 12),
     ("start: 1s", "start: later", "not a duration", "", 12),
     ("count: 3", "count: 3, processing: 'uniform(5ms)'", "uniform", "", 12),
     ("count: 3", "count: 3, stuck: [asleep]", "`asleep` is not allowed here", "never-heartbeat", 12),
@@ -92,6 +93,7 @@ MISTAKES = [
     ("member: c-2", "member: 'x*'", "pattern fits no member", "", 14),
     ("member: c-2", "member: c-2, for: 3s", "unknown key `for`", "keys here: member", 14),
     (", member: c-2", "", "the key `member` is missing", "", 14),
+    ("crash, member: c-2", "scale, to: 20000", "20,000 processes are more", "at most 10,000 in all", 14),
     ("do: crash, member: c-2", "do: freeze-broker, broker: 7, for: 1s", "there is no broker 7", "0 to 2", 14),
     ("do: crash, member: c-2", "do: add-partitions, topic: orders, to: 4", "has 6 partitions already", "7", 14),
     ("do: crash, member: c-2", "do: lose-response, to: join of c-2", "`join` is not an API", "JoinGroup", 14),
@@ -129,6 +131,18 @@ def test_all_mistakes_are_reported_at_once() -> None:
     report = wrong(GOOD.replace("60s", "60").replace("rate: 10/s", "rte: 10/s").replace("crash, m", "crush, m"))
     lines = [line for line in report.splitlines() if line.startswith("f.yaml")]
     assert [line.split(":")[1] for line in lines] == ["2", "5", "14"]
+
+
+@pytest.mark.parametrize("kind", ["members", "producers"])
+def test_the_processes_of_a_file_are_counted_together(kind: str) -> None:
+    """Two numbers that are allowed each are too many together: the larger one is pointed at."""
+    many = "groups: {g: {members: {a: 5000, b: 6000}}}" if kind == "members" else (
+        "groups: {g: {members: {c: 1}}}\nproducers: {a: {topic: t, count: 5000}, b: {topic: t, count: 6000}}"
+    )  # fmt: skip
+    report = wrong(f"title: x\nrun-for: 1s\ntopics: {{t: 1}}\n{many}\n")
+    assert f"f.yaml:{4 if kind == 'members' else 5}:" in report
+    assert f"11,000 {kind} in all are more than a run holds" in report
+    assert "write at most 10,000 in all" in report
 
 
 @pytest.mark.parametrize("text", ["- a\n", "a\n", "42\n", "[1, 2]\n"])

@@ -58,11 +58,11 @@ def test_a_properties_file_that_is_not_there_is_an_error_at_its_place(tmp_path: 
 
 
 def test_lint_reads_the_properties_file_of_a_producer(tmp_path: Path) -> None:
-    """A setting of the file is a finding at the key that names the file."""
-    (tmp_path / "p.properties").write_text("acks=1\n")
+    """A setting of the file is a finding at its line there."""
+    (tmp_path / "p.properties").write_text("# ours\nacks=1\n")
     path = written(tmp_path, "p: {topic: t, rate: 5/s, properties-file: p.properties}")
-    found = {one.rule: one.place.line for one in lint_scenario(read_document(path))}
-    assert found["idempotence-switched-off"] == 7
+    found = {one.rule: str(one.place) for one in lint_scenario(read_document(path))}
+    assert found["idempotence-switched-off"] == f"{tmp_path / 'p.properties'}:2:1"
 
 
 def test_a_producer_pauses_again_and_again(tmp_path: Path) -> None:

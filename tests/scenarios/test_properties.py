@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 
 from groupsim.eventloop.sinks import row
-from groupsim.scenarios.load import load_text
+from groupsim.scenarios.load import load_file, load_text
 from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
 from groupsim.scenarios.runner import run_scenario
@@ -87,3 +88,48 @@ def test_secrets_reach_no_error_report() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_text(TEXT.replace("session.timeout.ms=10000", "session.timeout.ms=ten"))
     assert SECRET not in str(caught.value)
+
+
+IN_A_FILE = """\
+run-for: 10s
+topics: {t: 1}
+groups:
+  g:
+    properties-file: consumer.properties
+    properties: {fetch.min.bytes: 3}
+    members: {c: 1}
+producers:
+  p: {topic: t, rate: 1/s, properties-file: producer.properties}
+"""
+
+
+def test_notes_about_a_properties_file_name_its_line(tmp_path: Path) -> None:
+    """A setting in a file is told at its line there, of a consumer and of a producer; a written one where it stands."""
+    consumer = "# ours\n\nsesion.timeout.ms=9000\nfetch.min.bytes=1\nclient.dns.lookup=use_all_dns_ips\n"
+    (tmp_path / "consumer.properties").write_text(consumer)
+    (tmp_path / "producer.properties").write_text(f"acks=all\nlingr.ms=5\nsasl.jaas.config={SECRET}\n")
+    (tmp_path / "s.yaml").write_text(IN_A_FILE)
+    places = {note.message.split("`")[1] if "`" in note.message else note.message.split()[0]: str(note.place)
+              for note in load_file(tmp_path / "s.yaml").notes}  # fmt: skip
+    assert places == {
+        "sesion.timeout.ms": f"{tmp_path / 'consumer.properties'}:3:1",
+        "client.dns.lookup": f"{tmp_path / 'consumer.properties'}:5:1",
+        "lingr.ms": f"{tmp_path / 'producer.properties'}:2:1",
+        "sasl.jaas.config": f"{tmp_path / 'producer.properties'}:3:1",
+    }
+
+
+def test_an_impossible_value_in_a_file_is_an_error_of_that_file(tmp_path: Path) -> None:
+    """The report points at the line that is to be changed."""
+    (tmp_path / "consumer.properties").write_text("# ours\nsession.timeout.ms=ten\n")
+    (tmp_path / "producer.properties").write_text("")
+    (tmp_path / "s.yaml").write_text(IN_A_FILE)
+    with pytest.raises(ScenarioError, match=r"consumer\.properties:2:1: error: `session\.timeout\.ms`"):
+        load_file(tmp_path / "s.yaml")
+
+
+def test_what_is_left_out_as_a_secret_is_told() -> None:
+    """`sasl.jaas.config` and the like have no effect here, and a note says why."""
+    told = {note.message for note in load_text(TEXT).notes}
+    for key in ("sasl.jaas.config", "ssl.truststore.password", "my.api.key"):
+        assert f"`{key}`: accepted, no effect here: there is no security, and the value is not kept" in told

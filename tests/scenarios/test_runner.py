@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,15 @@ import pytest
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import JsonLinesSink
 from groupsim.eventloop.trace import FULL, OFF
+from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.failures import PluginError
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.scenarios import runner
 from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.values import MOST_PROCESSES
 
 
 class Raising(Assignor):
@@ -175,3 +179,14 @@ def test_mistakes_in_python_are_the_same_errors() -> None:
         base().at("5s").crahs("c-1")
     with pytest.raises(ScenarioError, match="did you mean"):
         base().at("5s").crash("c-7").build()
+
+
+@pytest.mark.parametrize("logs", ["counted", "replicated"])
+def test_the_largest_group_of_a_file_is_no_standstill(logs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All join at one instant where nothing takes time: a fiftieth of them stays within a hundredth of the limit."""
+    members, limit = MOST_PROCESSES // 50, STANDSTILL_EVENTS // 100
+    monkeypatch.setattr(runner, "VirtualLoop", partial(VirtualLoop, standstill_events=limit))
+    made = scenario("crowd", run_for="10s").cluster(logs=logs, latency=0, processing=0, append_latency=0)
+    run = made.topic("t", partitions=members, rate="5/s").group("g", members=members).run()
+    joined = {event.member for event in run.events if event.kind is Kind.CLIENT_STATE and event.to == "STABLE"}
+    assert len(joined) == members

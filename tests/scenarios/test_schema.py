@@ -78,6 +78,7 @@ BAD = [
     ("java-3.9", "java-3.85"),
     ("count: 2", "count: -1"),
     ("count: 2", "count: two"),
+    ("count: 2", "count: 10001"),
     ("start: 1s", "start: later"),
     ("start: 1s", "stuck: [asleep]"),
     ("at: 30s, ", ""),
