@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 from typing import Final
 
 from groupsim.protocol.basics import Api
@@ -35,6 +35,16 @@ _ADMIN: Final = (
     Api.DESCRIBE_ACLS,
     Api.CREATE_ACLS,
     Api.DELETE_ACLS,
+    Api.DESCRIBE_TOPIC_PARTITIONS,
+    Api.ELECT_LEADERS,
+    Api.ALTER_PARTITION_REASSIGNMENTS,
+    Api.LIST_PARTITION_REASSIGNMENTS,
+    Api.DELETE_RECORDS,
+    Api.DESCRIBE_LOG_DIRS,
+    Api.DESCRIBE_PRODUCERS,
+    Api.LIST_TRANSACTIONS,
+    Api.DESCRIBE_TRANSACTIONS,
+    Api.WRITE_TXN_MARKERS,
 )
 _PURPOSES: Final = (
     dict.fromkeys(_COORDINATOR, "coordinator") | dict.fromkeys(_DATA, "data") | dict.fromkeys(_ADMIN, "admin")
@@ -47,13 +57,17 @@ def purpose_of(api: Api) -> str | None:
 
 
 def java_host(address: str) -> str:
-    """An address as a broker prints a client's: "/127.0.0.1", "/0:0:0:0:0:0:0:1"."""
+    """An address as a broker prints a client's: "/127.0.0.1", "/0:0:0:0:0:0:0:1".
+
+    One of IPv4 that came by a socket of IPv6 ("::ffff:127.0.0.1") is one of IPv4, as in Java: ACLs name hosts.
+    """
     try:
         known = ip_address(address.partition("%")[0])
     except ValueError:
         return "/" + address
-    if known.version == 4:
-        return f"/{known}"
+    of_four = known if isinstance(known, IPv4Address) else known.ipv4_mapped
+    if of_four is not None:
+        return f"/{of_four}"
     words = known.packed
     return "/" + ":".join(f"{words[at] << 8 | words[at + 1]:x}" for at in range(0, 16, 2))
 
