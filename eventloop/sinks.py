@@ -235,8 +235,11 @@ def read_trace(path: Path | str) -> list[TraceEvent]:
         _, parquet = _pyarrow()
         rows = parquet.read_table(str(path)).to_pylist()
         return [_event(path, number, _parquet_row(columns)) for number, columns in enumerate(rows, 1)]
-    with path.open(encoding="utf-8") as lines:
-        return list(_events_of_lines(path, lines))
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return list(_events_of_lines(path, lines))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not text in UTF-8") from None
 
 
 def _events_of_lines(path: Path, lines: Iterable[str]) -> Iterator[TraceEvent]:
@@ -259,5 +262,16 @@ def _event(path: Path, number: int, columns: Any) -> TraceEvent:
         named = {COLUMNS[name]: value for name, value in columns.items() if value is not None}
         named["kind"] = Kind(named["kind"])
         return TraceEvent(**named)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}:{number}: not an event of a trace: {error!r}") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError(f"{path}:{number}: not an event of a trace: {_wrong(columns)}") from None
+
+
+def _wrong(columns: Any) -> str:
+    """Why a line is no event."""
+    if not isinstance(columns, dict):
+        return f"a line is an object of columns, this is a {type(columns).__name__}"
+    strange = [name for name in columns if name not in COLUMNS]
+    if strange:
+        return f"there is no column {strange[0]!r}"
+    missing = [name for name in ("seq", "t_us", "kind") if columns.get(name) is None]
+    return f"the column {missing[0]!r} is missing" if missing else f"there is no kind of event {columns['kind']!r}"

@@ -21,7 +21,7 @@ from groupsim.running import perform
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
-from groupsim.settings_changed import load
+from groupsim.settings_changed import is_experiment, load
 from groupsim.sources import check_directory, check_target
 from groupsim.terminal import Terminal
 
@@ -43,6 +43,9 @@ def run(
     if page is not None:
         check_page(page)
     scenario = load(source, settings)
+    if is_experiment(source):
+        words = "is an experiment: its scenario runs, once, and the grid is left aside"
+        _say(f"{source} {words} (`groupsim sweep {source}` runs it)", "dim")
     check_data_dir(data_dir, scenario)
     with naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
         folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
@@ -60,8 +63,12 @@ def run(
         write_run(done, story, _command(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
         if where is not None:
-            Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"{what}: {where}", "dim"))
+            _say(f"{what}: {where}", "dim")
     return done.exit_code
+
+
+def _say(words: str, style: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(words, style))
 
 
 def _command(source: str, seed: int, settings: list[str]) -> str:
@@ -75,7 +82,7 @@ def show(story: Story, done: Run, source: str) -> None:
     timeline.show(story, console, _introduction(done.scenario))
     verdicts.show(done.checks, console)
     for note in done.scenario.notes:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(Text(str(note), "yellow"))
+        _say(str(note), "yellow")
     sys.stdout.flush()
 
 

@@ -36,6 +36,11 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
     return scenario_of(changed(document, changes), name)
 
 
+def is_experiment(source: str) -> bool:
+    """Whether an experiment is named rather than a scenario. Raises `ScenarioError` as `load` does."""
+    return experiments.is_experiment(read_document(find(source)))
+
+
 def find(source: str) -> Path:
     """The file meant: one that exists, a scenario of the library, or an experiment of the library.
 

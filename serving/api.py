@@ -93,12 +93,16 @@ def _answer(problem: Problem) -> Response:
 
 async def _no_such_path(request: Request, _: Exception) -> Response:
     there = [f"{method} {path}" for method, path, _handler in ROUTES]
-    known = [f"{method} {path}" for method, path, _handler in ROUTES if "{" not in path]
     asked = f"{request.method} {request.url.path}"
-    remedy = suggest(asked, known) if asked not in there else ""
-    return _answer(
-        Problem(404, f"there is no {asked}", remedy=f"{remedy} GET /openapi.json describes them all".strip())
-    )
+    if request.url.path == "/":
+        return _answer(Problem(404, "nothing is at / itself", f"there are {', '.join(there)}", remedy=f"{_ALL_TOLD}."))
+    known = [route for route in there if "{" not in route]
+    hint = suggest(asked, known) if asked not in there else ""
+    remedy = f"{hint}{'' if hint.endswith('?') else ';'} {_ALL_TOLD}" if hint else _ALL_TOLD
+    return _answer(Problem(404, f"there is no {asked}", remedy=f"{remedy}."))
+
+
+_ALL_TOLD = "GET /openapi.json describes them all"
 
 
 async def _body(request: Request) -> dict[str, Any]:

@@ -120,11 +120,11 @@ def _nonsense(
 def _wrong_partition(
     partition: TopicPartition, topics: Mapping[str, TopicMetadata], wanted: frozenset[str]
 ) -> str | None:
+    if partition.topic not in wanted:
+        return f"which does not subscribe to that topic (it does to {', '.join(sorted(wanted)) or 'none'})"
     topic = topics.get(partition.topic)
     if topic is None:
         return "a topic that the metadata does not know"
-    if partition.topic not in wanted:
-        return "which does not subscribe to that topic"
     if not 0 <= partition.partition < topic.partitions:
         return f"a partition that does not exist (the topic has {topic.partitions})"
     return None

@@ -139,17 +139,24 @@ def test_payloads_without_an_order_are_refused(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"seq":1', r"t\.jsonl:2: not a line of JSON"),
-        ('{"seq":1,"t_us":0}', r"t\.jsonl:2: not an event of a trace"),
-        ('{"seq":1,"t_us":0,"kind":"warning","colour":"red"}', r"t\.jsonl:2: not an event of a trace.*colour"),
-        ('{"seq":1,"t_us":0,"kind":"party"}', r"t\.jsonl:2: not an event of a trace.*party"),
-        ("[]", r"t\.jsonl:2: not an event of a trace"),
+        ('{"seq":1', "not a line of JSON"),
+        ('{"seq":1,"t_us":0}', "not an event of a trace: the column 'kind' is missing"),
+        ('{"seq":1,"t_us":0,"kind":"warning","colour":"red"}', "not an event of a trace: there is no column 'colour'"),
+        ('{"seq":1,"t_us":0,"kind":"party"}', "not an event of a trace: there is no kind of event 'party'"),
+        ("[]", "not an event of a trace: a line is an object of columns, this is a list"),
     ],
 )
 def test_what_is_no_trace(tmp_path: Path, text: str, says: str) -> None:
     """A line that is no event is an error with file and line."""
     (tmp_path / "t.jsonl").write_text(LINES.split("\n")[0] + "\n" + text + "\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=rf"t\.jsonl:2: {says}"):
+        read_trace(tmp_path / "t.jsonl")
+
+
+def test_a_file_that_is_no_text_is_no_trace(tmp_path: Path) -> None:
+    """Said in words, not as a codec says it."""
+    (tmp_path / "t.jsonl").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"t\.jsonl: not text in UTF-8"):
         read_trace(tmp_path / "t.jsonl")
 
 

@@ -57,6 +57,24 @@ def schema(name: str) -> Draft202012Validator:
     return Draft202012Validator({**document(), "$ref": f"#/components/schemas/{name}"})
 
 
+@pytest.mark.parametrize(
+    ("path", "title", "remedy"),
+    [
+        ("/", "nothing is at / itself", "GET /openapi.json describes them all."),
+        ("/cluser", "there is no GET /cluser", "did you mean `GET /cluster`? GET /openapi.json describes them all."),
+        ("/qqqqqqqqqqqqqqqq", "there is no", "POST /stop; GET /openapi.json describes them all."),
+    ],
+)
+def test_a_path_that_is_not_there_leads_to_those_that_are(control: Control, path: str, title: str, remedy: str) -> None:
+    """`/` lists every route, a misspelt one gets the nearest, and all are sent to the document."""
+    status, body = fetched(control, path)
+    problem = json.loads(body)
+    assert status == 404
+    assert problem["title"].startswith(title)
+    assert problem["remedy"].endswith(remedy)
+    assert ("POST /faults" in problem.get("detail", "")) == (path == "/")
+
+
 def test_answers_are_as_the_openapi_document_says(control: Control) -> None:
     """Cluster, groups, a group and a fault hold what their schemas want."""
     schema("Cluster").validate(control.cluster())
