@@ -3,6 +3,9 @@
 A usual message is read and its response written on the spot. One with very many elements would hold the loop, and with
 it every other client, for as long as a second: it is read, and its response written, in a thread beside the loop. The
 connection has it in hand all the while, so its messages stay in order.
+
+What the thread touches: the bytes and the answers, which are the connection's own and change no more, and the broker's
+image, in which it looks names up (`metadata.BrokerMetadata` says what that asks of it).
 """
 
 from __future__ import annotations
