@@ -5,9 +5,11 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.units import parse_duration
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Round, Stretch
 from groupsim.scenarios.story.words import clock, span
+from groupsim.scenarios.targets import matches
 
 DEFAULT_SESSION_US = 45_000_000
 TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
@@ -155,7 +157,7 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
     for pause in reversed(host.pauses):
         if pause.overlaps(begin, until):
             return Verdict(Cause.SESSION_PAUSE, f"stood still from {clock(pause.began_us)}")
-    return _occupied(host, begin, until) or _unheard(host, begin, until)
+    return _occupied(host, begin, until) or _blocked(facts, host, begin, until) or _unheard(host, begin, until)
 
 
 def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:
@@ -168,6 +170,25 @@ def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:
         length = span(_within(handler, handler.began_us, until))
         return Verdict(Cause.POLL_LIMIT, f"did not call poll(): its handler ran for {length}")
     return None
+
+
+def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
+    """The scenario kept its application from calling poll(), which no event of the process tells of."""
+    for action in reversed(facts.actions):
+        payload = action.payload or {}
+        if payload.get("do") != "block-poll" or not _aims_at(action, host):
+            continue
+        blocked = Stretch(action.t_us, action.t_us + parse_duration(str(payload["for"])))
+        if _within(blocked, begin, until) >= (until - begin) // 2:
+            length = span(_within(blocked, blocked.began_us, until))
+            return Verdict(Cause.POLL_LIMIT, f"did not call poll() for {length}: {action.reason}")
+    return None
+
+
+def _aims_at(action: TraceEvent, host: HostFacts) -> bool:
+    """Whether an action was done to this process: the only one it was done to, or one of those that it names."""
+    named = (action.payload or {}).get("member", ())
+    return action.host == host.name or any(matches(str(pattern), host.name) for pattern in named)
 
 
 def _unheard(host: HostFacts, begin: int, until: int) -> Verdict:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind
@@ -70,6 +71,33 @@ def test_the_last_to_join_is_late_when_everybody_came() -> None:
     assert late is not None
     assert (late.who.host, late.after_us, late.cause) == ("c2", 31_000_000, Cause.CALLBACK)
     assert late.why == "was in its revoked callback for 31.0 s"
+
+
+@pytest.mark.parametrize(("named", "host"), [(["c2"], "c2"), (["c*"], None)])
+def test_who_is_kept_from_polling_is_late_for_that(named: list[str], host: str | None) -> None:
+    """A member whose poll the scenario blocks is late because of it, whether one is named or several by a pattern."""
+    tape = formed("c1", "c2")
+    payload = {"do": "block-poll", "for": "30.000 s", "member": named}
+    tape.at(18).add(Kind.ACTION, host=host, reason="block-poll: for 30.000 s", payload=payload)
+    tape.at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c1")
+    tape.at(48.1).rejoin("c2").complete("c1", "c2", "c3").stable()
+    late = tell(tape.at(60).end()).groups[0].rebalances[0].late
+    assert late is not None
+    assert (late.who.host, late.cause) == ("c2", Cause.POLL_LIMIT)
+    assert late.why == "did not call poll() for 30.0 s: block-poll: for 30.000 s"
+
+
+def test_who_was_kept_from_polling_before_is_not_late_for_that() -> None:
+    """A block that ended before the rebalance, or hits another process, explains nothing."""
+    tape = formed("c1", "c2")
+    for at, named in ((10, "c2"), (19, "c1")):
+        payload = {"do": "block-poll", "for": "5.000 s", "member": [named]}
+        tape.at(at).add(Kind.ACTION, host=named, reason="block-poll", payload=payload)
+    tape.at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c1")
+    tape.at(23).rejoin("c2").complete("c1", "c2", "c3").stable()
+    late = tell(tape.at(60).end()).groups[0].rebalances[0].late
+    assert late is not None
+    assert (late.who.host, late.why) == ("c2", "heard of it at its next heartbeat")
 
 
 def test_a_rebalance_cut_short_by_the_next_one_is_abandoned() -> None:
