@@ -7,6 +7,7 @@ from itertools import pairwise
 from members_fakes import DROP, SECOND, parts
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.links import SHARED
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -27,6 +28,38 @@ def test_reconnecting_waits_longer_and_longer(on_bench):
         assert len(tried) < 40
 
     on_bench(story, properties=QUIET | {"retry.backoff.ms": 1, "retry.backoff.max.ms": 1})
+
+
+NODES = (0, 1, 2, 3, 4)
+
+
+def _asked(on_bench, seed, *, refuses):
+    """Which brokers a consumer that starts connects to without a coordinator, in order."""
+    nodes = []
+
+    async def story(bench):
+        bench.net.bootstrap = NODES
+        bench.net.refuses = bench.net.unreachable = refuses
+        bench.consumer.start()
+        await bench.run_for(20)
+        nodes.extend(link.node for link in bench.net.connections if link.purpose == SHARED)
+
+    on_bench(story, seed=seed, properties=QUIET | {"reconnect.backoff.ms": 10_000, "reconnect.backoff.max.ms": 10_000})
+    return nodes
+
+
+def test_the_coordinator_is_asked_for_at_a_broker_drawn_by_lot(on_bench):
+    """One connection is enough while it holds; which broker it is to is another one for another process."""
+    asked = [_asked(on_bench, seed, refuses=False) for seed in range(12)]
+    assert {len(nodes) for nodes in asked} == {1}
+    assert len({nodes[0] for nodes in asked}) >= 3
+
+
+def test_a_broker_that_cannot_be_reached_is_followed_by_the_next(on_bench):
+    """From the one drawn on, each of them once, before the first is tried again."""
+    for seed in range(4):
+        first, *_ = nodes = _asked(on_bench, seed, refuses=True)
+        assert nodes[: len(NODES)] == [(first + step) % len(NODES) for step in range(len(NODES))]
 
 
 def test_an_answer_ends_the_waiting(on_bench):
