@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from groupsim.coordinator import retention
-from groupsim.coordinator.failures import failure
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, whole_ms
@@ -24,6 +23,7 @@ from groupsim.protocol.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 _GROUP_NOT_FOUND_VERSION = 9
@@ -41,7 +41,7 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     else:
         error = group.commit_error(turn, request)
     if error is not None:
-        turn.reply(arrival.call, failure(request, error))
+        turn.reply(arrival.call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)

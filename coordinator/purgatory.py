@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import define
 
 from groupsim.coordinator.effects import Append, CallToken, SetTimer
-from groupsim.coordinator.failures import failure, operation_error
+from groupsim.coordinator.failures import operation_error
 from groupsim.coordinator.records import Record
 from groupsim.coordinator.timers import TimerKind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.coordinator.turn import Turn
@@ -69,7 +70,7 @@ class Waiting:
         if self.then is not None:
             self.then(turn, error)
         elif self.request is not None and self.response is not None:
-            response = self.response if error is None else failure(self.request, operation_error(self.request, error))
+            response = self.response if error is None else refusal(self.request, operation_error(self.request, error))
             turn.reply(self.call, response)
 
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from attrs import evolve
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.failures import failure
 from groupsim.coordinator.heartbeat import ALIVE
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.interfaces import Call, LoadFailed, Log, Metadata
@@ -51,6 +50,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 _PROTOCOL_REQUIRED_VERSION = 5
@@ -243,7 +243,7 @@ class GroupCoordinator:
             led.handle(arrival, call.request)
         else:
             assert error is not None
-            call.answer(failure(call.request, error))
+            call.answer(refusal(call.request, error))
 
     def _of_group(self, call: Call) -> None:
         """A request that must name a group and needs no other check."""
@@ -251,7 +251,7 @@ class GroupCoordinator:
         if group_id:
             self._route(call, group_id)
         else:
-            call.answer(failure(call.request, ErrorCode.INVALID_GROUP_ID))
+            call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
 
     # --- membership ----------------------------------------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class GroupCoordinator:
         assert isinstance(request, OffsetCommitRequest)
         refused = self._refused([entry.partition for entry in request.offsets])
         if not request.offsets:
-            call.answer(failure(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
+            call.answer(refusal(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
             return
         if not refused:
             self._route(call, request.group_id)
@@ -317,7 +317,7 @@ class GroupCoordinator:
         assert isinstance(request, TxnOffsetCommitRequest)
         refused = self._refused([entry.partition for entry in request.offsets])
         if not request.offsets:
-            call.answer(failure(request, ErrorCode.NONE))
+            call.answer(refusal(request, ErrorCode.NONE))
             return
         if not refused:
             self._of_group(call)
@@ -372,7 +372,7 @@ class GroupCoordinator:
     def _route_rest(self, call: WithUnknownTopics) -> None:
         """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
         if len(call.refused) == len(call.asked):
-            call.answer(failure(call.request, ErrorCode.NONE))
+            call.answer(refusal(call.request, ErrorCode.NONE))
         else:
             self._route(call, call.request.group_id)
 
@@ -429,4 +429,5 @@ def _refusal(request: Request, error: ErrorCode) -> Response:
     """The answer of a check that needs no group; alone among failures of JoinGroup it echoes the member id."""
     if isinstance(request, JoinGroupRequest):
         return JoinGroupResponse(error, member_id=request.member_id)
-    return failure(request, error)
+    answer: Response = refusal(request, error)
+    return answer

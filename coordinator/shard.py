@@ -27,7 +27,7 @@ from groupsim.coordinator import admin, offsets, retention, transactions
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import CallToken, Effect, Reply
-from groupsim.coordinator.failures import append_error, failure, leave_failure
+from groupsim.coordinator.failures import append_error, leave_failure
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
@@ -63,6 +63,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 
@@ -100,7 +101,7 @@ class Shard:
         if group is not None:
             group.answered_otherwise(arrival.call)
         if not any(isinstance(effect, Reply) and effect.call is arrival.call for effect in turn.effects):
-            turn.reply(arrival.call, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            turn.reply(arrival.call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def transaction_ended(
         self,

@@ -16,12 +16,12 @@ reference, 1.8.
 from __future__ import annotations
 
 from groupsim.coordinator import retention
-from groupsim.coordinator.failures import failure
 from groupsim.coordinator.offsets import unknown_group, write
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetValue, Producer, TransactionEnd, whole_ms
 from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
@@ -40,7 +40,7 @@ def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitReque
     else:
         error = group.txn_commit_error(turn, request)
     if error is not None:
-        turn.reply(arrival.call, failure(request, error))
+        turn.reply(arrival.call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
@@ -63,4 +63,4 @@ def end(partition: Partition, arrival: Arrival, request: WriteTxnMarkersRequest)
     for marker in request.markers:
         producer = Producer(marker.producer_id, marker.producer_epoch)
         partition.append((TransactionEnd(producer, marker.committed, marker.coordinator_epoch),))
-    partition.turn.reply_when_written(arrival.call, request, failure(request, ErrorCode.NONE))
+    partition.turn.reply_when_written(arrival.call, request, refusal(request, ErrorCode.NONE))
