@@ -36,9 +36,9 @@ from groupsim.protocol.operator_messages import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
@@ -138,7 +138,7 @@ class TransactionCoordinator:
             self._host.cancel(led.handle)
         self.markers.cancel(partition)
         for call in led.waiting:
-            call.answer(_refusal(call.request, ErrorCode.NOT_COORDINATOR))
+            call.answer(refusal(call.request, ErrorCode.NOT_COORDINATOR))
 
     def _load(self, led: _Led) -> None:
         led.handle = None
@@ -204,7 +204,7 @@ class TransactionCoordinator:
         else:
             led.waiting[call] = None
             return led
-        call.answer(_refusal(call.request, error))
+        call.answer(refusal(call.request, error))
         return None
 
     def _answer(self, led: _Led, call: Call, response: Any) -> None:
@@ -242,13 +242,13 @@ class TransactionCoordinator:
             return
         count = self._topics.partition_count(_OFFSETS_TOPIC)
         if count is None:
-            self._answer(led, call, _refusal(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            self._answer(led, call, refusal(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         self._add(led, call, request, (TopicPartition(_OFFSETS_TOPIC, java_abs_mod(request.group_id, count)),))
 
     def _add(self, led: _Led, call: Call, request: Any, partitions: tuple[TopicPartition, ...]) -> None:
         def done(error: ErrorCode) -> None:
-            self._answer(led, call, _refusal(request, error))
+            self._answer(led, call, refusal(request, error))
 
         effects = led.shard.add_partitions(
             request.transactional_id, request.producer_id, request.producer_epoch, partitions, self._now_ms(), done
@@ -353,12 +353,3 @@ class TransactionCoordinator:
 def _tick(due_ms: int, interval_ms: int) -> int:
     """The first tick of a periodic look that comes after an instant."""
     return (due_ms // interval_ms + 1) * interval_ms
-
-
-def _refusal(request: Any, error: ErrorCode) -> Any:
-    """The answer of a request with one error for all of it."""
-    if isinstance(request, InitProducerIdRequest):
-        return InitProducerIdResponse(error)
-    if isinstance(request, AddPartitionsToTxnRequest):
-        return AddPartitionsToTxnResponse(tuple((tp, error) for tp in request.partitions))
-    return AddOffsetsToTxnResponse(error) if isinstance(request, AddOffsetsToTxnRequest) else EndTxnResponse(error)
