@@ -216,7 +216,12 @@ class Stage:
         return partition_for(self.group_id(group), self.cluster.config.offsets_partitions)
 
     def move_coordinator(self, group: str | None, to: Broker | None) -> None:
-        """Move a group's coordinator, to the next broker unless one is named."""
+        """Move a group's coordinator, to the next broker unless one is named.
+
+        Raises `ValueError` when there is only one broker, `LookupError` when nobody is the coordinator.
+        """
+        if to is None and len(self.cluster.brokers) == 1:
+            raise ValueError("the coordinator cannot move: there is no other broker (set `cluster.brokers`)")
         partition = self.offsets_partition(group)
         here, _ = self.cluster.coordinator_of(self.group_id(group))
         node = self.broker_node(to) if to is not None else (here + 1) % len(self.cluster.brokers)

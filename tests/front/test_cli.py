@@ -134,7 +134,7 @@ def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
         (["describe", "{bounce}", "--at", "3m"], "after the end of the run", "an earlier moment"),
         (["describe", "{bounce}", "--at", "1m", "--group", "g2"], "no group 'g2'", "its groups: g1"),
         (["diff", "{bounce}"], "nothing to compare with", "--set PATH=VALUE"),
-        (["diff", "{bounce}", "{bounce}.jsonl"], "No such file", ""),
+        (["diff", "{bounce}", "{bounce}.jsonl"], "there is no such file", "check the path"),
         (["assign", "{bounce}", "--assignor", "range"], "", ""),
     ],
 )
