@@ -239,13 +239,18 @@ class Admin:
         return state
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
-        """Give a partition other replicas: those who come first catch up, then those who go leave."""
-        state = self.state_of(partition)
+        """Give a partition other replicas: those who come first catch up, then those who go leave.
+
+        Of a reassignment under way stays who comes, or who goes, where the new one names none. So one that is taken
+        back by naming the replicas of before waits, in Kafka as here, for a replica that is to go: it is never over
+        until it is called off (`ReplicationControlManager.changePartitionReassignment` of 4.4.0).
+        """
+        state, before = self.state_of(partition), self._draft.reassignment(partition) or Reassignment()
         (target,) = checked([replicas], self._registered())
         adding = tuple(sorted(node for node in target if node not in state.replicas))
         removing = tuple(sorted(node for node in state.replicas if node not in target))
-        moving = Reassignment(adding, removing) if adding or removing else None
-        wanted = Wanted(replicas=(*target, *removing), reassignment=moving)
+        moving = Reassignment(adding or before.adding, removing or before.removing)
+        wanted = Wanted(replicas=(*target, *removing), reassignment=moving if moving != Reassignment() else None)
         self._partitions.change(partition, wanted, "reassigned")
 
     def move(self, partition: TopicPartition, node: int) -> None:

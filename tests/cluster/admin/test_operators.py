@@ -127,6 +127,29 @@ def test_a_reassignment_is_begun_listed_and_called_off() -> None:
     run(story)
 
 
+def test_a_reassignment_that_is_taken_back_by_another_is_over_when_it_is_called_off() -> None:
+    """The new one names nobody who comes, so who came stays on the list, and goes as well: nothing completes that."""
+
+    async def story(stage: Stage) -> None:
+        _topics(stage)
+        await stage.loop.sleep(SECOND)
+        stage.cluster.crash_broker(0)
+        for replicas in ((1, 2, 0), (1, 2, 3)):
+            await stage.ask(3, AlterPartitionReassignmentsRequest(((MOVED, replicas),)))
+        listed = (await stage.ask(2, ListPartitionReassignmentsRequest())).moves
+        assert listed == (UnderWay(MOVED, (1, 2, 3, 0), (0,), (0,)),)
+        stage.cluster.restart_broker(0)
+        await stage.loop.sleep(30 * SECOND)
+        assert (await stage.ask(2, ListPartitionReassignmentsRequest())).moves == listed
+        await stage.ask(3, AlterPartitionReassignmentsRequest(((MOVED, None),)))
+        state = stage.cluster.controller.image.partition(MOVED)
+        assert state is not None
+        assert (state.replicas, sorted(state.isr)) == ((1, 2, 3), [1, 2, 3])
+        assert not (await stage.ask(2, ListPartitionReassignmentsRequest())).moves
+
+    run(story)
+
+
 def test_a_reassignment_that_cannot_be_is_refused_in_kafkas_words() -> None:
     """Unknown topics and brokers, empty lists, another number of replicas where that is not wanted."""
 
