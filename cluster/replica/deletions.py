@@ -100,10 +100,10 @@ class ParkedDeletion:
         """How far are the logs? Returns whether everything is settled, and answered."""
         for partition, offset in tuple(self._waiting.items()):
             hosted = self._station.partitions.get(partition)
-            if hosted is None or hosted.lead is None:
-                gone = self._station.image.partition(partition) is None
-                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if gone else ErrorCode.NOT_LEADER_OR_FOLLOWER
-                self._settle(partition, error, NO_WATERMARK)
+            if hosted is None:  # deleted, or moved to other brokers
+                self._settle(partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_WATERMARK)
+            elif hosted.lead is None:
+                self._settle(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, NO_WATERMARK)
             elif (low := low_watermark(hosted)) >= offset:
                 self._settle(partition, ErrorCode.NONE, low)
         if not self._waiting and not self.done:
@@ -118,11 +118,10 @@ class ParkedDeletion:
             hosted.lead.deletions.pop(self, None)
 
     def expire(self) -> None:
-        """What has not come so far by now timed out; it goes on all the same."""
-        if not self.look():
-            for partition in tuple(self._waiting):
-                self._settle(partition, *self._results[partition])
-            self._finish()
+        """What has not come so far by now timed out; it goes on all the same. Nobody looks again, as in Kafka."""
+        for partition in tuple(self._waiting):
+            self._settle(partition, *self._results[partition])
+        self._finish()
 
     def _finish(self) -> None:
         self.done = True

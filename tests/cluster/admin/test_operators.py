@@ -307,6 +307,47 @@ def test_a_leader_that_is_deposed_answers_who_waits_for_a_deletion() -> None:
     run(story)
 
 
+def test_a_deletion_whose_log_has_moved_away_is_of_no_partition_any_more() -> None:
+    """Who led it has no replica now: what it does not host it does not know."""
+
+    async def story(stage: Stage) -> None:
+        _topics(stage)
+        await stage.loop.sleep(SECOND)
+        await _produced(stage, MOVED, 4)
+        stage.cluster.pause_broker(3)
+        got: list[Any] = []
+        connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
+        connection.send(DeleteRecordsRequest(((MOVED, 2),)), got.append, 60 * SECOND)
+        await stage.loop.sleep(SECOND)
+        assert not got
+        stage.cluster.controller.reassign(MOVED, [2, 3])
+        await stage.loop.sleep(SECOND)
+        assert got[0].results == ((MOVED, E.UNKNOWN_TOPIC_OR_PARTITION, -1),)
+
+    run(story)
+
+
+def test_a_deletion_times_out_though_who_was_waited_for_has_gone_meanwhile() -> None:
+    """A follower that is fenced is waited for no longer, but only another's fetch makes anybody look."""
+
+    async def story(stage: Stage) -> None:
+        pair = TopicPartition("pair", 0)
+        stage.cluster.create_topic("pair", 1, assignment=[[1, 3]])
+        await stage.loop.sleep(SECOND)
+        await _produced(stage, pair, 4)
+        stage.cluster.crash_broker(3)
+        got: list[Any] = []
+        connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
+        connection.send(DeleteRecordsRequest(((pair, 2),), timeout_ms=25_000), got.append, 60 * SECOND)
+        await stage.loop.sleep(26 * SECOND)
+        assert not stage.cluster.controller.image.is_up(3)
+        assert got[0].results == ((pair, E.REQUEST_TIMED_OUT, 0),)
+        answer = await stage.ask(1, DeleteRecordsRequest(((pair, 2),)))
+        assert answer.results == ((pair, E.NONE, 2),)
+
+    run(story)
+
+
 def test_a_broker_tells_how_large_its_logs_are() -> None:
     """Bytes of each log, of all or of those asked for, leader or not."""
 
