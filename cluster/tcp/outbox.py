@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Outbox:
     """The responses of one connection on their way to the kernel."""
 
-    __slots__ = ("_floor_us", "_held", "_line", "_loop", "_network", "_stream")
+    __slots__ = ("_floor_us", "_held", "_late", "_line", "_loop", "_network", "_stream")
 
     def __init__(self, line: TcpConnection, stream: TcpStream, network: Network) -> None:
         self._line = line
@@ -29,6 +29,7 @@ class Outbox:
         self._loop = network.loop
         self._held: deque[bytes] = deque()
         self._floor_us = 0  # nothing is written before
+        self._late = 0  # how many are on their way through a latency
 
     @property
     def empty(self) -> bool:
@@ -38,7 +39,7 @@ class Outbox:
     def put(self, data: bytes) -> None:
         """Write a response; its length goes before it."""
         framed = len(data).to_bytes(4, "big") + data
-        if self._line.plain and (not self._floor_us or self._loop.now_us >= self._floor_us):
+        if self._line.plain and not self._late and (not self._floor_us or self._loop.now_us >= self._floor_us):
             self._stream.write(framed)
         elif SILENT in self._line.conditions:
             return
@@ -51,11 +52,16 @@ class Outbox:
         """Put a response on the wire: it arrives after a latency, and after those before it."""
         now = self._loop.now_us
         when = max(now + self._network.links.stretch(self._line, 0), self._floor_us)
-        if when <= now:
+        if when <= now and not self._late:  # one that is due may not have gone yet
             self._stream.write(data)
         else:
             self._floor_us = when
-            self._loop.call_at(when, self._stream.write, data)
+            self._late += 1
+            self._loop.call_at(when, self._send, data)
+
+    def _send(self, data: bytes) -> None:
+        self._late -= 1
+        self._stream.write(data)
 
     def wait(self, us: int) -> None:
         """Write nothing before so much time has passed."""
