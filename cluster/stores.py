@@ -92,7 +92,7 @@ class Stores:
         from groupsim.cluster.log.deletion import out_of_the_way
 
         self._discarded += 1
-        luck = self._loop.stream("deleted-log", str(folder.name), self._discarded)
+        luck = self._loop.stream("deleted-log", folder.name, self._discarded)
         while True:
             unique = f"{luck.word():016x}{luck.word():016x}"
             if not any(folder.parent.glob(f"*.{unique}-*")):  # the luck of an earlier process may have been the same

@@ -130,7 +130,7 @@ class Journal:
             self._write_image()
             self._begin_changes(self._number)
         except OSError:
-            self._image_bytes = self._end  # try again when they have grown as much again
+            self._image_bytes = max(self._image_bytes, self._end)  # try again when they have grown as much again
 
     def _write_image(self) -> None:
         sections = ",".join(f"{_text(name)}:{_object(facts)}" for name, facts in self._texts.items())
