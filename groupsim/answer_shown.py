@@ -83,19 +83,30 @@ def _needed(columns: Sequence[Sequence[Text]]) -> int:
 def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[int]:
     """Widths of columns: their longest words, as far as there is room for them; what is left goes to longer lines.
 
-    Said outright, because rich cuts off what does not fit when it is told the least widths only.
+    Values are on one line if all of them can be, then come the axes, and headings wrap before anything else does. Said
+    outright, because rich cuts off what does not fit when it is told the least widths only.
     """
     words, room = _words(columns), width - GAP * (len(columns) - 1)
     for given_way in (0, labels, len(words)):
         widths = [min(word, 6) for word in words[:given_way]] + words[given_way:]
         if sum(widths) <= room:
             break
-    for place in (*range(labels, len(columns)), *range(labels)):
-        column = columns[place]
-        line = max((len(line) for text in column for line in text.plain.split("\n")), default=1)
-        more = max(0, min(line - widths[place], room - sum(widths)))
-        widths[place] += more
+    cells, headings = ([_longest(part) for part in parts] for parts in zip(*map(_parted, columns), strict=True))
+    values = range(labels, len(columns))
+    at_once = sum(max(cells[place] - widths[place], 0) for place in values) <= room - sum(widths)
+    first = [(place, cells[place]) for place in values] if at_once else []
+    for place, line in (*first, *enumerate(cells[:labels]), *((place, headings[place]) for place in values)):
+        widths[place] += max(0, min(line - widths[place], room - sum(widths)))
     return widths
+
+
+def _parted(column: Sequence[Text]) -> tuple[Sequence[Text], Sequence[Text]]:
+    """The cells of a column, and its heading."""
+    return column[1:], column[:1]
+
+
+def _longest(texts: Sequence[Text]) -> int:
+    return max((len(line) for text in texts for line in text.plain.split("\n")), default=1)
 
 
 def shown_cells(answer: Answer) -> list[CellAnswer]:

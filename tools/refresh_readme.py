@@ -1,13 +1,17 @@
 """Put the real output of `groupsim run` into README.md: all of the demo's, and what matters of a cluster's scene.
 
 python tools/refresh_readme.py            write it
-python tools/refresh_readme.py --check    exit 1 when the README shows something else
+python tools/refresh_readme.py --sweep    write the sweep's answer, too: 360 runs, a minute or two
+python tools/refresh_readme.py --check    exit 1 when the README shows something else; the sweep is not run for it
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from kept_page import keep
@@ -17,12 +21,14 @@ from groupsim.cli import app
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"(<!-- (demo|cluster): .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
-CLUSTER = "acks-1-leader-dies"
+SWEPT = re.compile(r"(<!-- sweep: .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
+CLUSTER, SWEEP = "acks-1-leader-dies", "rolling-deploy-small"
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 
 
 def output(name: str) -> list[str]:
     """What a run prints on a terminal of 100 columns, after the command that was typed."""
-    result = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"}).invoke(app, ["run", name])
+    result = CliRunner(env=TERMINAL).invoke(app, ["run", name])
     if result.exit_code:
         raise SystemExit(f"{name} ends with exit code {result.exit_code}:\n{result.output}")
     return [f"$ groupsim run {name}", *(line.rstrip() for line in result.stdout.splitlines())]
@@ -41,6 +47,20 @@ def cluster() -> list[str]:
     return [*headline, "...", *lines[records : lines.index("  expectations: all hold") - 1]]
 
 
+def sweep() -> list[str]:
+    """The answer of a sweep, after the command that was typed."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "groupsim", "sweep", SWEEP, "--out", str(Path(folder, "results"))]
+        told = subprocess.run(command, env=os.environ | TERMINAL, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [f"$ groupsim sweep {SWEEP} --out results/", *(line.rstrip() for line in told.rstrip().splitlines())]
+
+
+def with_sweep(text: str) -> str:
+    """The README with a sweep's answer as it is told now."""
+    lines = "".join(f"{line}\n" for line in sweep())
+    return SWEPT.sub(lambda found: found[1] + lines + found[3], text)
+
+
 def refreshed(text: str) -> str:
     """The README with the real output in its places."""
     shown = {"demo": demo, "cluster": cluster}
@@ -49,6 +69,9 @@ def refreshed(text: str) -> str:
 
 def main() -> int:
     """Write it, or check it."""
+    if "--sweep" in sys.argv[1:]:
+        sys.argv.remove("--sweep")
+        README.write_text(with_sweep(README.read_text(encoding="utf-8")), encoding="utf-8")
     return keep(README, refreshed, __doc__)
 
 
