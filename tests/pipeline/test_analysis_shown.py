@@ -65,6 +65,18 @@ def test_narrow_terminal_loses_no_figure() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_headings_wrap_before_axes_do() -> None:
+    """Where room is short a long heading takes more lines, so that what tells the cells apart stays on one."""
+    made, label = Made(), "one pod after the other"
+    for cell in range(2):
+        for seed in range(30):
+            made.run(cell, seed, stopped_us=(2 - cell) * S + seed * 1000, false_evictions=0)
+    grid = [{"rollout": f"{label} {cell}"} for cell in range(2)]
+    lines = _shown(answer_of(experiment(grid, 30, GOALS), made.read)[0], 88).splitlines()
+    assert sum(line.startswith((f"{label} 0 ", f"{label} 1 ")) for line in lines) == 2
+    assert not any("stop-the-world time per run" in line for line in lines)
+
+
 def test_more_than_fits_is_broken_and_not_cut_off() -> None:
     """Long labels and three goals on 80 columns: values stay whole, labels give way; on 40 nothing is lost either."""
     made = Made()
