@@ -117,7 +117,7 @@ class Journal:
         self._unclean = True
         write_at(self._descriptor, data, self._end)
         try:
-            os.fdatasync(self._descriptor)
+            os.fsync(self._descriptor)
         except OSError:
             os.ftruncate(self._descriptor, self._end)
             raise
