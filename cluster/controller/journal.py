@@ -40,6 +40,9 @@ REMEDY: Final = "restore the folder from a copy, or empty the folder to begin a 
 Sections = Mapping[str, Mapping[str, Any]]
 _Texts = dict[str, dict[str, str]]
 
+flush_data: Final[Callable[[int], None]] = getattr(os, "fdatasync", os.fsync)
+"""Brings what was written to a descriptor onto the disk; macOS has no fdatasync."""
+
 
 class Journal:
     """The facts of a folder; this process alone writes them until `close`. `new`: there were none."""
@@ -117,7 +120,7 @@ class Journal:
         self._unclean = True
         write_at(self._descriptor, data, self._end)
         try:
-            os.fsync(self._descriptor)
+            flush_data(self._descriptor)
         except OSError:
             os.ftruncate(self._descriptor, self._end)
             raise

@@ -213,7 +213,7 @@ def test_a_change_that_cannot_be_written_changes_nothing(
     journal = _begun(tmp_path)
     file = changes_of(tmp_path / "facts")
     before, full = file.read_bytes(), [True]
-    pwrite, sync = module.os.pwrite, module.os.fsync
+    pwrite, sync = module.os.pwrite, module.flush_data
 
     def short(descriptor: int, data: Any, position: int) -> int:
         if full[0] and position > len(before):
@@ -225,8 +225,8 @@ def test_a_change_that_cannot_be_written_changes_nothing(
             raise OSError(28, "No space left on device")
         sync(descriptor)
 
-    name, instead = ("pwrite", short) if when == "half a line" else ("fsync", fail)
-    monkeypatch.setattr(module.os, name, instead)
+    place = (module.os, "pwrite", short) if when == "half a line" else (module, "flush_data", fail)
+    monkeypatch.setattr(*place)
     for _ in range(2):
         with pytest.raises(OSError, match="No space left"):
             journal.append({"a": {"x": "lost"}, "b": {"k": 1}})
