@@ -24,42 +24,41 @@ def tree(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def lint(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> subprocess.CompletedProcess[str]:
-    """Run the contracts on the tree with one more module in a room."""
-    shutil.copytree(tree, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "groupsim" / room / "newcomer.py").write_text(f"{line}\n")
+ABOVE = [
+    ("members", "from groupsim.coordinator import interfaces"),
+    ("coordinator", "import groupsim.members"),
+    ("protocol", "from groupsim.eventloop import interface"),
+    ("cluster", "import groupsim.scenarios"),
+    ("scenarios", "import groupsim"),
+    ("members", "from groupsim.report.html import page"),
+    ("eventloop", "from groupsim.report import html"),
+]
+BELOW = [
+    ("scenarios", "from groupsim.cluster import *"),
+    ("members", "from groupsim.protocol import messages"),
+    ("report", "from groupsim.scenarios import *"),
+]
+
+
+def lint(checkout: Path, tree: Path, folder: Path, imports: list[tuple[str, str]]) -> subprocess.CompletedProcess[str]:
+    """Run the contracts once on the tree with a module `newcomer_N` for each import."""
+    shutil.copytree(tree, folder, dirs_exist_ok=True)
+    for number, (room, line) in enumerate(imports):
+        (folder / "groupsim" / room / f"newcomer_{number}.py").write_text(f"{line}\n")
     command = [str(LINT), "--no-logo", "--no-cache", "--config", str(checkout / "pyproject.toml")]
-    return subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize(
-    ("room", "line"),
-    [
-        ("members", "from groupsim.coordinator import interfaces"),
-        ("coordinator", "import groupsim.members"),
-        ("protocol", "from groupsim.eventloop import interface"),
-        ("cluster", "import groupsim.scenarios"),
-        ("scenarios", "import groupsim"),
-        ("members", "from groupsim.report.html import page"),
-        ("eventloop", "from groupsim.report import html"),
-    ],
-)
-def test_an_import_from_above_is_found(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> None:
+def test_each_import_from_above_is_found(checkout: Path, tree: Path, tmp_path: Path) -> None:
     """A room that imports from its own floor, from above or from the front door breaks the contract, and is named."""
-    done = lint(checkout, tree, tmp_path, room, line)
+    done = lint(checkout, tree, tmp_path, ABOVE)
     assert done.returncode == 1
-    assert f"groupsim.{room}.newcomer -> {line.split()[1]}" in done.stdout.replace("\n", " ")
+    said = done.stdout.replace("\n", " ")
+    for number, (room, line) in enumerate(ABOVE):
+        assert f"groupsim.{room}.newcomer_{number} -> {line.split()[1]}" in said
 
 
-@pytest.mark.parametrize(
-    ("room", "line"),
-    [
-        ("scenarios", "from groupsim.cluster import *"),
-        ("members", "from groupsim.protocol import messages"),
-        ("report", "from groupsim.scenarios import *"),
-    ],
-)
-def test_an_import_from_below_is_fine(checkout: Path, tree: Path, tmp_path: Path, room: str, line: str) -> None:
+def test_an_import_from_below_is_fine(checkout: Path, tree: Path, tmp_path: Path) -> None:
     """Downwards everything may be imported, and the front door may import any room."""
-    done = lint(checkout, tree, tmp_path, room, line)
+    done = lint(checkout, tree, tmp_path, BELOW)
     assert done.returncode == 0, done.stdout
