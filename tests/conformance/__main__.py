@@ -6,14 +6,15 @@
                                                    scripts of one node with these settings only
 
 Names of tables, or beginnings of names of scripts, choose among them; `--long` adds those that take more than 30 s,
-`--short` leaves out the repetitions at versions between the first and the last. Exit code 1 when anything differs.
+`--short` leaves out the repetitions at versions between the first and the last, `--without KIND` the scripts that want
+a node of that kind (`alone` is started again and again: minutes). Exit code 1 when anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 
@@ -33,10 +34,19 @@ PEERS = (*((1, kind) for kind in KINDS), (3, ""))
 
 
 def chosen(
-    names: Iterable[str] = (), *, long: bool = False, short: bool = False, nodes: int | None = None
+    names: Iterable[str] = (),
+    *,
+    long: bool = False,
+    short: bool = False,
+    nodes: int | None = None,
+    without: Sequence[str] = (),
 ) -> list[Case]:
-    """The cases of these tables, or whose names begin so; all of them when nothing is named. `nodes`: of so many."""
-    cases = [case for case in all_cases().values() if nodes in (None, case.nodes) and (long or not case.long)]
+    """The cases of these tables, or whose names begin so; all of them when nothing is named.
+
+    `nodes`: those of clusters of so many; `without`: not those of these kinds.
+    """
+    cases = [case for case in all_cases().values() if nodes in (None, case.nodes) and case.kind not in without]
+    cases = [case for case in cases if long or not case.long]
     wanted = tuple(names)
     cases = [case for case in cases if not wanted or case.table in wanted or case.id.startswith(wanted)]
     return [case for case in cases if _at_the_ends(case, cases)] if short else cases
@@ -114,9 +124,10 @@ def main() -> int:
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--nodes", type=int, metavar="N", help="only scripts of clusters of so many nodes")
+    parser.add_argument("--without", action="append", default=[], choices=[kind for kind in KINDS if kind])
     asked = parser.parse_args()
     ended_in_order()
-    cases = chosen(asked.cases, long=asked.long, short=asked.short, nodes=asked.nodes)
+    cases = chosen(asked.cases, long=asked.long, short=asked.short, nodes=asked.nodes, without=asked.without)
     if asked.on == "core":
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
     elif asked.on:
