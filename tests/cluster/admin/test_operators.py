@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,17 @@ def _topics(stage: Stage) -> None:
     stage.cluster.create_topic("few", 1, assignment=[[0]], config={"cleanup.policy": "compact"})
 
 
+def _on_topics(story: Callable[[Stage], Awaitable[None]]) -> None:
+    """The story, a second after its two topics were made."""
+
+    async def whole(stage: Stage) -> None:
+        _topics(stage)
+        await stage.loop.sleep(SECOND)
+        await story(stage)
+
+    run(whole)
+
+
 async def _produced(stage: Stage, partition: TopicPartition, records: int) -> None:
     for number in range(records):
         request = ProduceRequest(-1, 10_000, ((partition, batch(str(number))),))
@@ -56,8 +68,6 @@ def test_a_preferred_leader_is_elected_and_what_needs_none_says_so() -> None:
     """By name each partition has its outcome in Kafka's words; of all, those that needed none are left out."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         stage.cluster.controller.reassign(MOVED, [2, 1, 3])
         asked = (MOVED, FEW, NOWHERE, TopicPartition("few", 9))
         answer = await stage.ask(3, ElectLeadersRequest(asked))
@@ -80,15 +90,13 @@ def test_a_preferred_leader_is_elected_and_what_needs_none_says_so() -> None:
         ((_, (told,)),) = (await stage.ask(3, ElectLeadersRequest((MOVED,), version=0))).topics
         assert told[:2] == (0, E.ELECTION_NOT_NEEDED)
 
-    run(story)
+    _on_topics(story)
 
 
 def test_an_election_that_nobody_can_win_says_why() -> None:
     """The preferred replica is down, or nobody at all is up."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         stage.cluster.crash_broker(1)
         stage.cluster.crash_broker(0)
         await stage.loop.sleep(20 * SECOND)
@@ -97,15 +105,13 @@ def test_an_election_that_nobody_can_win_says_why() -> None:
         ((_, (told,)),) = (await stage.ask(3, ElectLeadersRequest((FEW,), UNCLEAN_ELECTION))).topics
         assert told == (0, E.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_reassignment_is_begun_listed_and_called_off() -> None:
     """While the replica that comes is down it is under way; called off, all is as it was, and there is nothing left."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         stage.cluster.crash_broker(0)
 
         async def alter(*targets: Any) -> Any:
@@ -124,15 +130,13 @@ def test_a_reassignment_is_begun_listed_and_called_off() -> None:
         assert (state.replicas, sorted(state.isr)) == ((1, 2, 3), [1, 2, 3])
         assert not (await stage.ask(2, ListPartitionReassignmentsRequest())).moves
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_reassignment_that_is_taken_back_by_another_is_over_when_it_is_called_off() -> None:
     """The new one names nobody who comes, so who came stays on the list, and goes as well: nothing completes that."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         stage.cluster.crash_broker(0)
         for replicas in ((1, 2, 0), (1, 2, 3)):
             await stage.ask(3, AlterPartitionReassignmentsRequest(((MOVED, replicas),)))
@@ -147,7 +151,7 @@ def test_a_reassignment_that_is_taken_back_by_another_is_over_when_it_is_called_
         assert (state.replicas, sorted(state.isr)) == ((1, 2, 3), [1, 2, 3])
         assert not (await stage.ask(2, ListPartitionReassignmentsRequest())).moves
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_reassignment_that_cannot_be_is_refused_in_kafkas_words() -> None:
@@ -223,8 +227,6 @@ def test_records_are_deleted_on_every_replica_before_that_is_told() -> None:
     """The low watermark is where the log begins everywhere; what lies below is not there for readers any more."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 5)
         answer = await stage.ask(1, DeleteRecordsRequest(((MOVED, 3),)))
         assert answer.results == ((MOVED, E.NONE, 3),)
@@ -239,7 +241,7 @@ def test_records_are_deleted_on_every_replica_before_that_is_told() -> None:
         assert state is not None
         assert sorted(state.isr) == [1, 2, 3]
 
-    run(story)
+    _on_topics(story)
 
 
 def test_records_that_cannot_be_deleted_are_refused() -> None:
@@ -270,8 +272,6 @@ def test_a_follower_that_stands_still_makes_a_deletion_time_out() -> None:
     """It is up as far as anybody knows, and has not said where its log begins; the leader has begun all the same."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 4)
         await stage.loop.sleep(SECOND)
         stage.cluster.pause_broker(3)
@@ -283,15 +283,13 @@ def test_a_follower_that_stands_still_makes_a_deletion_time_out() -> None:
         await stage.loop.sleep(2 * SECOND)
         assert stage.cluster.log("moved", 0, 3).start_offset == 2
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_leader_that_is_deposed_answers_who_waits_for_a_deletion() -> None:
     """It cannot know any more how far the others are."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 4)
         await stage.loop.sleep(SECOND)
         stage.cluster.pause_broker(3)
@@ -304,15 +302,13 @@ def test_a_leader_that_is_deposed_answers_who_waits_for_a_deletion() -> None:
         await stage.loop.sleep(SECOND)
         assert got[0].results == ((MOVED, E.NOT_LEADER_OR_FOLLOWER, -1),)
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_deletion_whose_log_has_moved_away_is_of_no_partition_any_more() -> None:
     """Who led it has no replica now: what it does not host it does not know."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 4)
         stage.cluster.pause_broker(3)
         got: list[Any] = []
@@ -324,7 +320,7 @@ def test_a_deletion_whose_log_has_moved_away_is_of_no_partition_any_more() -> No
         await stage.loop.sleep(SECOND)
         assert got[0].results == ((MOVED, E.UNKNOWN_TOPIC_OR_PARTITION, -1),)
 
-    run(story)
+    _on_topics(story)
 
 
 def test_a_deletion_times_out_though_who_was_waited_for_has_gone_meanwhile() -> None:
@@ -352,8 +348,6 @@ def test_a_broker_tells_how_large_its_logs_are() -> None:
     """Bytes of each log, of all or of those asked for, leader or not."""
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 3)
         size = sum(segment.size for segment in stage.cluster.log("moved", 0).store.segments)
         assert size > 150
@@ -364,7 +358,7 @@ def test_a_broker_tells_how_large_its_logs_are() -> None:
         (everything,) = (await stage.ask(2, DescribeLogDirsRequest())).dirs
         assert {partition.topic for partition, _, _ in everything.logs} >= {"__consumer_offsets", "moved"}
 
-    run(story)
+    _on_topics(story)
 
 
 # --- who writes ----------------------------------------------------------------------------------------------------
@@ -415,8 +409,6 @@ def test_producers_of_a_log_are_told_by_every_replica() -> None:
     from attrs import evolve
 
     async def story(stage: Stage) -> None:
-        _topics(stage)
-        await stage.loop.sleep(SECOND)
         await _produced(stage, MOVED, 1)
         made = await stage.ask(1, InitProducerIdRequest(None))
         numbered = evolve(batch("x"), producer_id=made.producer_id, producer_epoch=0, base_sequence=0)
@@ -435,4 +427,4 @@ def test_producers_of_a_log_are_told_by_every_replica() -> None:
             E.INVALID_TOPIC_EXCEPTION,
         ]
 
-    run(story)
+    _on_topics(story)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.script import LATER, Script, script
+from tests.conformance.script import LATER, Actor, Script, script
 
 BEFORE, SINCE = 3, 4
 
@@ -390,9 +390,8 @@ async def a_dead_connection_keeps_its_member(s: Script) -> None:
     await s.until("CompletingRebalance", 2)
 
 
-@script(rows=["2.9-new-member-has-five-minutes-until-the-round-closes", "2.9-new-members-timer-ends-with-the-round"])
-async def a_new_members_session_begins_when_the_round_closes(s: Script) -> None:
-    a, b = await s.pair()
+async def _newcomer_outlasts_its_session(s: Script, a: Actor, b: Actor) -> None:
+    """b joins a's group and is silent past its session, which begins when the round closes."""
     await s.form(a)
     await b.enter(session=300)
     await s.until("PreparingRebalance", 2)
@@ -402,6 +401,11 @@ async def a_new_members_session_begins_when_the_round_closes(s: Script) -> None:
     await s.joined(a, b)
     await s.until("PreparingRebalance", 1, due=(300, b.mark))
     await a.join()
+
+
+@script(rows=["2.9-new-member-has-five-minutes-until-the-round-closes", "2.9-new-members-timer-ends-with-the-round"])
+async def a_new_members_session_begins_when_the_round_closes(s: Script) -> None:
+    await _newcomer_outlasts_its_session(s, *await s.pair())
 
 
 @script(rows=["2.9-new-member-is-never-excused"], long=True)
@@ -419,16 +423,7 @@ async def a_new_member_waits_five_minutes_at_most(s: Script) -> None:
 
 @script(rows=["J1-newcomer-with-an-instance-is-new"])
 async def a_static_newcomers_session_begins_when_the_round_closes(s: Script) -> None:
-    a, b = await s.actor("a"), await s.actor("b", instance="i")
-    await s.form(a)
-    await b.enter(session=300)
-    await s.until("PreparingRebalance", 2)
-    await b.silence(800)
-    await s.until("PreparingRebalance", 2)
-    await a.park_join()
-    await s.joined(a, b)
-    await s.until("PreparingRebalance", 1, due=(300, b.mark))
-    await a.join()
+    await _newcomer_outlasts_its_session(s, await s.actor("a"), await s.actor("b", instance="i"))
 
 
 @script(rows=["2.13-setting-a-timer-again-replaces-it"])
