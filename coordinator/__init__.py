@@ -2,14 +2,18 @@
 
 Where to read:
 
-    states      the five states and every way between them: begin here
-    join, replace, sync, heartbeat, leave, commit    one request each
-    rebalance   how a round opens and closes
+    states      the five states, every way between them, what becomes of a JoinGroup: begin here
+    join, replace, sync, heartbeat, leave    one request each of a member
+    rebalance, voting    how a round opens and closes, and which protocol it chooses
     purgatory, timers    what waits, and what ends the wait
+    commit, offsets, transactions, retention    committed offsets: who may, where they are kept, when they go
+    loading, replay, serde    what a broker that takes over knows, from the log
+    admin       describe, list, delete
     shard       one partition of `__consumer_offsets`: a state machine, effects out
     service, leadership, alarms    a broker's coordinator around it, on the event loop
+    versions    what coordinators of other releases do otherwise
     testing     the state machine at the end of a string, for tests
 
-The core (everything below `shard`) does no input or output and knows no clock; the same core runs in virtual time,
-behind a socket, and under exploration.
+The core (`shard` and all that it calls) does no input or output and knows no clock; the same core runs in virtual time,
+behind a socket, and under exploration. A module that has facts of Kafka names their sources.
 """

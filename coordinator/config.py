@@ -1,4 +1,4 @@
-"""The coordinator's settings, under Kafka's own names."""
+"""The coordinator's settings, under Kafka's own names. Source: `GroupCoordinatorConfig`."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The uuid is drawn from the event loop's streams, one per broker, group and prefix, so that ids are the same in every
 run of a seed, and another client's joining does not change them. The order of Java's hash maps, and with it who
-succeeds a leader, follows from these ids: that is why leaders look random.
+succeeds a leader, follows from these ids: that is why leaders look random. Source: `ClassicGroup.generateMemberId`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One member of a classic group."""
+"""One member of a classic group. Source: `ClassicGroupMember`."""
 
 from __future__ import annotations
 

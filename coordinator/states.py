@@ -11,21 +11,28 @@ coordinator keeps the result and deals it out. The state says where in the round
     Stable              the leader's result is on the log; members work and send heartbeats
     Dead                this broker no longer coordinates the group
 
-What becomes of a JoinGroup of a member the coordinator knows:
+What becomes of a JoinGroup that passes the checks (`join`, `replace`):
 
-    state when it comes   its metadata                     answer                                   effect
-    PreparingRebalance    any                              parked until the round closes            counted as joined
-    CompletingRebalance   as before (the answer was lost)  at once: this generation, same members   none
-    CompletingRebalance   changed                          parked                                   a new round
-    Stable                leader's, changed or not         parked                                   a new round
-    Stable                follower's, as before            at once: this generation                 none
-    Stable                follower's, changed              parked                                   a new round
+    state                who joins                             answer                              effect
+    any                  a stranger without a member id        at once: MEMBER_ID_REQUIRED, an id  rounds wait for it
+    any                  a newcomer: with that id, or static   parked until the round closes       opens one if none is
+    PreparingRebalance   a member                              parked until the round closes       counted as joined
+    CompletingRebalance  a member, as before                   at once: this generation once more  none
+    CompletingRebalance  a member, with other metadata         parked                              a new round
+    CompletingRebalance  a static member, back without its id  parked, under a new id              a new round
+    Stable               the leader, changed or not            parked                              a new round
+    Stable               a follower, as before                 at once: this generation once more  none
+    Stable               a follower, with other metadata       parked                              a new round
+    Stable               a static member, back without its id  this generation, its new id logged  none, if no news
 
-So a JoinGroup in CompletingRebalance is either a repetition, and gets its answer again, or news. News starts a new
-round: the assignment the leader is working on is worthless, every parked SyncGroup is answered REBALANCE_IN_PROGRESS
-(its sender will join again), and the newcomer is the first of the next round. The generation does not move yet: it
-goes up by one in exactly one place, when a round closes (PreparingRebalance → CompletingRebalance or Empty). That is
-why heartbeats of the old generation stay valid, answered REBALANCE_IN_PROGRESS, until then.
+So a JoinGroup of a member in CompletingRebalance is either a repetition (the answer was lost), and gets its answer
+again, or news. News starts a new round: the assignment the leader is working on is worthless, every parked SyncGroup is
+answered REBALANCE_IN_PROGRESS (its sender will join again), and whoever brought the news is the first of the next
+round. A static member that comes back to a Stable group is news only if the vote goes to another protocol now.
+
+The generation does not move when a round opens: it goes up by one in exactly one place, when a round closes
+(PreparingRebalance → CompletingRebalance or Empty; `rebalance` says when). That is why heartbeats of the old generation
+stay valid, answered REBALANCE_IN_PROGRESS, until then.
 
 `TRANSITIONS` holds, for each state, the causes that can end it and the state that follows. Nothing changes state but
 `GroupData.transition`, and that only along this table. `canRebalance` is a property of the state: a cause that comes
@@ -39,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, StrEnum, auto
+from typing import Self
 
 from attrs import frozen
 
@@ -70,22 +78,31 @@ PRINTED: Mapping[State, str] = {
 
 
 class Cause(StrEnum):
-    """What ends a state. The first ten stand, as words, in the broker's `Preparing to rebalance group` line."""
+    """What ends a state, and what it means. The first ten stand in the broker's `Preparing to rebalance group` line."""
 
-    ADD_MEMBER = "ADD_MEMBER"  # a new member was added
-    LEADER_REJOIN = "LEADER_REJOIN"  # the leader sent JoinGroup, whatever it says
-    UPDATE_META = "UPDATE_META"  # a member's JoinGroup offers other protocols or metadata
-    STATIC_META = "STATIC_META"  # a static member came back while the leader was assigning
-    STATIC_PROTOCOL = "STATIC_PROTOCOL"  # a static member came back and the vote now goes to another protocol
-    LEAVE_GROUP = "LEAVE_GROUP"  # LeaveGroup removed at least one member or pending id
-    HEARTBEAT_EXPIRED = "HEARTBEAT_EXPIRED"  # a member's session ran out
-    SYNC_EXPIRED = "SYNC_EXPIRED"  # members never sent SyncGroup after their JoinGroup was answered
-    STORE_ERROR = "STORE_ERROR"  # the leader's assignment could not be written
-    OVER_CAPACITY = "OVER_CAPACITY"  # loaded with more members than group.max.size
-    ALL_JOINED = "ALL_JOINED"  # the round closed with members
-    ALL_GONE = "ALL_GONE"  # the round closed without members
-    ASSIGNMENT_STORED = "ASSIGNMENT_STORED"  # the leader's assignment is on the log
-    UNLOADED = "UNLOADED"  # the broker gave the partition up
+    _value_: str
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> Self:
+        """A cause by its code, which is its value."""
+        cause = str.__new__(cls, code)
+        cause._value_, cause.meaning = code, meaning
+        return cause
+
+    ADD_MEMBER = "ADD_MEMBER", "a new member was added"
+    LEADER_REJOIN = "LEADER_REJOIN", "the leader sent JoinGroup, whatever it says"
+    UPDATE_META = "UPDATE_META", "a member's JoinGroup offers other protocols or metadata"
+    STATIC_META = "STATIC_META", "a static member came back while the leader was assigning"
+    STATIC_PROTOCOL = "STATIC_PROTOCOL", "a static member came back and the vote goes to another protocol"
+    LEAVE_GROUP = "LEAVE_GROUP", "LeaveGroup removed a member or a pending id"
+    HEARTBEAT_EXPIRED = "HEARTBEAT_EXPIRED", "a member's session ran out"
+    SYNC_EXPIRED = "SYNC_EXPIRED", "members never sent SyncGroup after their JoinGroup was answered"
+    STORE_ERROR = "STORE_ERROR", "the leader's assignment could not be written"
+    OVER_CAPACITY = "OVER_CAPACITY", "the group was loaded with more members than group.max.size"
+    ALL_JOINED = "ALL_JOINED", "the round closed with members"
+    ALL_GONE = "ALL_GONE", "the round closed without members"
+    ASSIGNMENT_STORED = "ASSIGNMENT_STORED", "the leader's assignment is on the log"
+    UNLOADED = "UNLOADED", "the broker gave the partition up"
 
 
 _ROUND_OPENS = State.PREPARING_REBALANCE

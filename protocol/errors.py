@@ -1,6 +1,6 @@
-"""Kafka's error codes, as far as a consumer group meets them.
+"""Kafka's error codes, as far as anything here answers or meets them.
 
-Names and numbers are Kafka's (`org.apache.kafka.common.protocol.Errors`).
+Source: `org.apache.kafka.common.protocol.Errors`, for names and numbers, and the classes of exceptions named there.
 """
 
 from __future__ import annotations

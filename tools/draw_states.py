@@ -23,23 +23,6 @@ drawn from the table in that file, which is also what the coordinator itself run
 cannot be taken. Names are those Kafka's tools print.
 """
 
-MEANINGS = {
-    Cause.ADD_MEMBER: "a new member was added",
-    Cause.LEADER_REJOIN: "the leader sent JoinGroup, whatever it says",
-    Cause.UPDATE_META: "a member's JoinGroup offers other protocols or metadata",
-    Cause.STATIC_META: "a static member came back while the leader was assigning",
-    Cause.STATIC_PROTOCOL: "a static member came back and the vote goes to another protocol",
-    Cause.LEAVE_GROUP: "LeaveGroup removed a member or a pending id",
-    Cause.HEARTBEAT_EXPIRED: "a member's session ran out",
-    Cause.SYNC_EXPIRED: "members never sent SyncGroup after their JoinGroup was answered",
-    Cause.STORE_ERROR: "the leader's assignment could not be written",
-    Cause.OVER_CAPACITY: "the group was loaded with more members than group.max.size",
-    Cause.ALL_JOINED: "the round closed with members",
-    Cause.ALL_GONE: "the round closed without members",
-    Cause.ASSIGNMENT_STORED: "the leader's assignment is on the log",
-    Cause.UNLOADED: "the broker gave the partition up",
-}
-
 
 def page() -> str:
     """The whole page."""
@@ -73,7 +56,7 @@ def table() -> list[str]:
 
 def meanings() -> list[str]:
     """The causes in words."""
-    return ["| cause | meaning |", "| --- | --- |", *(f"| `{cause.value}` | {MEANINGS[cause]} |" for cause in Cause)]
+    return ["| cause | meaning |", "| --- | --- |", *(f"| `{cause.value}` | {cause.meaning} |" for cause in Cause)]
 
 
 def main() -> int:

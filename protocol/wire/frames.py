@@ -1,4 +1,4 @@
-"""Frames: a message on the wire is its length, four bytes, and what follows."""
+"""Frames: a message on the wire is its length, four bytes, and what follows (`NetworkReceive`)."""
 
 from __future__ import annotations
 

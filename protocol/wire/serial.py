@@ -9,7 +9,7 @@ kio can read and write too, but its reader reserves memory for as many elements 
 nine bytes end the process, and refuses tagged fields it does not know, which Kafka skips. Here an array cannot claim
 more elements than there are bytes left, nor all arrays of a message more than `MOST_ELEMENTS`, for an element of four
 bytes takes three hundred once it is read; and what is wrong is said with field and byte.
-The tests hold this module to kio's reader and writer, field by field.
+The tests hold this module to kio's reader and writer, field by field. Source: `ByteBufferAccessor`, KIP-482.
 """
 
 from __future__ import annotations
