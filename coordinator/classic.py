@@ -6,8 +6,6 @@ outside asks which kind a group is.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from attrs import define
 
 from groupsim.coordinator.admin import describe, listed
@@ -43,8 +41,6 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 @define(eq=False)
 class ClassicGroup(GroupData):
     """A group of the classic protocol."""
-
-    KIND: ClassVar[str] = "classic"
 
     def join(self, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None:
         join(turn, self, arrival, request)

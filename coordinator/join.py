@@ -17,7 +17,7 @@ from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import JOIN_CONDITION
 from groupsim.coordinator.rebalance import joined, prepare_or_complete, remove_member
 from groupsim.coordinator.replace import replace_static_member
-from groupsim.coordinator.states import Cause, IllegalState, Reason, State
+from groupsim.coordinator.states import NO_REASON, Cause, IllegalState, Reason, State
 from groupsim.coordinator.timers import TimerKind, session_timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival, member_error
@@ -28,7 +28,6 @@ from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse
 
 _HANDSHAKE_VERSION = 4
 _REASON_VERSION = 8
-NO_REASON = "not provided"
 
 
 def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
@@ -40,11 +39,6 @@ def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupReque
         _join_without_id(turn, group, arrival, request)
     else:
         _join_with_id(turn, group, arrival, request)
-
-
-def client_reason(request: JoinGroupRequest) -> str:
-    """What the client says why it joins (KIP-800)."""
-    return request.reason or NO_REASON
 
 
 def rebalance_timeout_ms(request: JoinGroupRequest) -> int:
@@ -139,7 +133,7 @@ def _add_member(
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, JOIN_CONDITION)
     if turn.differences.new_member_timeout:
         turn.set_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-    said = client_reason(request)
+    said = request.reason or NO_REASON
     instance = member.instance_id or "null"
     text = f"Adding new member {member_id} with group instance id {instance}; client reason: {said}"
     prepare_or_complete(turn, group, Reason(Cause.ADD_MEMBER, text, member_id, said))
@@ -193,7 +187,7 @@ def _rejoin(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRe
     elif group.state is State.EMPTY:
         _refuse(turn, arrival, ErrorCode.UNKNOWN_MEMBER_ID, member.member_id)
     else:
-        turn.reply(arrival.call, _repeated(group, member))
+        turn.reply(arrival.call, joined(group, member))  # in Stable only a follower gets here: no members
 
 
 def _cause_of_rejoin(group: GroupData, member: Member, request: JoinGroupRequest) -> Cause | None:
@@ -206,7 +200,7 @@ def _cause_of_rejoin(group: GroupData, member: Member, request: JoinGroupRequest
 
 
 def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, cause: Cause | None) -> Reason:
-    said = client_reason(request)
+    said = request.reason or NO_REASON
     state = group.state.printed
     if cause is Cause.LEADER_REJOIN:
         text = f"Leader {member.member_id} re-joining group during {state}; client reason: {said}"
@@ -215,11 +209,6 @@ def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, 
     else:  # the round is open already: this opens none, the cause is never looked at
         text = f"Member {member.member_id} is joining group during {state}; client reason: {said}"
     return Reason(cause or Cause.UPDATE_META, text, member.member_id, said)
-
-
-def _repeated(group: GroupData, member: Member) -> JoinGroupResponse:
-    """The answer of this generation once more; in Stable only a follower gets here, so without members."""
-    return joined(group, member)
 
 
 def update_member(

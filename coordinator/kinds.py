@@ -6,7 +6,7 @@ calls it; it never asks which kind it is.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.retention import ExpiryRule
@@ -30,7 +30,6 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 class Group(Protocol):
     """A group of any kind."""
 
-    KIND: ClassVar[str]
     group_id: str
 
     def join(self, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None: ...

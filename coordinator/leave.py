@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.rebalance import answer_join, maybe_complete, prepare, remove_member
-from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.states import NO_REASON, Cause, Reason, State
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival, member_error
 from groupsim.protocol.errors import ErrorCode
@@ -78,7 +78,7 @@ def _after(
         names = ", ".join(result.member_id for result in gone)
         text = f"explicit `LeaveGroup` request for ({names}) members."
         first = gone[0].member_id or None
-        said = next((entry.reason for entry in request.members if entry.reason), "not provided")
+        said = next((entry.reason for entry in request.members if entry.reason), NO_REASON)
         prepare(turn, group, Reason(Cause.LEAVE_GROUP, text, first if len(gone) == 1 else None, said))
     else:
         maybe_complete(turn, group)

@@ -222,13 +222,11 @@ def member_list(group: GroupData) -> tuple[JoinMember, ...]:
     return tuple(JoinMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in group.members.values())
 
 
-def answer_join(turn: Turn, group: GroupData, member: Member, response: JoinGroupResponse) -> bool:
+def answer_join(turn: Turn, group: GroupData, member: Member, response: JoinGroupResponse) -> None:
     """Answer the member's parked JoinGroup, if there is one."""
     call = group.park_join(member, None)
-    if call is None:
-        return False
-    turn.reply(call, response)
-    return True
+    if call is not None:
+        turn.reply(call, response)
 
 
 def answer_sync(turn: Turn, member: Member, response: SyncGroupResponse) -> bool:

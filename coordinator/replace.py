@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.failures import append_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
@@ -24,14 +23,14 @@ from groupsim.coordinator.rebalance import (
     maybe_complete,
     prepare_or_complete,
 )
-from groupsim.coordinator.states import Cause, IllegalState, Reason, State
+from groupsim.coordinator.states import NO_REASON, Cause, IllegalState, Reason, State
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.coordinator.voting import select_protocol
 from groupsim.coordinator.writing import current_assignments, group_record
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncGroupResponse
+from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 
 _SKIP_VERSION = 9
 
@@ -43,15 +42,16 @@ def replace_static_member(
     if group.state in (State.EMPTY, State.DEAD):
         raise IllegalState(f"group {group.group_id} is {group.state.printed} but has the member {old_id}")
     leader_before = group.leader
-    member = swap_id(turn, group, group.lookup[old_id], arrival.fresh_id)
+    old = group.lookup[old_id]
+    member = swap_id(turn, group, old, arrival.fresh_id)
     turn.set_session(group, member)  # the old timeout: the request's is taken below
-    before = Before(member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
-    _take_request(group, member, request, arrival.call)
+    _take(group, member, request)
+    group.park_join(member, arrival.call)
     quiet = group.state is State.STABLE and select_protocol(group) == (group.protocol or "")
     _note_replaced(turn, group, member, old_id, rebalance=not quiet)
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
     if quiet:
-        then = ReplacementStored(group, member, old_id, leader_before, before, request.version)
+        then = ReplacementStored(group, member, old, leader_before, request.version)
         turn.append((group_record(group, current_assignments(group), turn.now_us),), then)
     elif group.state is State.PREPARING_REBALANCE:
         maybe_complete(turn, group)
@@ -72,11 +72,11 @@ def swap_id(turn: Turn, group: GroupData, old: Member, new_id: str) -> Member:
     return new
 
 
-def _take_request(group: GroupData, member: Member, request: JoinGroupRequest, call: CallToken) -> None:
-    group.change_protocols(member, request.protocols)
-    member.rebalance_timeout_ms = request.rebalance_timeout_ms
-    member.session_timeout_ms = request.session_timeout_ms
-    group.park_join(member, call)
+def _take(group: GroupData, member: Member, said: JoinGroupRequest | Member) -> None:
+    """Let the member offer and ask for what a request says, or for what it did before."""
+    group.change_protocols(member, said.protocols)
+    member.rebalance_timeout_ms = said.rebalance_timeout_ms
+    member.session_timeout_ms = said.session_timeout_ms
 
 
 def _note_replaced(turn: Turn, group: GroupData, member: Member, old_id: str, *, rebalance: bool) -> None:
@@ -91,7 +91,7 @@ def _note_replaced(turn: Turn, group: GroupData, member: Member, old_id: str, *,
 
 
 def _reason(group: GroupData, member: Member, request: JoinGroupRequest) -> Reason:
-    said = request.reason or "not provided"
+    said = request.reason or NO_REASON
     who = f"static member {member.member_id} with instance id {member.instance_id}"
     if group.state is State.STABLE:
         text = f"Group's selectedProtocol will change because {who} joined with change of protocol"
@@ -102,24 +102,14 @@ def _reason(group: GroupData, member: Member, request: JoinGroupRequest) -> Reas
     return Reason(cause, f"{text}; client reason: {said}", member.member_id, said)
 
 
-@frozen
-class Before:
-    """What the member offered and asked for before the request, to be restored should the write fail."""
-
-    protocols: tuple[JoinProtocol, ...]
-    rebalance_timeout_ms: int
-    session_timeout_ms: int
-
-
 @frozen(eq=False)
 class ReplacementStored:
-    """The record with the new id is written, or could not be."""
+    """The record with the new id is written, or could not be: then the member is as `old` again."""
 
     group: GroupData
     member: Member
-    old_id: str
+    old: Member
     leader_before: str | None
-    before: Before
     version: int
 
     def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
@@ -144,10 +134,8 @@ class ReplacementStored:
         answer_join(turn, group, member, answer)
         if group.lookup.get(member.member_id) is not member or group.state is State.DEAD:
             return  # gone meanwhile: there is nothing to restore
-        group.change_protocols(member, self.before.protocols)
-        member.rebalance_timeout_ms = self.before.rebalance_timeout_ms
-        member.session_timeout_ms = self.before.session_timeout_ms
-        old = swap_id(turn, group, member, self.old_id)
-        turn.set_session(group, old)
-        text = f"Failed to persist metadata for group {group.group_id}: reverting to old member id {self.old_id}"
-        turn.note(Kind.WARNING, group, self.old_id, reason=text)
+        _take(group, member, self.old)
+        old_id = self.old.member_id
+        turn.set_session(group, swap_id(turn, group, member, old_id))
+        text = f"Failed to persist metadata for group {group.group_id}: reverting to old member id {old_id}"
+        turn.note(Kind.WARNING, group, old_id, reason=text)

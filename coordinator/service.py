@@ -14,6 +14,7 @@ Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import evolve
 
@@ -96,7 +97,7 @@ class GroupCoordinator:
             DescribeGroupsRequest: self._describe,
             ListGroupsRequest: self._list,
             DeleteGroupsRequest: self._delete_groups,
-            TxnOffsetCommitRequest: self._commit_in_transaction,
+            TxnOffsetCommitRequest: self._commit,
         }
 
     def handle(self, call: Call) -> None:
@@ -299,32 +300,18 @@ class GroupCoordinator:
     # --- offsets -------------------------------------------------------------------------------------------------
 
     def _commit(self, call: Call) -> None:
-        request = call.request
-        assert isinstance(request, OffsetCommitRequest)
-        refused = self._refused([entry.partition for entry in request.offsets])
-        if not request.offsets:
+        request: OffsetCommitRequest | TxnOffsetCommitRequest = call.request  # type: ignore[assignment]
+        asked = tuple(entry.partition for entry in request.offsets)
+        refused = self._refused(asked)
+        if not asked:
             call.answer(refusal(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
-            return
-        if not refused:
+        elif refused:
+            known: Any = tuple(entry for entry in request.offsets if entry.partition not in refused)
+            self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+        elif isinstance(request, OffsetCommitRequest):
             self._route(call, request.group_id)
-            return
-        asked = tuple(entry.partition for entry in request.offsets)
-        known = tuple(entry for entry in request.offsets if entry.partition not in refused)
-        self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
-
-    def _commit_in_transaction(self, call: Call) -> None:
-        request = call.request
-        assert isinstance(request, TxnOffsetCommitRequest)
-        refused = self._refused([entry.partition for entry in request.offsets])
-        if not request.offsets:
-            call.answer(refusal(request, ErrorCode.NONE))
-            return
-        if not refused:
+        else:
             self._of_group(call)
-            return
-        asked = tuple(entry.partition for entry in request.offsets)
-        known = tuple(entry for entry in request.offsets if entry.partition not in refused)
-        self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
 
     def end_transaction(self, partition: int, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None:
         """A transaction ends in this partition of `__consumer_offsets`: its control record is written here.

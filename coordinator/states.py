@@ -153,6 +153,10 @@ class IllegalState(Exception):
     """The broker met something it holds impossible; the client is answered UNKNOWN_SERVER_ERROR."""
 
 
+NO_REASON = "not provided"
+"""Stands where a client does not say why it joins or leaves (KIP-800)."""
+
+
 @frozen
 class Reason:
     """Why a state changed: the cause, Kafka's sentence for it, whose doing it was and what its client said."""
