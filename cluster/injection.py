@@ -45,6 +45,9 @@ class FaultHandle:
         self.span = self._trace.span()
         self.seq = 0
 
+    def __repr__(self) -> str:
+        return f"<{self.fault}: {self.seen} seen, {self.hits} struck{', over' if self.over else ''}>"
+
     def begin(self) -> None:
         """Put the fault in force; `Network.inject` does this."""
         fault, match = self.fault, self.fault.match

@@ -25,7 +25,7 @@ Nothing of the simulator is imported before a test asks for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 FIXTURE = "sim"
 LAB, LABS = "kafka_lab", "kafka_labs"
-LAST_EVENTS = 25
+#: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`.
+LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,14 +59,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def sim(request: pytest.FixtureRequest) -> Simulation:
+def sim(request: pytest.FixtureRequest) -> Generator[Simulation]:
     """A simulated cluster in virtual time (`groupsim.Simulation`)."""
-    from groupsim.simulation import Simulation
+    from groupsim.simulation import OWN, Simulation
 
-    marker = request.node.get_closest_marker(FIXTURE)
-    options: dict[str, Any] = {"seed": request.config.getoption("--sim-seed"), **(marker.kwargs if marker else {})}
-    known = {name: options.pop(name) for name in ("seed", "brokers", "broker", "logs", "level") if name in options}
-    return Simulation(**known, config=options)
+    said = {"seed": request.config.getoption("--sim-seed"), **_marked(request.node, FIXTURE)}
+    own = {name: said.pop(name) for name in OWN if name in said}
+    try:
+        simulation = Simulation(**own, config=said)
+    except (ValueError, TypeError) as problem:
+        pytest.fail(f"@pytest.mark.sim: {problem}", pytrace=False)
+    yield simulation
+    simulation.complain()
+
+
+def _marked(node: pytest.Item, name: str, positional: Sequence[str] = ()) -> dict[str, Any]:
+    """What the markers of a test, its class and its module say together; the nearest one wins."""
+    said: dict[str, Any] = {}
+    for marker in reversed(list(node.iter_markers(name))):
+        if len(marker.args) > len(positional):
+            extra = ", ".join(map(repr, marker.args[len(positional) :]))
+            pytest.fail(f"@pytest.mark.{name}({extra}): write the name before the value, as in seed=3", pytrace=False)
+        said |= dict(zip(positional, marker.args, strict=False))
+        said |= marker.kwargs
+    return said
 
 
 @pytest.fixture
@@ -83,8 +100,14 @@ def kafka_labs() -> Generator[Labs]:
 @pytest.fixture
 def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     """A served cluster for real clients: `.bootstrap`, `.control`."""
-    marker = request.node.get_closest_marker(LAB)
-    return kafka_labs(*marker.args, **marker.kwargs) if marker else kafka_labs()
+    from groupsim.naming import only_known
+
+    said = _marked(request.node, LAB, LAB_TAKES[:1])
+    try:
+        only_known(said, LAB_TAKES, "argument of a lab")
+    except ValueError as problem:
+        pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)
+    return kafka_labs(**said)
 
 
 def _is_ours(item: pytest.Item) -> bool:
@@ -129,7 +152,6 @@ def pytest_runtest_makereport(
 
 
 def _story(simulation: Simulation) -> str:
-    from groupsim.diff import sentence
+    from groupsim.failure_told import failure_told
 
-    lines = [simulation.story().headline, f"seed {simulation.seed}; the last {LAST_EVENTS} events:"]
-    return "\n".join(lines + [f"  {sentence(event)}" for event in simulation.events[-LAST_EVENTS:]])
+    return failure_told(simulation)

@@ -14,16 +14,19 @@ The object itself is plain and synchronous; only what lets time pass is awaited.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
-from attrs import Factory, define, field, validators
+from attrs import Factory, define, field, fields_dict, validators
 
+from groupsim.application import Strategy, assignors_of, behaviour_of, names_of, partition_of
+from groupsim.awaiting import Awaited, complain
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
 from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.snapshot import GroupSnapshot
@@ -32,19 +35,26 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.expecting import judge
+from groupsim.found_events import Found
 from groupsim.members.ancestors.kinds import CLIENTS, client_settings, consumer_for, uses_zookeeper
-from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer import Consumer, resolve_assignors
 from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.profiles import ClientProfile
+from groupsim.members.settings import ConsumerSettings, SettingError
+from groupsim.naming import hosts_exist, known, only_known
 from groupsim.protocol.messages import Request, Response, TopicPartition
 from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
+from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.old_cluster import open_zookeeper
-from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.story import Story, tell
 
 Duration = str | int
+Result = TypeVar("Result")
 HAND = "hand"  # the host that requests by hand come from
 MINUTE = "60s"
+OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, beside those of its cluster
+DRAWN = ("latency", "processing", "append_latency")
 
 
 @define
@@ -73,12 +83,24 @@ class Simulation:
     broker: Mapping[str, object] = Factory(dict)
     config: Mapping[str, Any] = Factory(dict)  # other fields of ReplicatedConfig or ClusterConfig: latency, racks …
     level: Level = NORMAL
-    events: list[TraceEvent] = Factory(list)
-    _loop: VirtualLoop | None = None
+    events: list[TraceEvent] = field(factory=list, repr=False)
+    _loop: VirtualLoop | None = field(default=None, repr=False)
     #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
-    zookeeper: ZooKeeperServer | None = None
+    zookeeper: ZooKeeperServer | None = field(default=None, repr=False)
     logs: Literal["replicated", "counted"] = field(default=REPLICATED, validator=validators.in_((REPLICATED, COUNTED)))
-    _cluster: ReplicatedCluster | Cluster | None = None
+    _cluster: ReplicatedCluster | Cluster | None = field(default=None, repr=False)
+    #: The members made so far, by name, and the faults injected.
+    members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
+    faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
+    _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
+    _forgotten: dict[Awaited[Any], None] = field(factory=dict, init=False, repr=False)
+    _config: ReplicatedConfig | ClusterConfig = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Read how the cluster is to be made. Raises ValueError for what it does not have."""
+        if not isinstance(self.seed, int):
+            raise ValueError(f"seed={self.seed!r}: a seed is a whole number")
+        self._config = self._replicated() if self.logs == REPLICATED else self._counted()
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -87,12 +109,18 @@ class Simulation:
         return self.drive(lambda: story(self, *args, **kwargs))
 
     def drive(self, story: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a story that has this simulation already."""
+        """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited."""
 
         async def main(loop: VirtualLoop) -> Any:
             return await story()
 
-        return self.loop.run(main)
+        result = self.loop.run(main)
+        self.complain()
+        return result
+
+    def complain(self) -> None:
+        """Raise AssertionError if something that lets time pass was called and never awaited."""
+        complain(self._forgotten)
 
     @property
     def loop(self) -> VirtualLoop:
@@ -105,26 +133,38 @@ class Simulation:
 
     @property
     def cluster(self) -> ReplicatedCluster | Cluster:
-        """The cluster, made on first use. Raises ValueError for a setting that it does not have."""
+        """The cluster, made on first use."""
         if self._cluster is None:
-            self._cluster = self._replicated() if self.logs == REPLICATED else self._counted()
+            config = self._config
+            if isinstance(config, ReplicatedConfig):
+                self._cluster = ReplicatedCluster(self.loop, config)
+            else:
+                self._cluster = Cluster(self.loop, config)
         return self._cluster
 
-    def _replicated(self) -> ReplicatedCluster:
+    def _replicated(self) -> ReplicatedConfig:
         for name in self.config:
             if name.removesuffix("_us") in ONLY_COUNTED:
                 raise ValueError(f"{name} is a figure of counted logs; leave it out, or say logs={COUNTED!r}")
         settings = dict(self.broker)
         version = settings.pop("version", None)
-        config = brokers_of(None if version is None else str(version), settings, brokers=self.brokers, **self.config)
-        return ReplicatedCluster(self.loop, config)
+        others = self._others(ReplicatedConfig)
+        return brokers_of(None if version is None else str(version), settings, brokers=self.brokers, **others)
 
-    def _counted(self) -> Cluster:
+    def _counted(self) -> ClusterConfig:
         settings = dict(self.broker)
         if "version" in settings:
             settings["broker.version"] = settings.pop("version")
         coordinator = CoordinatorConfig.from_properties(settings)
-        return Cluster(self.loop, ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self.config))
+        return ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self._others(ClusterConfig))
+
+    def _others(self, kind: type) -> dict[str, Any]:
+        """Other fields of the cluster's configuration; distributions may be text."""
+        only_known(self.config, [*OWN, *fields_dict(kind)], "argument of a simulation")
+        return {
+            name: parse_distribution(value) if name in DRAWN and isinstance(value, str) else value
+            for name, value in self.config.items()
+        }
 
     # --- building --------------------------------------------------------------------------------------------
 
@@ -149,8 +189,9 @@ class Simulation:
         *,
         topics: Iterable[str] | None = None,
         pattern: str | None = None,
-        assign: Iterable[str] | None = None,
-        client: str = "java",
+        assign: Iterable[str | TopicPartition] | None = None,
+        client: str | ClientProfile = "java",
+        assignors: Sequence[Strategy] | None = None,
         start: bool = True,
         properties: Mapping[str, object] | None = None,
         **behaviour: Any,
@@ -161,34 +202,70 @@ class Simulation:
 
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
         `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
-        Raises `ValueError` for an unknown client profile and `SettingError` for an impossible setting.
+        `client` is a library by name, or a `ClientProfile` of your own; `assignors` are names, or classes of your own.
+        Raises `ValueError` for a name that is not known or taken, `SettingError` for an impossible or misspelt
+        setting, `AssignorError` for an assignor that is none.
         """
-        profile = CLIENTS[_known(client, CLIENTS, "client profile")]
-        cluster = self.cluster
-        named = {"group.id": group, **(properties or {})}
-        settings, _ = client_settings(profile, named, pulls=isinstance(cluster, ReplicatedCluster))
-        if uses_zookeeper(profile) and self.zookeeper is None:
-            self.zookeeper = open_zookeeper(self.loop, cluster)
+        if name in self.members:
+            raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
+        profile = client if isinstance(client, ClientProfile) else CLIENTS[known(client, CLIENTS, "client profile")]
+        wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
+        chosen = None if assign is None else [partition_of(one) for one in assign]
+        settings = self._settings(profile, group, properties, assignors)
         consumer = consumer_for(
             self.loop,
             name,
             settings,
-            cluster.transport,
-            cluster.data,
-            Behaviour(**{key: _value(key, value) for key, value in behaviour.items()}),
+            self.cluster.transport,
+            self.cluster.data,
+            behaviour_of(behaviour),
             profile,
+            assignors=resolve_assignors if assignors is None else assignors_of(assignors),
         )
-        if assign is not None:
-            consumer.assign(map(_partition, assign))
+        if uses_zookeeper(profile) and self.zookeeper is None:
+            self.zookeeper = open_zookeeper(self.loop, self.cluster)
+        if chosen is not None:
+            consumer.assign(chosen)
         else:
-            consumer.subscribe(self.topics if topics is None else topics, pattern=pattern)
+            consumer.subscribe(wanted or (), pattern=pattern)
+        self.members[name] = consumer
         if start:
             consumer.start()
         return consumer
 
+    def _settings(
+        self,
+        profile: ClientProfile,
+        group: str,
+        properties: Mapping[str, object] | None,
+        assignors: Sequence[Strategy] | None,
+    ) -> ConsumerSettings:
+        """A member's settings. A misspelt one is an error, as in the mappings of a scenario file."""
+        named = {"group.id": group, **(properties or {})}
+        if assignors is not None:
+            named["partition.assignment.strategy"] = names_of(assignors)
+        settings, notes = client_settings(profile, named, pulls=isinstance(self.cluster, ReplicatedCluster))
+        for note in notes:
+            problem, _, remedy = note.message.partition("; ")
+            if "did you mean" in remedy:
+                raise SettingError(note.key, named[note.key], problem, remedy)
+        return settings
+
+    def _topics_for(self, name: str, topics: Iterable[str] | None) -> tuple[str, ...]:
+        if isinstance(topics, str):
+            raise ValueError(f"topics={topics!r}: write a list, [{topics!r}]")
+        wanted = tuple(self.topics if topics is None else topics)
+        if topics is None and not wanted:
+            raise ValueError(f"{name} would subscribe to nothing: make a topic first, or say which (topics=[…])")
+        return wanted
+
     def inject(self, fault: Fault) -> FaultHandle:
-        """Begin a fault of the network."""
-        return self.cluster.network.inject(fault)
+        """Begin a fault of the network. Raises ValueError when it names a host that there is not."""
+        brokers = (broker.host.name for broker in self.cluster.brokers.values())
+        hosts_exist(fault, [*self.members, *brokers, "controller", *self._hands])
+        handle = self.cluster.network.inject(fault)
+        self.faults.append(handle)
+        return handle
 
     # --- time ------------------------------------------------------------------------------------------------
 
@@ -197,40 +274,70 @@ class Simulation:
         """Virtual time since the start."""
         return self.loop.now_us
 
-    async def run_for(self, duration: Duration) -> None:
+    def run_for(self, duration: Duration) -> Awaited[None]:
         """Let this much virtual time pass."""
-        await self.loop.sleep(parse_duration(duration))
+        us = parse_duration(duration)
+        return Awaited(self._forgotten, f"sim.run_for({duration!r})", lambda: self.loop.sleep(us))
 
-    async def until(self, predicate: Callable[[], object], *, within: Duration = MINUTE) -> None:
+    def until(self, predicate: Callable[[], object], *, within: Duration = MINUTE) -> Awaited[None]:
         """Let time pass until `predicate()` holds, looked at after every event.
 
         Raises `AssertionError` when it does not within the limit.
         """
-        await self._until(predicate, "did not come true", within)
+        return self._awaited("sim.until(…)", lambda: self._until(predicate, "did not come true", within))
 
     async def _until(self, predicate: Callable[[], object], complaint: str, within: Duration) -> None:
+        __tracebackhide__ = True
         if not await self.loop.until(lambda: bool(predicate()), parse_duration(within)):
             states = ", ".join(map(self._state_told, self._groups())) or "no group"
             raise AssertionError(f"{complaint} within {within} of virtual time (at {show_us(self.now_us)}: {states})")
 
-    async def stable(self, group: str = "g1", *, members: int | None = None, within: Duration = "6m") -> GroupSnapshot:
-        """Let time pass until the group is Stable (with so many members); returns its snapshot."""
+    def stable(
+        self, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
+    ) -> Awaited[GroupSnapshot]:
+        """Let time pass until the coordinator has the group Stable (with so many members); returns its snapshot.
 
-        def settled() -> bool:
+        Its members learn their assignments with the answers that are on their way then: see `settled`.
+        """
+        return self._awaited(f"sim.stable({group!r})", lambda: self._group_is("Stable", group, members, within))
+
+    def settled(
+        self, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
+    ) -> Awaited[GroupSnapshot]:
+        """Let time pass until the group is Stable and each of its members has its partitions in hand.
+
+        That is: its callbacks have ended, and it wants no further rebalance. Members by hand count as settled.
+        """
+        return self._awaited(f"sim.settled({group!r})", lambda: self._group_is("settled", group, members, within))
+
+    async def _group_is(self, how: str, group: str, members: int | None, within: Duration) -> GroupSnapshot:
+        __tracebackhide__ = True
+
+        def reached() -> bool:
             seen = self.group(group)
-            return seen is not None and seen.state == "Stable" and members in (None, len(seen.members))
+            if seen is None or seen.state != "Stable" or members not in (None, len(seen.members)):
+                return False
+            return how == "Stable" or all(self._has_settled(member.client_host) for member in seen.members)
 
         wanted = "" if members is None else f" with {_members(members)}"
-        await self._until(settled, f"{group} did not become Stable{wanted}", within)
+        await self._until(reached, f"{group} did not become {how}{wanted}", within)
         found = self.group(group)
         assert found is not None
         return found
+
+    def _has_settled(self, client_host: str) -> bool:
+        member = self.members.get(client_host.removeprefix("/"))
+        return member is None or member.settled
+
+    def _awaited(self, words: str, work: Callable[[], Coroutine[Any, Any, Result]]) -> Awaited[Result]:
+        return Awaited(self._forgotten, words, work)
 
     # --- requests by hand ------------------------------------------------------------------------------------
 
     def send(self, request: Request, *, node: int | None = None, client: str = HAND) -> Sent:
         """Send a request on a connection of its own, to the coordinator of its group unless told; does not wait."""
         target = node if node is not None else self._coordinator(request)
+        self._hands[client] = None
         connection = self.cluster.transport.connect(client, client, target, "hand")
         sent = Sent(request)
 
@@ -240,12 +347,17 @@ class Simulation:
         sent.correlation = connection.send(request, done, parse_duration("1h"))
         return sent
 
-    async def request(
+    def request(
         self, request: Request, *, node: int | None = None, client: str = HAND, within: Duration = "10m"
-    ) -> Response:
+    ) -> Awaited[Response]:
         """Send a request and wait for its answer. Raises `AssertionError` when there is none in time."""
+        words = f"sim.request({type(request).__name__})"
+        return self._awaited(words, lambda: self._request(request, node, client, within))
+
+    async def _request(self, request: Request, node: int | None, client: str, within: Duration) -> Response:
+        __tracebackhide__ = True
         sent = self.send(request, node=node, client=client)
-        await self.until(lambda: sent.outcome is not None, within=within)
+        await self._until(lambda: sent.outcome is not None, f"no answer to {request}", within)
         if sent.outcome is None or isinstance(sent.outcome, Disconnected):
             raise AssertionError(f"no answer to {request}: {sent.outcome}")
         return sent.outcome
@@ -272,24 +384,41 @@ class Simulation:
 
         Raises `ValueError` for a kind or a column that no event has.
         """
-        wanted = kind if isinstance(kind, Kind) else Kind(_known(kind, [one.value for one in Kind], "kind of event"))
-        for name in columns:
-            _known(name, TraceEvent._fields, "column of events")
-        return [
-            event
-            for event in self.events
-            if event.kind is wanted and all(getattr(event, name) == value for name, value in columns.items())
-        ]
+        wanted = kind if isinstance(kind, Kind) else Kind(known(kind, [one.value for one in Kind], "kind of event"))
+        only_known(columns, TraceEvent._fields, "column of events")
+        return Found.among(self.events, wanted, columns)
 
     def story(self) -> Story:
         """What happened so far, told; the logs end where they do now."""
+        return tell([*self.events, self._ends()])
+
+    def expect(self, check: str, value: object = True, **said: object) -> None:
+        """Judge an expectation of scenario files on what happened so far: `sim.expect("lost", 0)`.
+
+        Checks and their keys are those of docs/writing-a-scenario.md, with underscores for dashes, and one more where
+        Python has a word of its own: `sim.expect("owner", partition="orders-0", is_="c1")`. Raises AssertionError when
+        it does not hold, ValueError for a check or a key that there is not.
+        """
+        __tracebackhide__ = True
+        judge(check, value, said, self._evidence)
+
+    def _evidence(self) -> Evidence:
+        """The trace as a finished run's: it begins with who subscribes to what, and ends with where the logs end."""
+        groups: dict[str, dict[str, None]] = {}
+        for member in self.members.values():
+            named = member.subscription if isinstance(member.subscription, tuple) else ()
+            groups.setdefault(member.settings.group_id, {}).update(dict.fromkeys(named))
+        facts = {"topics": {}, "groups": {name: list(topics) for name, topics in groups.items()}}
+        begun = TraceEvent(seq=0, t_us=0, cause=0, kind=Kind.RUN_STARTED, payload=facts)
+        return Evidence([begun, *self.events, self._ends()])
+
+    def _ends(self) -> TraceEvent:
         cluster, last = self.cluster, self.events[-1] if self.events else None
         told: dict[str, Any] = {"ends": cluster.log_ends()}
         if isinstance(cluster, Cluster):
             told["growth"] = cluster.data.growth
         seq = last.seq + 1 if last is not None else 1
-        now = TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
-        return tell([*self.events, now])
+        return TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
 
     def _state_told(self, name: str) -> str:
         found = self.group(name)
@@ -299,31 +428,5 @@ class Simulation:
         return list(dict.fromkeys(event.group for event in self.events if event.group))
 
 
-def _known(name: str, known: Iterable[str], what: str) -> str:
-    """The name, if it is one of these. Raises ValueError with the nearest otherwise."""
-    names = list(known)
-    if name not in names:
-        raise ValueError(f"no {what} {name!r}; {suggest(name, names)}")
-    return name
-
-
 def _members(count: int) -> str:
     return f"{count} member{'' if count == 1 else 's'}"
-
-
-def _partition(name: str) -> TopicPartition:
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))
-
-
-_CHOICES: dict[str, Callable[[str], Any]] = {
-    "commit": CommitPolicy,
-    "on_error": OnError,
-    "on_commit_failure": OnError,
-    "stuck": lambda text: frozenset({Stuck(text)}),
-}
-
-
-def _value(field: str, value: Any) -> Any:
-    """A field of `Behaviour` from text: one of its choices, or a distribution."""
-    return _CHOICES.get(field, parse_distribution)(value) if isinstance(value, str) else value

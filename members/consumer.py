@@ -36,7 +36,7 @@ from groupsim.members.joining import Joining
 from groupsim.members.leaving import close_process
 from groupsim.members.light import LightFetcher
 from groupsim.members.links import Links
-from groupsim.members.member import NO_MEMBERSHIP, Member
+from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership import Ownership, common_protocol
 from groupsim.members.poll_clock import PollClock
@@ -126,6 +126,20 @@ class Consumer:
     def state(self) -> str:
         """The client's state (UNJOINED, PREPARING_REBALANCE …), or NOT_STARTED, STOPPED, CRASHED, FAILED."""
         return self._end_state if self._member is None else self._member.state.value
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has its assignment in hand: callbacks have ended, and it wants no further rebalance."""
+        member = self._member
+        if member is None or member.state is not ClientState.STABLE:
+            return False
+        return not (member.joining.under_way or member.joining.rejoin_needed)
+
+    @property
+    def subscription(self) -> tuple[str, ...] | str | None:
+        """The topics it subscribes to; a pattern's text; None without a subscription."""
+        wanted = self._subscription
+        return wanted.names if isinstance(wanted, Topics) else wanted.text if isinstance(wanted, Pattern) else None
 
     @property
     def member_id(self) -> str:

@@ -5,15 +5,16 @@ Whoever makes a consumer asks here, and need not know which of them it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from groupsim.members.ancestors.consumer import ZookeeperConsumer
 from groupsim.members.ancestors.settings import ZookeeperSettings, zookeeper_settings
+from groupsim.members.assignors.interface import Assignor
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginErrors
 from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile, HeartbeatPlacement
 from groupsim.members.settings import ConsumerSettings, Note, settings_from
@@ -60,7 +61,10 @@ def consumer_for(
     profile: ClientProfile,
     *,
     plugin_errors: PluginErrors = PluginErrors.STOP,
+    assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
 ) -> Consumer:
-    """The process of a client: a `Consumer`, or its ancestor."""
+    """The process of a client: a `Consumer`, or its ancestor. `assignors` makes other ones than its settings name."""
     kind = ZookeeperConsumer if isinstance(settings, ZookeeperSettings) else Consumer
-    return kind(loop, host_name, settings, transport, data, behaviour, profile, plugin_errors=plugin_errors)
+    return kind(
+        loop, host_name, settings, transport, data, behaviour, profile, plugin_errors=plugin_errors, assignors=assignors
+    )

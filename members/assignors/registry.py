@@ -57,6 +57,11 @@ def resolve(name: str, folder: Path | None = None) -> Assignor:
     raise AssignorError(name, _unknown(name))
 
 
+def instance_of(kind: type[Assignor]) -> Assignor:
+    """A new assignor of a class at hand. Raises AssignorError when it lacks what an assignor needs."""
+    return _make(str(getattr(kind, "name", None) or getattr(kind, "__name__", kind)), kind)
+
+
 def known_names() -> list[str]:
     """The names that `resolve` knows without being told a module."""
     return [*KAFKAS, *EXAMPLES, *(entry.name for entry in _registered())]

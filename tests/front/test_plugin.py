@@ -48,7 +48,7 @@ def test_a_failure_shows_the_story_and_the_last_events(pytester: pytest.Pytester
     result = pytester.runpytest_inprocess("--sim-seed", "4")
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(
-        ["*groupsim: the story so far*", "*g1 formed in 3.0 s*", "*seed 4; the last*", "*group.state*"]
+        ["*groupsim: the story so far*", "*g1 formed in 3.0 s*", "*seed 4, at*", "*the last*events*", "*group.state*"]
     )
 
 

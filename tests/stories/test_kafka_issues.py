@@ -226,8 +226,8 @@ async def test_kip_394_a_lost_join_answer_costs_the_group_a_retry_not_a_ghost(si
     """KIP-394: with the member id in hand a JoinGroup whose answer was lost is sent again as the same member."""
     sim.topic("orders", 2)
     lost = Match(host="c1", api=Api.JOIN_GROUP, nth=2)
-    sim.inject(LoseResponse(lost, After.BREAK))
     member = sim.member("c1")
+    sim.inject(LoseResponse(lost, After.BREAK))
     group = await sim.stable(members=1)
     await sim.until(lambda: member.state == "STABLE")
     assert (reasons(sim), len(sim.find(Kind.MEMBER_ADDED))) == ([], 1)

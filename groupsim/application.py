@@ -1,0 +1,85 @@
+"""A member's application from what a test says in words: fields of `Behaviour`, assignors, partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from attrs import fields_dict
+
+from groupsim.eventloop.distributions import Distribution, parse_distribution
+from groupsim.members.assignors import Assignor
+from groupsim.members.assignors.registry import instance_of, resolve
+from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
+from groupsim.members.settings import ConsumerSettings
+from groupsim.naming import only_known
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.problems import suggest
+
+#: An assignor as a test gives it: a name, or a class of its own.
+Strategy = str | type[Assignor]
+
+_CHOICES: dict[str, type[StrEnum]] = {
+    "commit": CommitPolicy,
+    "on_error": OnError,
+    "on_commit_failure": OnError,
+    "stuck": Stuck,
+}
+_NUMBERS = {"error_pause_us", "push_buffer"}
+
+
+def behaviour_of(said: Mapping[str, Any]) -> Behaviour:
+    """What the application does. Raises ValueError for a field or a value that there is not, with the nearest."""
+    only_known(said, fields_dict(Behaviour), "field of a member's behaviour")
+    return Behaviour(**{name: _value(name, value) for name, value in said.items()})
+
+
+def _value(name: str, value: Any) -> Any:
+    choices = _CHOICES.get(name)
+    if choices is not None:
+        chosen = [_choice(name, choices, one) for one in _several(value)]
+        return frozenset(chosen) if name == "stuck" else chosen[0]
+    if name in _NUMBERS or value is None or name == "exactly_once":
+        return value
+    if isinstance(value, str):
+        return parse_distribution(value)
+    if not isinstance(value, Distribution):
+        raise ValueError(f"{name}={value!r}: how long? Write a distribution, such as '5ms' or 'uniform(1s, 30s)'")
+    return value
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _choice(name: str, choices: type[StrEnum], value: Any) -> StrEnum:
+    try:
+        return choices(value)
+    except ValueError:
+        names = [one.value for one in choices]
+        raise ValueError(f"{name}={value!r}; {suggest(str(value), names, 'it may be')}") from None
+
+
+def partition_of(name: str | TopicPartition) -> TopicPartition:
+    """`orders-0` as a partition. Raises ValueError for what is none."""
+    if isinstance(name, TopicPartition):
+        return name
+    topic, _, number = name.rpartition("-")
+    if not topic or not number.isdecimal():
+        raise ValueError(f"{name!r} is no partition; write topic and number, such as 'orders-0'")
+    return TopicPartition(topic, int(number))
+
+
+def assignors_of(strategies: Sequence[Strategy]) -> Callable[[ConsumerSettings], Sequence[Assignor]]:
+    """What makes a member's assignors, each time anew. Raises AssignorError, when called, for what is none."""
+
+    def make(_: ConsumerSettings) -> Sequence[Assignor]:
+        return tuple(resolve(one) if isinstance(one, str) else instance_of(one) for one in strategies)
+
+    return make
+
+
+def names_of(strategies: Sequence[Strategy]) -> str:
+    """The assignors as `partition.assignment.strategy` has them."""
+    return ",".join(one if isinstance(one, str) else str(getattr(one, "name", one)) for one in strategies)

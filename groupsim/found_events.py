@@ -1,0 +1,50 @@
+"""What `Simulation.find` returns: a list of events that can say why it is empty."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from groupsim.eventloop.events import Kind, TraceEvent
+
+SHOWN = 8
+
+
+class Found(list[TraceEvent]):
+    """Events in order. An empty one shows in a failed assertion what there is of that kind instead."""
+
+    def __init__(self, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object], of_kind: int) -> None:
+        super().__init__(events)
+        self._kind = kind
+        self._asked = asked
+        self._of_kind = of_kind
+        self._others: Counter[tuple[object, ...]] = Counter()
+
+    @classmethod
+    def among(cls, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object]) -> Found:
+        """The events of a kind whose columns have the values asked for."""
+        of_kind = [event for event in events if event.kind is kind]
+        found = cls(
+            (one for one in of_kind if all(getattr(one, name) == value for name, value in asked.items())),
+            kind,
+            asked,
+            len(of_kind),
+        )
+        if not found:
+            found._others.update(tuple(getattr(one, name) for name in asked) for one in of_kind)
+        return found
+
+    def __repr__(self) -> str:
+        if self:
+            return super().__repr__()
+        if not self._of_kind:
+            return f"[] (there is no event {self._kind.value})"
+        asked = ", ".join(f"{name}={value!r}" for name, value in self._asked.items())
+        names = tuple(self._asked)
+        others = [
+            " ".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True))
+            + (f" ×{count}" if count > 1 else "")
+            for values, count in self._others.most_common(SHOWN)
+        ]
+        more = ", …" if len(self._others) > SHOWN else ""
+        return f"[] (none of {self._of_kind} {self._kind.value} has {asked}; there are: {', '.join(others)}{more})"

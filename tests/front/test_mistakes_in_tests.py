@@ -1,0 +1,239 @@
+"""What a test author gets wrong is told at once, by name, with the nearest right one; and a test that ran can fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from groupsim import ErrorCode, Simulation
+from groupsim.cluster.faults import AnswerError, Break, Isolate, Match
+from groupsim.members.assignors import Assignor, AssignorError, RangeAssignor
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import SettingError
+from groupsim.protocol.assignment import GroupAssignment
+from groupsim.protocol.messages import Api
+
+pytest_plugins = ["pytester"]
+
+MARKED = """
+    import pytest
+
+    @pytest.mark.sim({arguments})
+    async def test_marked(sim):
+        await sim.run_for("1s")
+"""
+MARKER_MISTAKES = [
+    ("seeed=3", "*no argument of a simulation 'seeed'; did you mean `seed`?*"),
+    ("3", "*@pytest.mark.sim(3): write the name before the value*"),
+    ('seed="x"', "*seed='x': a seed is a whole number*"),
+    ('broker={"group.inital.rebalance.delay.ms": 0}', "*did you mean group.initial.rebalance.delay.ms?*"),
+    ('broker={"version": "9.9"}', "*newer than what is modelled*"),
+    ('latency="5 bananas"', "*@pytest.mark.sim: *5 bananas*"),
+    ('logs="count"', "*@pytest.mark.sim: *logs*"),
+]
+
+
+class LastGetsAll(Assignor):
+    """Everything goes to the member listed last."""
+
+    name = "last-gets-all"
+
+    def assign(self, topics: Any, members: Any) -> GroupAssignment:
+        whole = RangeAssignor().assign(topics, members[-1:]).partitions
+        return GroupAssignment({member.member_id: whole.get(member.member_id, ()) for member in members})
+
+
+@pytest.mark.parametrize(("arguments", "told"), MARKER_MISTAKES)
+def test_a_mistake_in_the_marker_is_an_error_even_if_the_cluster_is_never_used(
+    pytester: pytest.Pytester, arguments: str, told: str
+) -> None:
+    """Misspelt, nameless and impossible arguments end the test before it runs, in a line without a traceback."""
+    pytester.makepyfile(MARKED.format(arguments=arguments))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([told])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_markers_of_module_class_and_test_add_up(pytester: pytest.Pytester) -> None:
+    """A module says the broker's settings, a test its seed: both hold, and the nearest wins where they meet."""
+    pytester.makepyfile(
+        """
+        import pytest
+        pytestmark = pytest.mark.sim(brokers=3, seed=1)
+
+        @pytest.mark.sim(seed=7)
+        async def test_marked(sim):
+            assert (sim.seed, sim.brokers) == (7, 3)
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_a_misspelt_argument_of_a_lab_is_told_before_anything_starts(pytester: pytest.Pytester) -> None:
+    """The marker of served clusters is checked as that of simulated ones."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.kafka_lab(topic={"orders": 4})
+        def test_marked(kafka_lab):
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no argument of a lab 'topic'; did you mean `topics`?*"])
+
+
+def test_a_step_without_await_fails_the_test_that_forgot_it(pytester: pytest.Pytester) -> None:
+    """An async test fails and a sync one errs at its end, both with the call and its line, and without a warning."""
+    pytester.makepyfile(
+        test_forgetful="""
+        async def test_async(sim):
+            sim.topic("orders", 2)
+            sim.member("c1")
+            sim.stable("g1", members=1)
+
+        def test_sync(sim):
+            sim.run_for("10s")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error")
+    result.assert_outcomes(failed=1, passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*never awaited*sim.run_for('10s') at test_forgetful.py:7*", "*sim.stable('g1') at test_forgetful.py:4*"],
+        consecutive=False,
+    )
+
+
+def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: pytest.Pytester) -> None:
+    """A topic that does not exist, a fault that struck nothing and the processes behind member ids are all told."""
+    pytester.makepyfile(
+        """
+        from groupsim import ErrorCode
+        from groupsim.cluster.faults import AnswerError, Match
+        from groupsim.protocol.messages import Api
+
+        async def test_fails(sim):
+            sim.topic("orders", 2)
+            sim.member("c1", topics=["order"])
+            sim.inject(AnswerError(Match(group="g2", api=Api.HEARTBEAT), ErrorCode.UNKNOWN_MEMBER_ID))
+            await sim.stable(members=1)
+            await sim.run_for("30s")
+            assert sim.find("member.removed", reason="session-expire")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*there is no event member.removed*",
+            "members:",
+            "  c1  g1  STABLE  generation 1  owns nothing",
+            "    subscribes to 'order', which does not exist; did you mean `orders`?",
+            "faults:",
+            "  answer UNKNOWN_MEMBER_ID to the next Heartbeat of every host of g2: struck nothing",
+            "the last 25 events, without polls and timers*",
+            "*member.added *broker-0  c1*",
+        ]
+    )
+    assert "Metadata" not in result.stdout.str()
+
+
+async def test_a_fault_for_a_host_that_is_not_there_is_refused(sim: Simulation) -> None:
+    """A misspelt host or peer is an error that names the nearest; patterns are, too, when nothing fits them."""
+    sim.topic("orders", 2)
+    sim.member("consumer-1")
+    with pytest.raises(ValueError, match=r"no host 'consumer1'; did you mean `consumer-1`\?"):
+        sim.inject(Isolate(Match(host="consumer1")))
+    with pytest.raises(ValueError, match="no host 'broker-7'"):
+        sim.inject(Break(Match(peer="broker-7")))
+    with pytest.raises(ValueError, match=r"no host 'pod-\*'"):
+        sim.inject(Isolate(Match(host="pod-*")))
+    assert sim.inject(AnswerError(Match(host="consumer-*", api=Api.HEARTBEAT), ErrorCode.NONE)).hits == 0
+
+
+async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
+    """No topic yet, a name twice, misspelt settings and behaviour, partitions that are none: each is told, unmade."""
+    with pytest.raises(ValueError, match="c1 would subscribe to nothing: make a topic first"):
+        sim.member("c1")
+    sim.topic("orders", 2)
+    with pytest.raises(ValueError, match=r"topics='orders': write a list, \['orders'\]"):
+        sim.member("c1", topics="orders")
+    with pytest.raises(SettingError, match=r"session\.timeout = 10: .*did you mean session\.timeout\.ms\?"):
+        sim.member("c1", properties={"session.timeout": 10})
+    with pytest.raises(ValueError, match="behaviour 'proccessing'; did you mean `processing`"):
+        sim.member("c1", proccessing="5ms")
+    with pytest.raises(ValueError, match="commit='nevver'; did you mean `never`"):
+        sim.member("c1", commit="nevver")
+    with pytest.raises(ValueError, match="on_revoked=5: how long"):
+        sim.member("c1", on_revoked=5)
+    with pytest.raises(ValueError, match="'orders' is no partition"):
+        sim.member("c1", assign=["orders"])
+    with pytest.raises(AssignorError, match="no assignor"):
+        sim.member("c1", assignors=[dict])  # type: ignore[list-item]
+    sim.member("c1")
+    with pytest.raises(ValueError, match="there is a member 'c1'"):
+        sim.member("c1")
+
+
+async def test_a_profile_and_an_assignor_of_ones_own_need_no_name(sim: Simulation) -> None:
+    """A changed `ClientProfile` and an assignor class are given as they are."""
+    sim.topic("orders", 4)
+    stays = evolve(PROFILES["java"], name="java that stays", leaves_on_close=False)
+    first = sim.member("c1", client=stays, assignors=[LastGetsAll])
+    second = sim.member("c2", client=stays, assignors=[LastGetsAll])
+    await sim.settled(members=2)
+    assert sorted([len(first.assignment), len(second.assignment)]) == [0, 4]
+    await second.close()
+    await sim.run_for("1s")
+    assert sim.find("request.sent", api="LeaveGroup") == []
+
+
+async def test_settled_waits_for_callbacks_and_the_second_cooperative_round(sim: Simulation) -> None:
+    """Stable is the coordinator's word; settled members have their partitions, and want no other round."""
+    sim.topic("orders", 4)
+    own = {"partition.assignment.strategy": "cooperative-sticky"}
+    first = sim.member("c1", properties=own, on_revoked="2s", on_assigned="1s")
+    await sim.stable(members=1)
+    assert first.assignment == ()
+    await sim.settled(members=1)
+    assert len(first.assignment) == 4
+    second = sim.member("c2", properties=own, on_assigned="1s")
+    await sim.settled(members=2)
+    assert (len(first.assignment), len(second.assignment)) == (2, 2)
+
+
+async def test_expectations_of_scenario_files_are_assertions(sim: Simulation) -> None:
+    """What holds passes silently; what does not is told with what was found; a misspelt one is no expectation."""
+    sim.topic("orders", 4, rate=10)
+    sim.member("c1")
+    await sim.settled(members=1)
+    sim.expect("every-partition-owned")
+    sim.expect("no_two_owners")
+    sim.expect("lost", 0)
+    sim.expect("owner", partition="orders-0", is_="c1")
+    with pytest.raises(AssertionError, match=r"expected orders-0 owned by c2 .*; found c1"):
+        sim.expect("owner", partition="orders-0", is_="c2")
+    with pytest.raises(AssertionError, match="expected generation: >= 4; found 1"):
+        sim.expect("generations", ">= 4")
+    with pytest.raises(ValueError, match="no expectation 'losst'; did you mean `lost`"):
+        sim.expect("losst", 0)
+    with pytest.raises(ValueError, match="unknown key `partion`; did you mean `partition`"):
+        sim.expect("owner", partion="orders-0", is_="c1")
+
+
+async def test_what_is_not_found_says_what_there_is(sim: Simulation) -> None:
+    """An empty answer of `find` shows, in a failed assertion, which values the events of that kind have."""
+    sim.topic("orders", 2)
+    sim.member("c1").crash()
+    sim.member("c2")
+    await sim.stable(members=1)
+    assert repr(sim.find("process.crashed", reason="oom")) == (
+        "[] (none of 1 process.crashed has reason='oom'; there are: reason='killed')"
+    )
+    assert repr(sim.find("member.fenced")) == "[] (there is no event member.fenced)"
+    assert sim.find("member.fenced") == []
