@@ -49,6 +49,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev  ## mypy --strict over the assembled package
 	@$(BIN)/python tools/assemble.py --links .build/links
 	@$(BIN)/mypy -p groupsim
+	@$(BIN)/mypy tests/conformance
 	@$(BIN)/mypy tools/*.py
 
 # Run inside the assembled tree: import-linter looks in the working directory first.

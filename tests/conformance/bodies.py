@@ -72,7 +72,7 @@ _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for
 
 def newest(api: str) -> int:
     """The newest version that the schemas have."""
-    return max(schema_name_map[_NAMES[api]])
+    return int(max(schema_name_map[_NAMES[api]]))
 
 
 def encode(api: str, version: int, correlation: int, client_id: str | None, body: Body) -> bytes:

@@ -399,7 +399,7 @@ class Hands:
     async def leader(self, partition: int) -> int:
         """Who leads a partition of the offsets topic, as soon as somebody does."""
         await self.until(lambda told: told["partition_index"] != partition or told["leader_id"] >= 0)
-        return next(one["leader_id"] for one in await self._partitions() if one["partition_index"] == partition)
+        return int(next(one["leader_id"] for one in await self._partitions() if one["partition_index"] == partition))
 
     async def write(self, partition: int, batch: bytes, *, error: str = "NONE") -> None:
         """Produce a batch to a partition of the offsets topic. Raises RuntimeError when the answer is another."""

@@ -19,7 +19,7 @@ BAD_REPLICAS = "INVALID_REPLICA_ASSIGNMENT"
 HIGH_WATERMARK = -1
 
 
-def _batch(records: int, **numbered: int) -> Batch:
+def _batch(records: int, **numbered: Any) -> Batch:
     """A batch of so many records."""
     made = batch_of([LogRecord(number, None, b"value") for number in range(records)], 1_767_225_600_000)
     return evolve(made, **numbered)
