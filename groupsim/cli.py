@@ -317,6 +317,16 @@ def sweep(
     ] = "auto",
     workers: Annotated[int | None, typer.Option("--workers", help="Runs at a time.", metavar="N")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds per cell.", metavar="N")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Change a value in every cell: a path of the scenario, and YAML.", metavar="PATH=VALUE"
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Of an axis only these values; may be repeated.", metavar="AXIS=LABEL,…"),
+    ] = None,
     traces: Annotated[bool, typer.Option("--traces", help="Keep every event of every run.", metavar="")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="The answer only.", metavar="")] = False,
     as_json: AsJson = False,
@@ -330,13 +340,16 @@ def sweep(
 
     - `groupsim sweep rolling-deploy-small --out results/`
     - `groupsim sweep my-grid.yaml --out results/ --seeds 100`
+    - `groupsim sweep rolling-deploy-small --only rollout=Deployment --set timeline.0.max-unavailable=1 --out ours/`
     - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
     - `groupsim sweep my-grid.yaml --out results/ --remote sc://spark.example:15002 --traces`
     """
     from groupsim import sweep_command
 
     options = (engine, master, remote, workers)
-    raise typer.Exit(sweep_command.sweep(source, out, options, seeds, traces, quiet, as_json))
+    raise typer.Exit(
+        sweep_command.sweep(source, out, options, (setting or [], only or []), seeds, traces, quiet, as_json)
+    )
 
 
 @app.command("report")

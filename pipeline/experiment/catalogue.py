@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from groupsim.scenarios import catalogue as scenarios
 from groupsim.scenarios.document import Document, read_document
 from groupsim.scenarios.problems import one_problem, suggest_of_library
 
@@ -56,8 +57,13 @@ def find(name: str) -> Path:
         return path
     if name in names():
         return library() / f"{name}.yaml"
+    if name in scenarios.names() or name in scenarios.ALIASES:
+        remedy = f"run it with `groupsim run {name}`, or write an experiment with `scenario: {name}` and what to vary"
+        raise one_problem(name, "this is one scenario, and a sweep needs an experiment", remedy)
     message = "no file and no experiment of the library has this name"
-    raise one_problem(name, message, suggest_of_library(name, names()))
+    beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
+    remedy = f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, names())
+    raise one_problem(name, message, remedy)
 
 
 def called(file: str) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 import attrs
 
 from groupsim.pipeline.experiment import catalogue
+from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked, Grid
 from groupsim.pipeline.experiment.cells import Base, Progress, cells_of
 from groupsim.pipeline.experiment.changing import change_of, shown
 from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
 from groupsim.pipeline.experiment.goals import Metric, baseline_labels, given_axes, goals_of, known_metrics
 from groupsim.pipeline.experiment.grid import (
-    Column,
     Value,
     columns_of,
     combinations_of,
@@ -31,7 +31,7 @@ from groupsim.scenarios.changes import Change
 from groupsim.scenarios.document import Document, read_document
 from groupsim.scenarios.mistakes import Wrong, problems_of
 from groupsim.scenarios.plugins import import_from
-from groupsim.scenarios.problems import Place, Problem, ScenarioError
+from groupsim.scenarios.problems import Place, Problem, ScenarioError, one_problem
 from groupsim.scenarios.structure import structure
 from groupsim.scenarios.values import LARGEST, Positive, quote
 
@@ -40,16 +40,18 @@ def load_experiment(
     source: str | Path,
     seeds: int | None = None,
     *,
+    asked: Asked = AS_WRITTEN,
     metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Experiment:
     """The experiment of that file or of that name in the library, with every cell judged.
 
-    `seeds` takes the place of the file's number of seeds. `metrics` are those that goals may name; the analysis's
-    own when nothing is said. `progress(done, of)` is called after each cell. Raises ScenarioError with every mistake.
+    `seeds` takes the place of the file's number of seeds; `asked` is what else differs from the file. `metrics` are
+    those that goals may name; the analysis's own when nothing is said. `progress(done, of)` is called after each cell.
+    Raises ScenarioError with every mistake.
     """
     path = catalogue.find(str(source))
-    return experiment_of(read_document(path), path.stem, seeds, metrics=metrics, progress=progress)
+    return experiment_of(read_document(path), path.stem, seeds, asked=asked, metrics=metrics, progress=progress)
 
 
 def experiment_of(
@@ -57,6 +59,7 @@ def experiment_of(
     name: str,
     seeds: int | None = None,
     *,
+    asked: Asked = AS_WRITTEN,
     metrics: Mapping[str, Metric] | None = None,
     progress: Progress | None = None,
 ) -> Experiment:
@@ -68,18 +71,20 @@ def experiment_of(
     said = said if seeds is None else attrs.evolve(said, seeds=attrs.evolve(said.seeds, count=Positive(seeds)))
     try:
         base = base_of(document, said, name)
-        columns = columns_of(said.vary, document)
-        combinations = _combinations(columns, said)
+        grid = asked.grid(columns_of(said.vary, document))
+        told = asked.changes(grid)
+        base = attrs.evolve(base, common=(*base.common, *told))
+        combinations = _combinations(grid, said)
         goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
-        labels = baseline_labels(said.baseline, columns)
-        given = given_axes(said.given, columns)
+        labels = grid.baseline(baseline_labels(said.baseline, grid.every))
+        given = grid.given(given_axes(said.given, grid.every))
     except ScenarioError:
         raise
     except ValueError as error:
         raise ScenarioError(_problems(error, document, seeds)) from None
     folder = Path(base.document.file).resolve().parent
     import_from(folder)
-    cells, warnings = cells_of(base, columns, combinations, progress)
+    cells, warnings = cells_of(base, grid.axes, combinations, progress)
     return Experiment(
         name=name,
         title=said.title or name,
@@ -89,7 +94,8 @@ def experiment_of(
         file=document.file,
         folder=str(folder),
         common={change.path: shown(change.path, change.value) for change in base.common},
-        axes=tuple(column.axis for column in columns),
+        told={change.path: shown(change.path, change.value) for change in told},
+        axes=tuple(column.axis for column in grid.axes),
         cells=cells,
         seeds=tuple(range(said.seeds.from_, said.seeds.from_ + said.seeds.count)),
         baseline=_baseline(cells, labels, said.baseline, document),
@@ -119,15 +125,19 @@ def read_file(document: Document) -> ExperimentFile:
     return found
 
 
-def _combinations(columns: Sequence[Column], said: ExperimentFile) -> list[tuple[Value, ...]]:
+def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:
+    """The combinations that are wanted; `skip` speaks of the file's axes."""
     seeds: SeedsSpec = said.seeds
     if seeds.from_ + seeds.count > LARGEST:
         raise Wrong("these seeds do not fit into 64 bits", "begin with a smaller one", below=("seeds",))
-    refuse_too_many(columns, seeds.count)
-    found = list(combinations_of(columns, said.skip))
-    if not found:
+    refuse_too_many(grid.every, seeds.count)
+    whole = list(combinations_of(grid.every, said.skip))
+    if not whole:
         raise Wrong("`skip` leaves out every cell of the grid", "remove one of its lines", below=("skip",))
-    refuse_too_many_runs(columns, len(found), seeds.count)
+    found = grid.cells(whole)
+    if not found:
+        raise one_problem("--only", "`skip` of the experiment leaves out all that is asked for", "ask for other values")
+    refuse_too_many_runs(grid.axes, len(found), seeds.count)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterable
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from groupsim.pipeline.sweep.work import Package, Table
 
 POOL, SPARK, AUTO = "pool", "spark", "auto"
 ENGINES = (POOL, SPARK, AUTO)
+_MASTER = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
 
 
 @frozen
@@ -40,6 +42,12 @@ class EngineOptions:
             raise SweepError(
                 f"--remote {self.remote}: no address of a Spark Connect server",
                 "such as sc://localhost:15002; for a Spark master use --master",
+                bad_input=True,
+            )
+        if self.master is not None and not _MASTER.fullmatch(self.master):
+            raise SweepError(
+                f"--master {self.master}: no Spark master",
+                "such as local[4], spark://host:7077, yarn or k8s://https://host:6443",
                 bad_input=True,
             )
         clustered = bool(self.master or self.remote)

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ class Pool:
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._folder), daemon=True, name="groupsim-worker")
-        process.start()
+        with _deaf_to_ctrl_c():
+            process.start()
         theirs.close()
         worker = _Worker(process, ours)
         self._all.append(worker)
@@ -129,6 +131,23 @@ class Pool:
                 f"from cell {cell} with seed {seed} on",
                 "perhaps memory ran out: try fewer workers (--workers 1); what was finished is kept",
             )
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """What is started here has ctrl-C blocked from its first instant on, and shows no traceback out of its imports.
+
+    It is blocked and not ignored, so that one that comes just now still reaches this process, a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # would be started within the block otherwise, and lift it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(line: Connection[Any, Any], folder: str) -> None:

@@ -82,6 +82,26 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
     assert json.loads(done.stdout)["performed"] == 120 - kept > 0
 
 
+def test_ctrl_c_while_the_workers_start_shows_no_traceback_of_theirs(tmp_path: Path) -> None:
+    """They are still importing when the terminal's signal reaches them, and leave it to the command all the same."""
+    file = small_sweep.write(tmp_path, seeds=40)
+    process = subprocess.Popen(
+        [*COMMAND, str(file), "--out", str(tmp_path / "out"), "--workers", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first.startswith("starting pool")
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert "interrupted" in said
+
+
 @pytest.mark.parametrize(
     ("package", "extra", "options"), [("pyarrow", "parquet", []), ("pyspark", "spark", ["--master", "local[1]"])]
 )

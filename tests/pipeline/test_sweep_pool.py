@@ -143,6 +143,9 @@ def test_the_pool_leaves_no_process_behind() -> None:
         (EngineOptions(workers=0), "at least one"),
         (EngineOptions(master="local", remote="sc://x"), "two clusters"),
         (EngineOptions("pool", master="local"), "this machine only"),
+        (EngineOptions(master="foo"), "no Spark master"),
+        (EngineOptions(master="local[x]"), "no Spark master"),
+        (EngineOptions(master="sc://x"), "no Spark master"),
         (EngineOptions(remote="spark://x:7077"), "--master"),
     ],
 )

@@ -1,0 +1,123 @@
+"""An experiment asked a little differently than its file has it: `--set PATH=VALUE`, and `--only AXIS=LABEL`.
+
+So a question of the library becomes one's own without a file: one's own session timeout in every cell, and only the
+values of the axes that are a choice. What is set on the command line is part of the cells, so results of it are never
+mixed with those of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+from attrs import frozen
+
+from groupsim.pipeline.experiment.grid import Column, Value
+from groupsim.scenarios.changes import Change, read_change
+from groupsim.scenarios.problems import Place, Problem, ScenarioError, suggest
+
+
+@frozen
+class Grid:
+    """The axes of which the grid is made: all of the file's, and those that are left with the values asked for.
+
+    An axis of which one value was asked for is none any more: what it sets, `fixed`, is set in every cell.
+    """
+
+    every: tuple[Column, ...]
+    wanted: tuple[Column, ...]
+    fixed: tuple[Change, ...] = ()
+
+    @property
+    def axes(self) -> tuple[Column, ...]:
+        """Those that are left."""
+        return tuple(column for column in self.wanted if not self._is_fixed(column))
+
+    def _is_fixed(self, column: Column) -> bool:
+        return len(column.values) == 1 and column not in self.every
+
+    def cells(self, combinations: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
+        """Of all combinations of the file those that are asked for, as values of the axes that are left."""
+        return [
+            tuple(value for value, column in zip(values, self.wanted, strict=True) if not self._is_fixed(column))
+            for values in combinations
+            if all(value in column.values for value, column in zip(values, self.wanted, strict=True))
+        ]
+
+    def baseline(self, labels: Mapping[str, str]) -> dict[str, str]:
+        """The baseline of the file on the axes that are left: the first value where its own was not asked for."""
+        return {
+            column.name: label if (label := labels[column.name]) in column.axis.labels else column.axis.labels[0]
+            for column in self.axes
+        }
+
+    def given(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Of the axes that are circumstances those that are left; none where nothing else is."""
+        left = [column.name for column in self.axes]
+        mine = tuple(name for name in names if name in left)
+        return () if len(mine) == len(left) else mine
+
+
+@frozen
+class Asked:
+    """The texts behind `--set` and `--only`, in the order in which they stand on the command line."""
+
+    settings: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+
+    def grid(self, columns: Sequence[Column]) -> Grid:
+        """The grid asked for. Raises ScenarioError for an axis or a value that is not there."""
+        wanted: dict[str, list[Value]] = {}
+        for text in self.only:
+            column, values = _chosen(text, columns)
+            wanted.setdefault(column.name, []).extend(values)
+        less = tuple(_less(column, wanted[column.name]) if column.name in wanted else column for column in columns)
+        alone = (column.values[0] for column in less if column not in columns and len(column.values) == 1)
+        return Grid(tuple(columns), less, tuple(change for value in alone for change in value.changes))
+
+    def changes(self, grid: Grid) -> tuple[Change, ...]:
+        """What is set in every cell. Raises ScenarioError for a text that is no change, or one that an axis undoes."""
+        found = tuple(read_change(text) for text in self.settings)
+        problems = [problem for change in found if (problem := _undone(change, grid.axes)) is not None]
+        if problems:
+            raise ScenarioError(problems)
+        return (*grid.fixed, *found)
+
+
+AS_WRITTEN = Asked()
+
+
+def _chosen(text: str, columns: Sequence[Column]) -> tuple[Column, list[Value]]:
+    """One axis and some of its values: `AXIS=LABEL`, or several labels with commas between them."""
+    place = Place(f"--only {text}")
+    by_name = {column.name: column for column in columns}
+    name, sign, rest = text.partition("=")
+    if not sign:
+        axes = ", ".join(by_name) or "none"
+        raise ScenarioError([Problem(place, "this is no AXIS=LABEL", f"the axes here: {axes}")])
+    if name not in by_name:
+        raise ScenarioError([Problem(place, f"there is no axis `{name}`", suggest(name, by_name, "axes here"))])
+    column = by_name[name]
+    by_label = {value.label: value for value in column.values}
+    labels = [rest] if rest in by_label else [label.strip() for label in rest.split(",")]
+    for label in labels:
+        if label not in by_label:
+            remedy = suggest(label, by_label, f"values of `{name}`")
+            raise ScenarioError([Problem(place, f"the axis `{name}` has no value `{label}`", remedy)])
+    return column, [by_label[label] for label in labels]
+
+
+def _less(column: Column, wanted: Sequence[Value]) -> Column:
+    """The axis with these values, in the order of the file."""
+    values = tuple(value for value in column.values if value in wanted)
+    return Column(attrs.evolve(column.axis, labels=tuple(value.label for value in values)), values)
+
+
+def _undone(change: Change, columns: Sequence[Column]) -> Problem | None:
+    """A cell's own settings come last: one that an axis sets, too, would do nothing there."""
+    for column in columns:
+        for path in (one.path for value in column.values for one in value.changes):
+            if path == change.path or change.path.startswith(f"{path}.") or path.startswith(f"{change.path}."):
+                remedy = f"choose one of its values: --only {column.name}=…; for others write an experiment of your own"
+                return Problem(change.place, f"the axis `{column.name}` sets `{path}` in each cell", remedy)
+    return None

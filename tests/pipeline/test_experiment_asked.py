@@ -1,0 +1,99 @@
+"""An experiment asked differently on the command line: `--set` in every cell, `--only` some values of an axis."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from groupsim.pipeline.experiment import Experiment, from_json, load_experiment, to_json
+from groupsim.pipeline.experiment.asked import Asked
+from groupsim.pipeline.sweep.repeat import repeat_command
+from groupsim.scenarios.canonical import scenario_from_json
+from groupsim.scenarios.problems import ScenarioError
+from groupsim.settings_changed import load as load_for_a_run
+
+NAME = "rolling-deploy"
+TWELVE = "size=12 pods with 48 partitions"
+
+
+def ask(*only: str, settings: tuple[str, ...] = (), name: str = NAME) -> Experiment:
+    """The library's experiment, asked like this."""
+    return load_experiment(name, 2, asked=Asked(settings, only))
+
+
+def refused(*only: str, settings: tuple[str, ...] = ()) -> str:
+    """What is said to that."""
+    with pytest.raises(ScenarioError) as caught:
+        ask(*only, settings=settings)
+    return str(caught.value)
+
+
+def test_what_is_set_holds_in_every_cell() -> None:
+    """A setting of one's own is in each cell's scenario, and only there: the axes stay what they are."""
+    plain, asked = load_experiment(NAME, 2), ask(settings=("groups.orders.properties.session.timeout.ms=10s",))
+    assert [cell.labels for cell in asked.cells] == [cell.labels for cell in plain.cells]
+    said = [json.loads(cell.document)["groups"]["orders"]["properties"] for cell in asked.cells]
+    assert {properties["session.timeout.ms"] for properties in said} == {"10s"}
+    assert asked.digest != plain.digest  # so that the results of both never share a directory
+
+
+def test_some_values_of_an_axis_are_a_smaller_grid() -> None:
+    """Labels with commas between, or the option again; in the order of the file, and `skip` goes on to hold."""
+    asked = ask("assignor=cooperative-sticky,range", "rollout=Deployment", "rollout=StatefulSet")
+    axes = {axis.name: axis.labels for axis in asked.axes}
+    assert axes["assignor"] == ("range", "cooperative-sticky")
+    assert axes["rollout"] == ("Deployment", "StatefulSet")
+    assert not [c for c in asked.cells if (c.labels["membership"], c.labels["rollout"]) == ("static", "Deployment")]
+    assert asked.given == ("size",)
+
+
+def test_one_value_of_an_axis_is_a_circumstance_no_more() -> None:
+    """It is no axis, so that no name, answer or table repeats it; what it sets is in every cell and can be set over."""
+    asked = ask(TWELVE, settings=("topics.orders.partitions=60",))
+    assert "size" not in [axis.name for axis in asked.axes]
+    assert asked.given == ()
+    documents = [json.loads(cell.document) for cell in asked.cells]
+    assert {one["groups"]["orders"]["members"]["pod"]["count"] for one in documents} == {12}
+    assert {one["topics"]["orders"]["partitions"] for one in documents} == {60}
+
+
+def test_a_baseline_that_was_not_asked_for_gives_way_to_the_first_value() -> None:
+    """The file's baseline is range; without range the first assignor left takes its place."""
+    asked = ask(TWELVE, "assignor=sticky,cooperative-sticky")
+    assert asked.cells[asked.baseline].labels["assignor"] == "sticky"
+
+
+def test_the_command_of_a_cell_has_what_the_command_line_set() -> None:
+    """`groupsim run` with it is that cell, the axis that is none any more included; a stored one has it."""
+    asked = ask(TWELVE, "assignor=range,sticky", settings=("groups.orders.properties.session.timeout.ms=10s",))
+    cell = asked.cells[-1]
+    for experiment in (asked, from_json(to_json(asked))):
+        words = shlex.split(repeat_command(experiment, cell))
+        assert words[:3] == ["groupsim", "run", NAME]
+        again, of_cell = load_for_a_run(words[2], words[4::2]), scenario_from_json(cell.document)
+        assert (again.groups, again.topics, again.run_for) == (of_cell.groups, of_cell.topics, of_cell.run_for)
+
+
+def test_mistakes_are_told_at_the_option_with_what_there_is() -> None:
+    """No axis, no value, no setting of this name, one that an axis undoes, nothing left: each says what would do."""
+    assert "--only siz=3: error: there is no axis `siz`\n    did you mean `size`?" in refused("siz=3")
+    assert "the axis `size` has no value `12 pods`" in refused("size=12 pods")
+    assert "the axes here: size, assignor, membership, rollout" in refused("size")
+    assert "`skip` of the experiment leaves out all" in refused("membership=static", "rollout=Deployment")
+    undone = refused(settings=("groups.orders.assignor=range",))
+    assert "the axis `assignor` sets `groups.orders.assignor` in each cell" in undone
+    assert "--only assignor=" in undone
+    assert "`groups.orders.assignr` leads nowhere" in refused(settings=("groups.orders.assignr=range",))
+
+
+def test_a_name_that_is_no_experiment_is_told_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scenario's name says how to run it, and a file's name without its ending is recognised."""
+    with pytest.raises(ScenarioError, match="groupsim run demo"):
+        load_experiment("demo")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("scenario: demo\n", "utf-8")
+    with pytest.raises(ScenarioError, match=r"did you mean the file `mine\.yaml`"):
+        load_experiment("mine")
