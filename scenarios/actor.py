@@ -1,8 +1,4 @@
-"""A process of the scenario: a consumer with its plan, and what happens to it from outside.
-
-The actor adds what stands around a consumer in life: the container that starts it late, the supervisor that restarts it
-when it fails, the garbage collector that stops it now and then.
-"""
+"""A process of the scenario with a consumer in it: its plan, and what happens to it from outside."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer import Consumer
 from groupsim.members.producer.producer import Producer
+from groupsim.scenarios.lives import Process
 from groupsim.scenarios.model import MemberSpec
 from groupsim.scenarios.naming import MemberPlan
 
@@ -66,46 +63,25 @@ _SAME = (
 )
 
 
-class Actor:
+class Actor(Process):
     """One process, over all its lives; with a `producer` of its own when it produces what it consumes."""
 
     def __init__(self, loop: EventLoop, plan: MemberPlan, consumer: Consumer, producer: Producer | None = None) -> None:
-        self.loop = loop
+        super().__init__(loop, plan.name, plan.spec, consumer)
         self.plan = plan
         self.consumer = consumer
         self._producer = producer
-        self._lives = 0
-        self._pauses = loop.stream("pauses", plan.name)
-
-    @property
-    def name(self) -> str:
-        """The process's name, which is its host's."""
-        return self.plan.name
 
     @property
     def group(self) -> str:
         """The group it belongs to."""
         return self.plan.group
 
-    @property
-    def running(self) -> bool:
-        """Whether a process runs now."""
-        return self.consumer.running
-
-    def start(self) -> None:
-        """Begin a process, unless one runs."""
-        if self.consumer.running:
-            return
-        self._lives += 1
+    def _begin(self) -> None:
         if self._producer is not None:
             self._producer.start()
             self._story(self._end_producer, "producer")
         self.consumer.start()
-        spec = self.plan.spec
-        if spec.pauses is not None:
-            self._plan_pause()
-        if spec.restart_after is not None:
-            self._story(self._supervise, "supervisor")
 
     def stop(self, leave: bool | None = None) -> None:
         """Close cleanly; the process ends when its handler has finished."""
@@ -156,30 +132,6 @@ class Actor:
         """Have the application ask for a rebalance."""
         self.consumer.enforce_rebalance(reason)
 
-    def _story(self, story: Any, what: str) -> None:
-        self.loop.host("scenario").start_soon(story, self._lives, name=f"{what} of {self.name}")
-
     async def _end_producer(self, life: int) -> None:
         """The producer closes when the consumer has ended, however that came about."""
         await self.ended()
-
-    async def _supervise(self, life: int) -> None:
-        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
-        await self.consumer.ended()
-        if self.consumer.state == "FAILED" and self._lives == life and self.plan.spec.restart_after is not None:
-            await self.loop.sleep(self.plan.spec.restart_after)
-            self.start()
-
-    def _plan_pause(self) -> None:
-        pauses = self.plan.spec.pauses
-        if pauses is not None:
-            after = max(pauses.every.draw(self._pauses), 1)
-            self.loop.call_at(self.loop.now_us + after, self._pause_now, self._lives)
-
-    def _pause_now(self, life: int) -> None:
-        pauses = self.plan.spec.pauses
-        if pauses is None or life != self._lives or not self.consumer.running:
-            return
-        length = pauses.length.draw(self._pauses)
-        self.consumer.pause(length)
-        self.loop.call_at(self.loop.now_us + length, lambda _: self._plan_pause())

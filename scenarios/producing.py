@@ -19,6 +19,7 @@ from groupsim.members.producer.load import Arriving, Keys, Load
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import ProducerSettings, producer_settings_from
 from groupsim.members.settings import Note
+from groupsim.scenarios.lives import Process
 from groupsim.scenarios.model import KeysSpec, ProducerSpec, ProducesSpec, Scenario
 from groupsim.scenarios.naming import MemberPlan, fill, member_names
 from groupsim.scenarios.properties import is_secret, parse_properties
@@ -101,40 +102,20 @@ def millionths(rate: Rate) -> int:
     return round(rate.per_second * _MILLION)
 
 
-class ProducerActor:
+class ProducerActor(Process):
     """One producer process, over all its lives; to steps of the timeline it is what `Actor` is for a member."""
 
     def __init__(self, loop: EventLoop, plan: ProducerPlan, transport: Transport) -> None:
-        self.loop = loop
-        self.plan = plan
         settings, _ = settings_of(plan.properties())
         every = plan.spec.commit_every
         self.producer = Producer(loop, plan.name, settings, transport, commit_every_us=every)
+        super().__init__(loop, plan.name, plan.spec, self.producer)
+        self.plan = plan
         self._changed: list[tuple[int, int]] = []
-        self._lives = 0
-        self._pauses = loop.stream("pauses", plan.name)
 
-    @property
-    def name(self) -> str:
-        """The process's name, which is its host's."""
-        return self.plan.name
-
-    @property
-    def running(self) -> bool:
-        """Whether a process runs now."""
-        return self.producer.running
-
-    def start(self) -> None:
-        """Begin a process, unless one runs."""
-        if self.producer.running:
-            return
-        self._lives += 1
+    def _begin(self) -> None:
         self.producer.loads = (self._load(),)
         self.producer.start()
-        if self.plan.spec.pauses is not None:
-            self._plan_pause(self._lives)
-        if self.plan.spec.restart_after is not None:
-            self.loop.host("scenario").start_soon(self._supervise, self._lives, name=f"supervisor of {self.name}")
 
     def stop(self, leave: bool | None = None) -> None:
         """Close: what was sent is delivered first. `leave` is for members of groups."""
@@ -163,28 +144,6 @@ class ProducerActor:
         if not self.producer.running:
             raise ValueError(f"producer {self.name} does not run; start it before the burst")
         self.producer.burst(self.plan.spec.topic, records)
-
-    async def _supervise(self, life: int) -> None:
-        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
-        await self.producer.ended()
-        if self.producer.state == "FAILED" and self._lives == life and self.plan.spec.restart_after is not None:
-            await self.loop.sleep(self.plan.spec.restart_after)
-            if self._lives == life:
-                self.start()
-
-    def _plan_pause(self, life: int) -> None:
-        pauses = self.plan.spec.pauses
-        if pauses is not None and life == self._lives and self.producer.running:
-            after = max(pauses.every.draw(self._pauses), 1)
-            self.loop.call_at(self.loop.now_us + after, self._pause_now, life)
-
-    def _pause_now(self, life: int) -> None:
-        pauses = self.plan.spec.pauses
-        if pauses is None or life != self._lives or not self.producer.running:
-            return
-        length = pauses.length.draw(self._pauses)
-        self.producer.pause(length)
-        self.loop.call_at(self.loop.now_us + length, self._plan_pause, life)
 
     def _load(self) -> Load:
         """What the application sends from now on."""

@@ -14,10 +14,10 @@ from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.runner import Run
 
 
-def base(members: Any, **said: Any) -> Draft:
+def base(members: Any, run_for: str = "30s", **said: Any) -> Draft:
     """One group on one topic; no initial delay."""
     return (
-        scenario("members", run_for="30s")
+        scenario("members", run_for=run_for)
         .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
         .topic("t", partitions=4, rate="8/s")
         .group("g", members=members, **said)
@@ -101,6 +101,16 @@ def test_pauses_come_again_and_again() -> None:
     resumed = [event.t_us for event in run.events if event.kind is Kind.PROCESS_RESUMED]
     assert paused == [5_000_000, 11_000_000, 17_000_000, 23_000_000, 29_000_000]
     assert resumed == [at + 1_000_000 for at in paused[:4]] + ([30_000_000] if len(resumed) == 5 else [])
+
+
+def test_a_pause_ends_with_its_life() -> None:
+    """A process killed in a pause and started again is paused as any other: it works at least as long in between."""
+    draft = base({"c": {"pauses": {"every": "uniform(5s, 9s)", "length": "6s"}}}, run_for="2m")
+    run = draft.at("11s").crash("c").at("12s").start("c").run()
+    paused = [event.t_us for event in run.events if event.kind is Kind.PROCESS_PAUSED]
+    resumed = [event.t_us for event in run.events if event.kind is Kind.PROCESS_RESUMED]
+    assert len(paused) == 9
+    assert min(next(at for at in paused if at > end) - end for end in resumed if end < paused[-1]) >= 5_000_000
 
 
 def test_a_supervisor_restarts_what_failed_and_nothing_else() -> None:
