@@ -18,6 +18,7 @@ from typing import Final
 from attrs import evolve
 
 from groupsim.cluster.controller.admin import illegal_name
+from groupsim.cluster.controller.administration import INTERNAL_TOPICS
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.cluster_messages import NO_LEADER, BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
@@ -119,9 +120,8 @@ class BrokerMetadata:
         topic = self.image.topics.get(name)
         if topic is None:
             illegal = illegal_name(name) is not None
-            return TopicInfo(
-                name, ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            )
+            error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return TopicInfo(name, error, internal=name in INTERNAL_TOPICS)
         kept = self._topics.get(name)
         if kept is not None and kept[0] is topic:
             return kept[1]

@@ -48,7 +48,8 @@ def _response(request: LeaveGroupRequest, results: tuple[LeftMember, ...]) -> Le
 def _leave_one(turn: Turn, group: GroupData, entry: LeavingMember) -> LeftMember:
     error = ErrorCode.NONE
     if entry.member_id == "":
-        current = group.instances.get(entry.group_instance_id or "")
+        named = entry.group_instance_id
+        current = None if named is None else group.instances.get(named)
         if current is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         else:

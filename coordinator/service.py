@@ -281,7 +281,8 @@ class GroupCoordinator:
             self._route(call, request.group_id, "" if request.member_id else self._fresh_id(call, request))
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
-        return self.ids.fresh(request.group_id, request.group_instance_id or call.client_id)
+        named = request.group_instance_id  # "" is a name, too
+        return self.ids.fresh(request.group_id, call.client_id if named is None else named)
 
     def _sync(self, call: Call) -> None:
         request = call.request

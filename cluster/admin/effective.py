@@ -30,6 +30,7 @@ from groupsim.cluster.admin.setting_names import (
     TOPIC_SETTING,
     TYPES,
 )
+from groupsim.cluster.admin.values import as_told
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
 from groupsim.cluster.replicated_config import ReplicatedConfig, values_in_effect
@@ -120,7 +121,7 @@ class Settings:
         row = TOPIC[name]
         synonyms = _passed_over(row.synonyms[0], layers) if row.synonyms else ()
         if name in own:
-            value: str | None = own[name].strip()
+            value: str | None = as_told(row.type, own[name])
             synonyms = ((name, value, TOPIC_SETTING), *synonyms)
         elif name in TOPIC_SETTINGS:
             value = _text(effective, TOPIC_SETTINGS[name].field)
@@ -129,8 +130,9 @@ class Settings:
         return _entry(name, value, row.type, synonyms)
 
     def created(self, own: Mapping[str, str], image: ClusterImage) -> tuple[ConfigEntry, ...]:
-        """The settings of a new topic, as the answer to CreateTopics tells them: without synonyms."""
-        return tuple(evolve(entry, synonyms=(), type=0) for entry in self.of_topic(own, image))
+        """The settings of a new topic, as the answer to CreateTopics tells them: as they came, without synonyms."""
+        entries = self.of_topic(own, image)
+        return tuple(evolve(entry, value=own.get(entry.name, entry.value), synonyms=(), type=0) for entry in entries)
 
     def of_broker(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
         """Every setting of this broker that somebody here goes by, and those that were changed while it ran."""
@@ -147,8 +149,10 @@ class Settings:
     def _broker_entry(self, name: str, layers: list[Layer]) -> ConfigEntry:
         value = next(layer[name] for layer, _ in layers if name in layer)
         synonyms = _passed_over(name, layers)
-        entry = _entry(name, value, BROKER_TYPES.get(name, ""), synonyms)
-        return evolve(entry, read_only=name not in DYNAMIC)
+        if name not in BROKER_TYPES:  # nobody knows whether it is a secret, so nobody is told
+            unsaid = tuple((one, None, source) for one, _, source in synonyms)
+            return ConfigEntry(name, None, True, synonyms[0][2] if synonyms else DEFAULT, True, synonyms=unsaid)
+        return evolve(_entry(name, value, BROKER_TYPES[name], synonyms), read_only=name not in DYNAMIC)
 
 
 def _passed_over(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None, int], ...]:

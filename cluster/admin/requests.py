@@ -49,6 +49,13 @@ from groupsim.protocol.refusals import refusal
 _SETTINGS_TIMEOUT_MS: Final = 30_000
 """A request for settings names no time to wait: `request.timeout.ms` of the broker."""
 
+_NOT_KEPT: Final = {8: "BROKER_LOGGER", 16: "CLIENT_METRICS", GROUP_RESOURCE: "GROUP"}
+"""Resources that have settings in Kafka, and none here."""
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+
 Altered = tuple[int, str, ErrorCode, str | None]
 
 
@@ -103,8 +110,9 @@ class AdminRequests:
             return self._topic(asked, names)
         if asked.type == BROKER_RESOURCE:
             return self._broker(asked, names)
-        what = "GROUP" if asked.type == GROUP_RESOURCE else str(asked.type)
-        return _undescribed(asked, ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {what}")
+        if asked.type not in _NOT_KEPT:
+            return _undescribed(asked, ErrorCode.INVALID_REQUEST, _MALFORMED)
+        return _undescribed(asked, ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {_NOT_KEPT[asked.type]}")
 
     def _topic(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
         illegal = illegal_name(asked.name)
@@ -120,7 +128,7 @@ class AdminRequests:
     def _broker(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
         if not asked.name:
             entries = self._settings.of_all_brokers(self._image(), names)
-        elif asked.name == str(self._node):
+        elif asked.name.isdecimal() and int(asked.name) == self._node:
             entries = self._settings.of_broker(self._image(), names)
         else:
             return _undescribed(asked, ErrorCode.INVALID_REQUEST, self._not_this_one(asked.name))
@@ -153,8 +161,8 @@ class AdminRequests:
         passed_on = IncrementalAlterConfigsRequest(fine, request.validate_only, request.version)
         self._forwarding.ask(passed_on, answered, _SETTINGS_TIMEOUT_MS * 1_000)
 
-    def _objection(self, resource: ConfigsToAlter) -> tuple[ErrorCode, str] | None:
-        """What this broker itself has against a change."""
+    def _objection(self, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
+        """What this broker itself has against a change. An operation that is none trips it, and it has no words."""
         names = [name for name, _, _ in resource.changes]
         empty = [name for name, operation, value in resource.changes if operation != DELETE and value is None]
         why = None
@@ -163,8 +171,7 @@ class AdminRequests:
         elif empty:
             why = f"Null value not supported for : {', '.join(empty)}"
         elif any(not 0 <= operation <= SUBTRACT for _, operation, _ in resource.changes):
-            odd = next(operation for _, operation, _ in resource.changes if not 0 <= operation <= SUBTRACT)
-            why = f"Unknown operations type {odd}"
+            return ErrorCode.UNKNOWN_SERVER_ERROR, None
         elif resource.type == BROKER_RESOURCE:
             why = self._broker_objection(resource)
         elif resource.type != TOPIC_RESOURCE:
@@ -174,7 +181,7 @@ class AdminRequests:
     def _broker_objection(self, resource: ConfigsToAlter) -> str | None:
         if resource.name and not resource.name.removeprefix("-").isdecimal():
             return f"Node id must be an integer, but it is: {resource.name}"
-        if resource.name and resource.name != str(self._node):
+        if resource.name and int(resource.name) != self._node:
             return f"Unexpected broker id, expected {self._node}, but received {resource.name}"
         try:
             values.check_broker(

@@ -7,6 +7,7 @@ Sources: `ConfigDef.parseType`, `ConfigDef.Range`, `LogConfig` (the ranges), `Dy
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -35,11 +36,17 @@ _LEAST: Final[Mapping[str, int]] = {
     "segment.jitter.ms": 0,
     "segment.ms": 1,
 }
+_RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "compression.lz4.level": (1, 17),
+    "compression.zstd.level": (-131_072, 22),
+}
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "cleanup.policy": ("compact", "delete"),
     "compression.type": ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     "message.timestamp.type": ("CreateTime", "LogAppendTime"),
 }
+_THROTTLED: Final = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
+_REPLICA: Final = re.compile("[0-9]+:[0-9]+")
 _BITS: Final = {"INT": 31, "SHORT": 15, "LONG": 63}
 _INTERNAL: Final[Mapping[str, str]] = {"internal.segment.bytes": "INT"}
 _TOPIC_NAME_OF: Final = {synonym: name for name, row in TOPIC.items() for synonym in row.synonyms}
@@ -84,6 +91,16 @@ def is_list(name: str) -> bool:
     return (TOPIC[name].type if name in TOPIC else BROKER_TYPES.get(name)) == "LIST"
 
 
+def as_told(kind: str, text: str) -> str:
+    """A setting's value of this type as an administrator is told of it: read, and written again."""
+    value = text.strip()
+    if kind == "LIST":
+        return ",".join(dict.fromkeys(_parts(value)))
+    if kind in _BITS and value:
+        return str(int(value))
+    return value.lower() if kind == "BOOLEAN" else value
+
+
 def default_of(name: str) -> str:
     """Kafka's default of a topic's setting; "" for others."""
     return TOPIC[name].default if name in TOPIC else ""
@@ -98,11 +115,17 @@ def _check(name: str, rule: str, kind: str, text: str) -> None:
         _check_ratio(name, value)
     elif kind == "BOOLEAN" and value.lower() not in ("true", "false"):
         raise _invalid(name, value, "Expected value to be either true or false")
+    elif rule in _THROTTLED:
+        _check_replicas(name, _parts(value))
     elif rule in _CHOICES:
-        parts = [part.strip() for part in value.split(",") if part.strip()] if kind == "LIST" else [value]
-        for part in parts:
+        for part in _parts(value) if kind == "LIST" else [value]:
             if part not in _CHOICES[rule]:
                 raise _invalid(name, part, f"String must be one of: {', '.join(_CHOICES[rule])}")
+
+
+def _parts(value: str) -> list[str]:
+    """What a list consists of, without blanks."""
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _check_number(name: str, rule: str, kind: str, value: str) -> None:
@@ -112,8 +135,18 @@ def _check_number(name: str, rule: str, kind: str, value: str) -> None:
     number, least = int(value), _LEAST.get(rule)
     if rule == "compression.gzip.level" and number != -1 and not 1 <= number <= 9:
         raise _invalid(name, value, "Value must be between 1 and 9 or equal to -1")
+    least, most = _RANGES.get(rule, (least, None))
     if least is not None and number < least:
         raise _invalid(name, str(number), f"Value must be at least {least}")
+    if most is not None and number > most:
+        raise _invalid(name, str(number), f"Value must be no more than {most}")
+
+
+def _check_replicas(name: str, parts: list[str]) -> None:
+    if parts != ["*"] and not all(_REPLICA.fullmatch(part) for part in parts):
+        form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        text = f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+        raise _invalid(name, f"[{', '.join(parts)}]", text)
 
 
 def _check_ratio(name: str, value: str) -> None:

@@ -19,7 +19,7 @@ from attrs import frozen
 
 from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.admin import values
-from groupsim.cluster.controller.admin import Admin
+from groupsim.cluster.controller.admin import Admin, illegal_name
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
@@ -257,10 +257,12 @@ class Administration:
 
     def _alter_topic(self, resource: ConfigsToAlter) -> None:
         name, topic = resource.name, self._draft.topic(resource.name)
-        if not name:
-            raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         before = {} if topic is None else topic.config
         after = self._after(before, resource)
+        if not name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        if illegal := illegal_name(name):
+            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
         _check_topic_settings(after)
         if topic is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")

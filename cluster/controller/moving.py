@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from attrs import evolve
+
 from groupsim.cluster.controller.admin import Admin
 from groupsim.cluster.controller.elections import Election, Reassignment, Wanted
 from groupsim.cluster.controller.image import Draft
@@ -32,6 +34,7 @@ from groupsim.protocol.operator_messages import (
     ListPartitionReassignmentsResponse,
     UnderWay,
 )
+from groupsim.protocol.refusals import refusal
 
 _KINDS: Final = {PREFERRED_ELECTION: Election.PREFERRED, UNCLEAN_ELECTION: Election.UNCLEAN}
 _WORDS: Final = {
@@ -39,6 +42,8 @@ _WORDS: Final = {
     ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
 }
+
+_NO_SUCH_ELECTION: Final = "Unknown election type {}"
 
 Elected = tuple[int, ErrorCode, str | None]
 
@@ -61,7 +66,7 @@ class Movements:
     def _elect_all(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         kind = _KINDS.get(request.election)
         if kind is None:
-            return ElectLeadersResponse(ErrorCode.INVALID_REQUEST)
+            return _no_such_election(request)
         topics: dict[str, list[Elected]] = {}
         if request.partitions is None:
             for partition, _ in list(self._draft.partitions()):
@@ -151,3 +156,13 @@ class Movements:
             if moving is not None and state is not None:
                 moves.append(UnderWay(partition, state.replicas, moving.adding, moving.removing))
         return ListPartitionReassignmentsResponse(moves=tuple(moves))
+
+
+def _no_such_election(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """What is told of an election of an unknown kind: nothing at all, where it is asked of nobody."""
+    if request.partitions is not None and not request.partitions:
+        return ElectLeadersResponse()
+    words = _NO_SUCH_ELECTION.format(request.election)
+    answer: ElectLeadersResponse = refusal(request, ErrorCode.INVALID_REQUEST)
+    topics = ((topic, tuple((number, error, words) for number, error, _ in of)) for topic, of in answer.topics)
+    return evolve(answer, topics=tuple(topics))

@@ -53,7 +53,7 @@ class EpochCache:
 
         An epoch before all known ones ends where the first known one begins; one above all known ones is unknown.
         """
-        if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
+        if epoch == -1 or not self._epochs or epoch > self._epochs[-1]:
             return UNKNOWN
         if epoch == self._epochs[-1]:
             return EpochEnd(epoch, log_end)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.cluster.controller.administration import INTERNAL_TOPICS
 from groupsim.cluster.transactions import listing
 from groupsim.cluster.transactions.config import TransactionConfig
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Connection
 
 _OFFSETS_TOPIC = "__consumer_offsets"
+_OF_BROKERS = 4
+"""From this version of AddPartitionsToTxn on only brokers speak it."""
 _MS_US = 1_000
 
 
@@ -224,17 +227,21 @@ class TransactionCoordinator:
             call.answer(InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _add_partitions(self, call: Call, request: AddPartitionsToTxnRequest) -> None:
-        unknown = {tp for tp in request.partitions if self._topics.leader(tp) is None}
-        if unknown:  # nothing is added then
-            results = [
-                (tp, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if tp in unknown else ErrorCode.OPERATION_NOT_ATTEMPTED)
-                for tp in request.partitions
-            ]
+        wrong = {tp: error for tp in request.partitions if (error := self._not_to_be_added(tp, request.version))}
+        if wrong:  # nothing is added then
+            results = [(tp, wrong.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED)) for tp in request.partitions]
             call.answer(AddPartitionsToTxnResponse(tuple(results)))
             return
         led = self._find(call, request.transactional_id)
         if led is not None:
             self._add(led, call, request, request.partitions)
+
+    def _not_to_be_added(self, partition: TopicPartition, version: int) -> ErrorCode:
+        """Clients add no partition of an internal topic by themselves: nobody lets them."""
+        if version < _OF_BROKERS and partition.topic in INTERNAL_TOPICS:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        missing = self._topics.leader(partition) is None
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NONE
 
     def _add_offsets(self, call: Call, request: AddOffsetsToTxnRequest) -> None:
         led = self._find(call, request.transactional_id)

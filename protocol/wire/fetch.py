@@ -44,12 +44,12 @@ FETCH_MAX_BYTES = 57_671_680
 _BEGINS, _SESSIONLESS = 0, -1  # epochs of requests that name all their partitions
 _IDS_SINCE = 13  # topics by id; an error of the whole request stands at the top alone
 _LEADER_SINCE = 16
-_FUTURE_REPLICA = -3
 _MISSING = frozenset(
     {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 )
 _LEADER_TOLD = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _STORAGE_ERROR_SINCE = 6
+_NOTHING: Fields = {"aborted_transactions": []}
 
 
 @frozen
@@ -67,6 +67,9 @@ def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return Translation(header, (), lambda _: lost)
     asked = _partitions(fields, directory)
     request = _request(fields, header, tuple([one.partition for one in asked if not one.refused]))
+    if fields["isolation_level"] not in (READ_UNCOMMITTED, READ_COMMITTED):
+        failed = _failed(asked, request)
+        return Translation(header, (), lambda _: failed)
 
     def tell(answers: Sequence[FetchResponse]) -> Fields:
         return _response(asked, answers, request, directory)
@@ -98,8 +101,8 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
                 TopicPartition(topic.name or "", part["partition"]),
                 part["fetch_offset"],
                 part["partition_max_bytes"],
-                part.get("current_leader_epoch", NO_LEADER_EPOCH),
-                part.get("last_fetched_epoch", NO_LEADER_EPOCH),
+                max(part.get("current_leader_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),  # below 0 is none
+                max(part.get("last_fetched_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),
                 part.get("log_start_offset", -1),
             )
             found[topic, part["partition"]] = _Asked(topic, one, _refused(topic, one, replica))
@@ -107,10 +110,10 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
 
 
 def _is_replica(fields: Fields) -> bool:
-    """Whether a replica asks: a broker, or the copy of one in another folder."""
+    """Whether a broker asks; whoever has a number below 0, a copy in another folder (-3) too, is let read."""
     state = fields.get("replica_state")
     replica: int = fields.get("replica_id", CONSUMER) if state is None else state["replica_id"]
-    return replica >= 0 or replica == _FUTURE_REPLICA
+    return replica >= 0
 
 
 def _refused(topic: Topic, asked: FetchPartition, replica: bool) -> ErrorCode:
@@ -139,6 +142,15 @@ def _response(
     leaders = [data.current_leader for _, data in told if _tells_leader(data, request.version)]
     message = _message(error, grouped(((topic, _told(data, request)) for topic, data in told), "topic", "partitions"))
     return {**message, "node_endpoints": endpoints(filter(None, leaders), directory)}
+
+
+def _failed(asked: list[_Asked], request: FetchRequest) -> Fields:
+    """What a request is told that the broker trips over: the error at the top, and for each partition that is named."""
+    error = ErrorCode.UNKNOWN_SERVER_ERROR
+    if request.version >= _IDS_SINCE:
+        return _message(error, ())
+    told = ((one.topic, {**_told(PartitionData(one.partition.partition, error), request), **_NOTHING}) for one in asked)
+    return _message(error, grouped(told, "topic", "partitions"))
 
 
 def _message(error: ErrorCode, topics: Sequence[Fields]) -> Fields:

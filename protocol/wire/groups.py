@@ -78,7 +78,8 @@ def _tell_list(answer: ListGroupsResponse) -> Fields:
 
 
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    asked = [DeleteGroupsRequest(tuple(part), header.version) for part in parts(fields["groups_names"])]
+    once = list(dict.fromkeys(fields["groups_names"]))  # a group named twice is deleted and answered once
+    asked = [DeleteGroupsRequest(tuple(part), header.version) for part in parts(once)]
     return Translation(header, tuple(asked), _tell_deleted)
 
 

@@ -49,7 +49,9 @@ def _list_offsets(fields: Fields, header: Header, directory: Directory) -> Excha
     asked = [_asked(topic["name"], part) for topic in fields["topics"] for part in topic["partitions"]]
     times = Counter(one.partition for one in asked)
     refused = {one.partition: _refused(one, times, header.version) for one in asked}
-    level = READ_COMMITTED if fields.get("isolation_level") == READ_COMMITTED else READ_UNCOMMITTED
+    level = fields.get("isolation_level", READ_UNCOMMITTED)
+    if level not in (READ_UNCOMMITTED, READ_COMMITTED):  # the broker trips over it, before it looks at anything
+        refused = dict.fromkeys(refused, ErrorCode.UNKNOWN_SERVER_ERROR)
     good = [one for one in asked if not refused[one.partition]]
     requests = [ListOffsetsRequest(tuple(part), level, fields["replica_id"], header.version) for part in parts(good)]
 

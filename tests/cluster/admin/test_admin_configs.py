@@ -134,7 +134,30 @@ REFUSED = [
         "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.",
     ),
     (TOPIC_RESOURCE, "t", ("segment.ms", SET, None), E.INVALID_REQUEST, "Null value not supported for : segment.ms"),
-    (TOPIC_RESOURCE, "t", ("segment.ms", 9, "1"), E.INVALID_REQUEST, "Unknown operations type 9"),
+    (TOPIC_RESOURCE, "t", ("segment.ms", 9, "1"), E.UNKNOWN_SERVER_ERROR, None),
+    (
+        TOPIC_RESOURCE,
+        "a b",
+        ("segment.ms", SET, "1"),
+        E.INVALID_TOPIC_EXCEPTION,
+        "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'",
+    ),
+    (
+        TOPIC_RESOURCE,
+        "t",
+        ("follower.replication.throttled.replicas", SET, "0"),
+        E.INVALID_CONFIG,
+        "Invalid value [0] for configuration follower.replication.throttled.replicas: "
+        "follower.replication.throttled.replicas must be the literal '*' or a list of replicas in the following "
+        "format: [partitionId]:[brokerId],[partitionId]:[brokerId],...",
+    ),
+    (
+        TOPIC_RESOURCE,
+        "t",
+        ("compression.zstd.level", SET, "23"),
+        E.INVALID_CONFIG,
+        "Invalid value 23 for configuration compression.zstd.level: Value must be no more than 22",
+    ),
     (
         BROKER_RESOURCE,
         "2",
@@ -176,7 +199,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("kind", "name", "change", "error", "words"), REFUSED)
 def test_a_change_that_cannot_be_is_refused_in_kafkas_words(
-    kind: int, name: str, change: tuple[str, int, str | None], error: ErrorCode, words: str
+    kind: int, name: str, change: tuple[str, int, str | None], error: ErrorCode, words: str | None
 ) -> None:
     """Names, values, operations and resources are looked at; nothing of a refused change is kept."""
 
