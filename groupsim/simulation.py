@@ -29,6 +29,7 @@ from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -266,6 +267,22 @@ class Simulation:
         handle = self.cluster.network.inject(fault)
         self.faults.append(handle)
         return handle
+
+    def move_coordinator(self, group: str = "g1") -> int:
+        """Let the next broker coordinate a group, as an election would; returns its node id.
+
+        Raises ValueError when there is one broker alone, or the next one is down or not in sync.
+        """
+        nodes = list(self.cluster.brokers)
+        if len(nodes) == 1:
+            raise ValueError("there is one broker: who else should coordinate? Say brokers=3 in @pytest.mark.sim(…)")
+        node, _ = self.cluster.coordinator_of(group)
+        following = nodes[(nodes.index(node) + 1) % len(nodes)]
+        partitions = self._config.coordinator.offsets_topic_num_partitions
+        if isinstance(self._config, ClusterConfig):
+            partitions = self._config.offsets_partitions
+        self.cluster.move_coordinator(partition_for(group, partitions), following)
+        return following
 
     # --- time ------------------------------------------------------------------------------------------------
 

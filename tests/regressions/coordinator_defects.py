@@ -1,0 +1,263 @@
+"""Historical bugs of group coordinators, each as the smallest change that puts it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, retention
+from groupsim.coordinator.group import GroupData
+from groupsim.coordinator.ids import MemberIds
+from groupsim.coordinator.member import Member
+from groupsim.coordinator.service import GroupCoordinator
+from groupsim.coordinator.states import State
+from groupsim.coordinator.timers import session_timer
+from groupsim.coordinator.turn import Turn
+from groupsim.coordinator.validation import Arrival
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import HeartbeatResponse, JoinGroupRequest
+
+NEVER_MS = 10**9
+
+
+# --- fencing -----------------------------------------------------------------------------------------------------
+
+
+def static_reuse_id(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8500: outside Stable a known instance is handed the id that is stored for it."""
+    replace_member = join.replace_static_member
+
+    def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str) -> None:
+        same = arrival if group.state is State.STABLE else evolve(arrival, fresh_id=old_id)
+        replace_member(turn, group, same, request, old_id)
+
+    patch.setattr(join, "replace_static_member", mutant)
+
+
+def static_id_not_unique(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8715: ids are made of the instance and of a time that does not change while the group is Stable."""
+    patch.setattr(MemberIds, "fresh", lambda self, group_id, prefix: f"{prefix}-1571961600000")
+
+
+def static_rejoin_not_persisted(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-10284: the new id of a static member is answered, and never written."""
+    append = Turn.append
+
+    def mutant(self: Turn, records: Any, then: Any = None) -> None:
+        if isinstance(then, replace.ReplacementStored):
+            then(self, None)
+        else:
+            append(self, records, then)
+
+    patch.setattr(Turn, "append", mutant)
+
+
+# --- who is stuck ------------------------------------------------------------------------------------------------
+
+
+def no_sync_deadline(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-12890: nothing limits how long a member that joined may keep its SyncGroup."""
+    patch.setattr(rebalance, "_arm_sync", lambda turn, group: None)
+
+
+def first_expiry_check_true(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-9752: a member passes the first look at its session, and there is no second."""
+    looked: dict[str, None] = {}
+    expired = classic.session_expired
+
+    def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
+        if member_id in looked or member_id not in group.members:
+            expired(turn, group, member_id)
+        looked[member_id] = None
+
+    patch.setattr(classic, "session_expired", mutant)
+
+
+def lookup_before_exists(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8896: a timer's member is looked up without asking whether it is still there."""
+    expired = classic.session_expired
+
+    def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
+        if member_id not in group.pending_join:
+            assert group.lookup[member_id] is not None
+        expired(turn, group, member_id)
+
+    patch.setattr(classic, "session_expired", mutant)
+
+
+def pending_member_immortal(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda 3300: nothing removes an id that was handed out and never used."""
+    hand_out = join._hand_out_id
+
+    def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
+        hand_out(turn, group, arrival, request)
+        turn.stop_timer(session_timer(group.group_id, arrival.fresh_id))
+
+    patch.setattr(join, "_hand_out_id", mutant)
+
+
+def leave_does_not_complete_join(patch: pytest.MonkeyPatch) -> None:
+    """KoP 380: a member that leaves an open round is forgotten, and nobody looks whether all others are there."""
+    patch.setattr(leave, "maybe_complete", lambda turn, group: None)
+
+
+def ghost_members_accumulate(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-7610: a member whose first JoinGroup is parked has no limit of five minutes."""
+    patch.setattr(join, "NEW_MEMBER_JOIN_TIMEOUT_MS", NEVER_MS)
+
+
+def absent_leader(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8220: a round closes with a leader that did not come, and everybody waits for its assignment."""
+    patch.setattr(rebalance, "_elect_joined_leader", lambda turn, group: group.leader is not None)
+
+
+def heartbeat_hides_rebalance(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-1740: heartbeats in an open round are answered as if nothing were."""
+    patch.setitem(heartbeat._BY_STATE, State.PREPARING_REBALANCE, HeartbeatResponse(ErrorCode.NONE))
+
+
+# --- protocols ---------------------------------------------------------------------------------------------------
+
+
+def first_join_without_protocols(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-6005: the first member of a group need not support any protocol."""
+    supports = join.supports
+    patch.setattr(
+        join, "supports", lambda group, kind, protocols: not group.members or supports(group, kind, protocols)
+    )
+
+
+def protocol_match_any(patch: pytest.MonkeyPatch) -> None:
+    """kfake 7825098b: a protocol in common with one member is taken for a protocol in common with all."""
+
+    def mutant(group: GroupData, kind: str, protocols: Any) -> bool:
+        offered = {protocol.name for protocol in protocols}
+        return not group.members or any(
+            offered & {protocol.name for protocol in member.protocols} for member in group.members.values()
+        )
+
+    patch.setattr(join, "supports", mutant)
+
+
+def strategy_alphabetical(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 3818: the order of preference is lost; the first name wins."""
+
+    def mutant(group: GroupData) -> str:
+        common = set.intersection(*({one.name for one in member.protocols} for member in group.members.values()))
+        return min(common)
+
+    patch.setattr(rebalance, "select_protocol", mutant)
+
+
+def ignore_changed_metadata(patch: pytest.MonkeyPatch) -> None:
+    """kfake d4d15137: a follower that joins again with another subscription is answered with the present generation."""
+    patch.setattr(join, "_cause_of_rejoin", lambda group, member, request: None)
+
+
+# --- time limits -------------------------------------------------------------------------------------------------
+
+
+def rebalance_timeout_minus_one(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8653: the field that JoinGroup v0 does not have is taken at its default of -1."""
+    patch.setattr(
+        join, "rebalance_timeout_ms", lambda request: -1 if request.version < 1 else request.rebalance_timeout_ms
+    )
+
+
+def rebalance_equals_session(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka's mock broker: a round waits no longer than a session."""
+    patch.setattr(join, "rebalance_timeout_ms", lambda request: request.session_timeout_ms)
+
+
+def new_member_timer_not_cleared(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-9232: the five minutes of a new member stay in force after its JoinGroup was answered."""
+    set_session = Turn.set_session
+
+    def mutant(self: Turn, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
+        set_session(self, group, member, join.NEW_MEMBER_JOIN_TIMEOUT_MS if member.is_new else timeout_ms)
+
+    patch.setattr(Turn, "set_session", mutant)
+
+
+def member_timeouts_not_updated(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
+    patch.setattr(replace, "_take", lambda group, member, said: group.change_protocols(member, said.protocols))
+
+
+def initial_delay_skipped(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda a90cd758: the first member of a group does not wait for others."""
+
+    def mutant(turn: Turn, group: GroupData) -> None:
+        turn.set_timer(rebalance.join_timer(group.group_id), rebalance.TimerKind.JOIN, 1_000, group.group_id)
+
+    patch.setattr(rebalance, "_set_initial_timer", mutant)
+
+
+# --- how many ----------------------------------------------------------------------------------------------------
+
+
+def size_check_race(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-9844: whoever joins while the group is being formed is not counted."""
+    accepts = join.accepts
+
+    def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
+        return (group.generation == 0 and member_id == "") or accepts(turn, group, member_id)
+
+    patch.setattr(join, "accepts", mutant)
+
+
+def pending_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-9885: whoever comes back with an id that it was handed counts as known, and there is always room for it."""
+    accepts = join.accepts
+
+    def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
+        return member_id in group.pending_join or accepts(turn, group, member_id)
+
+    patch.setattr(join, "accepts", mutant)
+
+
+# --- offsets -----------------------------------------------------------------------------------------------------
+
+
+def expire_active_group(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-4682: offsets count from their commit, whether or not the group is alive."""
+    patch.setattr(classic, "expiry_rule", lambda turn, group: retention.ExpiryRule())
+
+
+def expire_while_rebalancing(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-13636: a group in a rebalance is taken for one that nobody consumes with."""
+    rule = classic.expiry_rule
+    rebalancing = (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
+    mutant = lambda turn, group: retention.ExpiryRule() if group.state in rebalancing else rule(turn, group)  # noqa: E731
+    patch.setattr(classic, "expiry_rule", mutant)
+
+
+def no_expiry_means_expired(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8069: an offset without a time of its own is read as one whose time has come."""
+    patch.setattr(
+        retention.ExpiryRule,
+        "expired",
+        lambda self, partition, value, now_us, retention_us: value.expire_us is None or now_us >= value.expire_us,
+    )
+
+
+def state_timestamp_not_loaded(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-10401: since when a group is empty is not read back from the log."""
+    restore = replay.restore
+    patch.setattr(replay, "restore", lambda group, value: restore(group, evolve(value, state_timestamp_us=None)))
+
+
+# --- fail-over ---------------------------------------------------------------------------------------------------
+
+
+def load_check_order(patch: pytest.MonkeyPatch) -> None:
+    """Kafka 8662a022: who does not own the partition yet says so before it says that it is loading it."""
+    refusal = GroupCoordinator._unavailable
+
+    def mutant(self: GroupCoordinator, *args: Any) -> ErrorCode | None:
+        error = refusal(self, *args)
+        return ErrorCode.NOT_COORDINATOR if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error
+
+    patch.setattr(GroupCoordinator, "_unavailable", mutant)
