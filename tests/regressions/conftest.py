@@ -1,4 +1,4 @@
-"""The defects (`coordinator_defects` and others) and `caught` are modules beside the tests."""
+"""The defects and `caught` are modules beside the tests; hand-made groups come from `tests/assignors`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path += [str(HERE), str(HERE.parent / "assignors")]
 
 
 @pytest.fixture(autouse=True)

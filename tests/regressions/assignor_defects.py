@@ -1,0 +1,119 @@
+"""Historical bugs of assignors, each as the smallest change that puts it back."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from groupsim.members.assignors import RangeAssignor, StickyAssignor, range, roundrobin, sticky_base, sticky_claims
+from groupsim.members.assignors.sticky_claims import Claim, Owned
+from groupsim.members.assignors.sticky_uniform import UniformAssignment
+from groupsim.protocol.assignment import GroupAssignment
+
+
+def topics_ignored(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka before 1.5: no more topics are assigned than there are members."""
+    consumers = range._consumers
+
+    def mutant(known: Any, members: Any) -> dict[str, Any]:
+        return dict(list(consumers(known, members).items())[: len(members)])
+
+    patch.setattr(range, "_consumers", mutant)
+
+
+def roundrobin_asymmetric(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 2121: the next member gets the next partition, whether or not it subscribes to the topic."""
+
+    def mutant(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Any]]) -> int:
+        for number in builtins.range(partitions):
+            hands[(cursor + number) % len(hands)].append((topic, slice(number, number + 1)))
+        return cursor + partitions
+
+    patch.setattr(roundrobin, "_deal", mutant)
+
+
+def duplicate_member_in_input(patch: pytest.MonkeyPatch) -> None:
+    """sarama 6750d926: a member that names a topic twice stands twice among the topic's members."""
+
+    def mutant(known: Any, members: Any) -> dict[str, list[str]]:
+        ordered = sorted(members, key=lambda member: member.member_id)
+        return {topic: [one.member_id for one in ordered for name in one.topics if name == topic] for topic in known}
+
+    patch.setattr(range, "_consumers", mutant)
+
+
+def members_without_partitions_omitted(patch: pytest.MonkeyPatch) -> None:
+    """sarama 2290: the plan names those that get something; for the others SyncGroup brings no bytes at all."""
+    assign = RangeAssignor.assign
+
+    def mutant(self: RangeAssignor, topics: Any, members: Any) -> GroupAssignment:
+        given = assign(self, topics, members).partitions
+        return GroupAssignment({member_id: held for member_id, held in given.items() if held})
+
+    patch.setattr(RangeAssignor, "assign", mutant)
+
+
+# --- claims of sticky members ------------------------------------------------------------------------------------
+
+
+def topic_skew(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16277: a member with too much gives away the last of its list in the order of topics."""
+    patch.setattr(UniformAssignment, "_by_number", lambda self, partitions: sorted(partitions))
+
+
+def sticky_double_claim(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-12984: a partition that two members claim in the same generation stays with the one seen last."""
+    settle = sticky_claims.settle
+
+    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
+        return evolve(settle(claims, known), by_member=_raw(claims, known), contested=frozenset())
+
+    patch.setattr(sticky_base, "settle", mutant)
+
+
+def _raw(claims: Sequence[Claim], known: Any) -> dict[str, Any]:
+    return {one.member.member_id: [tp for tp in one.partitions if tp.topic in known] for one in claims}
+
+
+def drop_older_claims(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-14639: who is not of the newest generation has no claims at all."""
+    settle = sticky_claims.settle
+
+    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
+        newest = max(claim.generation for claim in claims)
+        kept = [claim if claim.generation == newest else evolve(claim, partitions=()) for claim in claims]
+        return settle(kept, known)
+
+    patch.setattr(sticky_base, "settle", mutant)
+
+
+def sticky_lowest_generation(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 4252: of several who claim a partition the one of the oldest generation has it."""
+    settle = sticky_claims.settle
+
+    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
+        turned = [
+            evolve(
+                claim,
+                generation=1_000 - claim.generation,
+                member=evolve(claim.member, generation=1_000 - (claim.member.generation or 0)),
+            )
+            for claim in claims
+        ]
+        return settle(turned, known)
+
+    patch.setattr(sticky_base, "settle", mutant)
+
+
+def userdata_without_generation(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-7026: members say what they had, and not when."""
+    claim = StickyAssignor.claim
+
+    def mutant(self: StickyAssignor, member: Any) -> Claim:
+        return evolve(claim(self, member), generation=-1, member=evolve(member, generation=None))
+
+    patch.setattr(StickyAssignor, "claim", mutant)

@@ -1,0 +1,224 @@
+"""Bugs that consumers have had: each test fails once its bug is put back (`client_defects`)."""
+
+from __future__ import annotations
+
+import client_defects as bug
+import pytest
+from caught import caught
+
+from groupsim import ErrorCode, Simulation
+from groupsim.cluster.faults import After, AnswerError, LoseResponse, Match
+from groupsim.protocol.messages import Api
+
+NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
+COOPERATIVE = ["cooperative-sticky"]
+
+pytestmark = pytest.mark.sim(broker=NO_DELAY)
+
+
+def removed(sim: Simulation) -> list[str | None]:
+    """Why members were removed so far."""
+    return [event.reason for event in sim.find("member.removed")]
+
+
+async def overtaken(sim: Simulation, assignors: list[str] | None) -> None:
+    """Two members whose round is overtaken: a third one comes while the leader still computes the assignment."""
+    sim.topic("orders", 6)
+    sim.member("c1", assignor_time="2s", assignors=assignors)
+    await sim.settled(members=1)
+    sim.member("c2", assignors=assignors)
+    await sim.until(lambda: sim.state() == "CompletingRebalance")
+    sim.member("c3", assignors=assignors)
+    await sim.settled(members=3)
+
+
+# --- what errors do ----------------------------------------------------------------------------------------------
+
+
+@caught(bug.reset_on_rebalance_in_progress)
+async def test_kafka_8487_an_overtaken_sync_costs_no_membership(sim: Simulation) -> None:
+    """KAFKA-8487: REBALANCE_IN_PROGRESS on SyncGroup: the member joins again as who it is, and leaves no ghost."""
+    await overtaken(sim, None)
+    assert len(sim.find("member.added")) == 3
+    assert removed(sim) == []
+
+
+@caught(bug.late_sync_loses_everything)
+async def test_kafka_13891_an_overtaken_sync_costs_no_partitions(sim: Simulation) -> None:
+    """KAFKA-13891: cooperative members whose round was overtaken keep what they own."""
+    await overtaken(sim, COOPERATIVE)
+    assert sim.find("callback.begun", reason="lost") == []
+
+
+@caught(bug.reset_on_retriable)
+async def test_kafka_13214_a_coordinator_that_moves_costs_no_membership(sim: Simulation) -> None:
+    """KAFKA-13214: a heartbeat hears NOT_COORDINATOR: the member looks for another one, as who it is."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.HEARTBEAT), ErrorCode.NOT_COORDINATOR))
+    await sim.run_for("60s")
+    sim.expect("rebalances", 0)
+    assert len(sim.find("member.added")) == 1
+
+
+@caught(bug.join_sees_sync_error)
+async def test_kafka_10870_a_join_may_hear_of_a_rebalance(sim: Simulation) -> None:
+    """KAFKA-10870: JoinGroup is answered REBALANCE_IN_PROGRESS, and sent again."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    sim.inject(AnswerError(Match(host="c1", api=Api.JOIN_GROUP, nth=2), ErrorCode.REBALANCE_IN_PROGRESS))
+    await sim.settled(members=1, within="30s")
+
+
+@caught(bug.membership_error_on_commit)
+async def test_kafkajs_1466_a_commit_may_hear_of_a_lost_membership(sim: Simulation) -> None:
+    """kafkajs 1466, aiokafka 611: a commit is answered UNKNOWN_MEMBER_ID, and the member joins anew at once."""
+    sim.topic("orders", 2, rate=10)
+    sim.member("c1")
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.OFFSET_COMMIT), ErrorCode.UNKNOWN_MEMBER_ID))
+    await sim.until(lambda: sim.find("generation.reset", host="c1"), within="10s")
+
+
+@caught(bug.fetch_error_means_no_offset)
+async def test_kafka_python_2629_offsets_that_cannot_be_read_are_no_missing_offsets(sim: Simulation) -> None:
+    """kafka-python 2629: OffsetFetch is refused once; the consumer goes on from its commit, not from the beginning."""
+    sim.topic("orders", 2, rate=10)
+    first = sim.member("c1", properties={"auto.offset.reset": "earliest"})
+    await sim.run_for("20s")
+    await first.close()
+    second = sim.member("c2", properties={"auto.offset.reset": "earliest"})
+    sim.inject(AnswerError(Match(host="c2", api=Api.OFFSET_FETCH), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+    await sim.until(lambda: len(second.positions) == 2)
+    sim.expect("duplicates", 0)
+    assert {event.reason for event in sim.find("position.set", host="c2")} == {"committed"}
+
+
+# --- heartbeats --------------------------------------------------------------------------------------------------
+
+
+@caught(bug.heartbeat_stops_before_cleanup)
+async def test_sarama_1608_a_clean_up_longer_than_the_session_evicts_nobody(sim: Simulation) -> None:
+    """sarama 1608: giving up partitions takes twenty seconds, the session is ten; heartbeats go on meanwhile."""
+    sim.topic("orders", 4)
+    sim.member("slow", on_revoked="20s", properties={"session.timeout.ms": 10_000})
+    await sim.settled(members=1)
+    sim.member("c2")
+    await sim.settled(members=2)
+    assert removed(sim) == []
+
+
+@caught(bug.no_assignment_no_heartbeat)
+async def test_kafkajs_1361_who_has_no_partition_stays_a_member(sim: Simulation) -> None:
+    """kafkajs 1361: three members for two partitions; the idle one is there after two minutes as after two seconds."""
+    sim.topic("orders", 2)
+    for name in ("c1", "c2", "c3"):
+        sim.member(name)
+    group = await sim.settled(members=3)
+    await sim.run_for("2m")
+    sim.expect("generations", group.generation)
+    assert removed(sim) == []
+
+
+# --- joining -----------------------------------------------------------------------------------------------------
+
+
+@caught(bug.stable_on_join_response)
+async def test_kafka_5154_a_sync_whose_answer_is_lost_is_no_end_of_a_rebalance(sim: Simulation) -> None:
+    """KAFKA-5154: the connection breaks under the answer to SyncGroup; the member joins again, and has its share."""
+    sim.topic("orders", 4)
+    sim.member("c1")
+    sim.inject(LoseResponse(Match(host="c1", api=Api.SYNC_GROUP), After.BREAK))
+    await sim.run_for("60s")
+    sim.expect("every-partition-owned")
+
+
+@caught(bug.owned_survives_reset)
+async def test_kafka_12983_partitions_are_lost_with_the_membership(sim: Simulation) -> None:
+    """KAFKA-12983: a SyncGroup hears UNKNOWN_MEMBER_ID: the member loses what it owned before it joins as another."""
+    sim.topic("orders", 4)
+    sim.member("c1", assignors=COOPERATIVE)
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.SYNC_GROUP), ErrorCode.UNKNOWN_MEMBER_ID))
+    sim.member("c2", assignors=COOPERATIVE)
+    await sim.until(lambda: sim.find("generation.reset", host="c1"))
+    await sim.run_for("1s")
+    assert len(sim.find("partition.released", host="c1", reason="lost")) == 4
+
+
+@caught(bug.change_during_rebalance_lost)
+async def test_kafka_3117_a_subscription_changed_in_a_rebalance_counts(sim: Simulation) -> None:
+    """KAFKA-3117: the application subscribes to a second topic while it waits for its assignment of the first."""
+    sim.topic("orders", 2)
+    sim.topic("payments", 2)
+    leader = sim.member("c1", topics=["orders"], assignor_time="2s")
+    await sim.until(lambda: leader.state == "STABLE")
+    follower = sim.member("c2", topics=["orders"])
+    await sim.until(lambda: follower.state == "COMPLETING_REBALANCE")
+    follower.subscribe(["orders", "payments"])
+    await sim.run_for("30s")
+    assert len(follower.assignment) == 3
+
+
+@caught(bug.partition_growth_ignored)
+async def test_sarama_1462_new_partitions_find_an_owner(sim: Simulation) -> None:
+    """sarama 1462: a topic grows; within metadata.max.age.ms the leader has seen it, and a round deals it out."""
+    sim.topic("orders", 2)
+    sim.member("c1", properties={"metadata.max.age.ms": 10_000})
+    await sim.settled(members=1)
+    sim.cluster.add_partitions("orders", 4)
+    await sim.run_for("20s")
+    sim.expect("every-partition-owned")
+
+
+@caught(bug.owned_list_empty_at_join)
+async def test_franz_go_dcfcacb5_a_join_lists_what_is_owned(sim: Simulation) -> None:
+    """franz-go dcfcacb5: a third cooperative member costs the two others one partition each, and no more."""
+    sim.topic("orders", 6)
+    for count, name in enumerate(("c1", "c2", "c3"), 1):
+        sim.member(name, assignors=COOPERATIVE)
+        await sim.settled(members=count)
+    sim.expect("moved", 5)
+    sim.expect("no-two-owners")
+
+
+# --- commits -----------------------------------------------------------------------------------------------------
+
+
+@caught(bug.final_commit_dropped)
+async def test_kafka_go_300_closing_commits_what_was_delivered(sim: Simulation) -> None:
+    """kafka-go 300, kafkajs 874: a consumer is closed and another takes over: no record comes twice."""
+    sim.topic("orders", 2, rate=10)
+    first = sim.member("c1", properties={"auto.commit.interval.ms": 3_600_000})
+    await sim.run_for("10s")
+    await first.close()
+    second = sim.member("c2", properties={"auto.offset.reset": "earliest"})
+    await sim.until(lambda: second.settled)
+    await sim.run_for("5s")
+    sim.expect("duplicates", 0)
+
+
+@caught(bug.commit_dropped_at_rebalance)
+async def test_kafka_go_715_a_rebalance_commits_what_was_delivered(sim: Simulation) -> None:
+    """kafka-go 715: partitions go to a second member, which begins where the first one stopped."""
+    sim.topic("orders", 2, rate=10)
+    own = {"auto.commit.interval.ms": 3_600_000, "auto.offset.reset": "earliest"}
+    sim.member("c1", properties=own)
+    await sim.run_for("10s")
+    sim.member("c2", properties=own)
+    await sim.settled(members=2)
+    await sim.run_for("5s")
+    sim.expect("duplicates", 0)
+
+
+@caught(bug.autocommit_no_discovery)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_6362_auto_commit_looks_for_the_coordinator_itself(sim: Simulation) -> None:
+    """KAFKA-6362: a consumer of partitions of its own choice commits on after its coordinator has moved."""
+    sim.topic("orders", 1, rate=10)
+    sim.member("c1", assign=["orders-0"])
+    await sim.until(lambda: sim.find("offsets.committed"))
+    sim.move_coordinator()
+    await sim.run_for("30s")
+    assert sim.find("offsets.committed")[-1].t_us > sim.now_us - 6_000_000
