@@ -74,7 +74,10 @@ def partitions_of(request: ProduceRequest) -> list[TopicPartition]:
 
 @define(unsafe_hash=True)
 class Produced:
-    """What became of one batch: where it stands, or why not. `base_offset` -1 with an error."""
+    """What became of one batch: where it stands, or why not. `base_offset` -1 with an error.
+
+    `record_errors`: of single records, by their numbers in the batch, what is wrong with them.
+    """
 
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
@@ -83,6 +86,7 @@ class Produced:
     log_start_offset: int = -1
     current_leader: LeaderIs | None = None
     message: str | None = None
+    record_errors: tuple[tuple[int, str], ...] = ()
 
 
 @define(unsafe_hash=True)

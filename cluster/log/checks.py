@@ -6,11 +6,16 @@ Source: `UnifiedLog.analyzeAndValidateRecords`, `LogValidator`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.protocol.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from groupsim.protocol.errors import ErrorCode
+
+_TIME: Final = "One or more records have been rejected due to invalid timestamp"
+_KEYLESS: Final = "Compacted topic cannot accept message without key in topic partition {partition}"
+_SHOWN: Final = 3
 
 
 def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
@@ -23,7 +28,7 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
     if not config.log_append_time:
         _check_time(batch, config, now_ms)
     elif batch.attributes & LOG_APPEND_TIME:
-        raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "One or more records have been rejected due to invalid timestamp")
+        raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "a producer's batch says LogAppendTime", told=_TIME)
     if config.compact and not batch.is_control and batch.records is not None:
         _check_keys(batch)
 
@@ -39,24 +44,39 @@ def check_total(batches: Sequence[Batch], config: LogConfig) -> None:
 
 def _check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
     ahead = batch.max_timestamp_ms - now_ms
+    behind = now_ms - batch.timestamp_ms if batch.timestamp_ms != NO_TIMESTAMP else 0
     if ahead > config.message_timestamp_after_max_ms:
-        raise LogRefused(
-            ErrorCode.INVALID_TIMESTAMP,
-            f"a timestamp lies {ahead} ms ahead of the broker's clock; message.timestamp.after.max.ms is "
-            f"{config.message_timestamp_after_max_ms}",
-        )
-    if now_ms - batch.timestamp_ms > config.message_timestamp_before_max_ms and batch.timestamp_ms != NO_TIMESTAMP:
-        raise LogRefused(
-            ErrorCode.INVALID_TIMESTAMP,
-            f"a timestamp lies {now_ms - batch.timestamp_ms} ms behind the broker's clock; "
-            f"message.timestamp.before.max.ms is {config.message_timestamp_before_max_ms}",
-        )
+        text = f"a timestamp lies {ahead} ms ahead of the broker's clock; message.timestamp.after.max.ms is "
+        text += f"{config.message_timestamp_after_max_ms}"
+    elif behind > config.message_timestamp_before_max_ms:
+        text = f"a timestamp lies {behind} ms behind the broker's clock; message.timestamp.before.max.ms is "
+        text += f"{config.message_timestamp_before_max_ms}"
+    else:
+        return
+    raise LogRefused(ErrorCode.INVALID_TIMESTAMP, text, told=_TIME, records=_out_of_range(batch, config, now_ms))
+
+
+def _out_of_range(batch: Batch, config: LogConfig, now_ms: int) -> tuple[tuple[int, str], ...]:
+    """The records whose time is too early or too late, as far as they can be read here, in Kafka's words."""
+    first, last = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
+    found = []
+    for number, record in enumerate(batch.records or ()):
+        time = batch.timestamp_ms + record.timestamp_delta
+        if time != NO_TIMESTAMP and not first <= time <= last:
+            text = f"Timestamp {time} of message with offset {record.offset_delta} is out of range. "
+            found.append((number, f"{text}The timestamp should be within [{first}, {last}]"))
+    return tuple(found)
 
 
 def _check_keys(batch: Batch) -> None:
-    for record in batch.records or ():
-        if record.key is None:
-            raise LogRefused(
-                ErrorCode.INVALID_RECORD,
-                f"record {record.offset_delta} of the batch has no key, and the topic is compacted",
-            )
+    numbers = [number for number, record in enumerate(batch.records or ()) if record.key is None]
+    if not numbers:
+        return
+    shown = ", ".join(f"RecordError(batchIndex={number}, message='{_KEYLESS}')" for number in numbers[:_SHOWN])
+    count = f"{len(numbers)} record errors in total, and only showing the first three errors at most"
+    raise LogRefused(
+        ErrorCode.INVALID_RECORD,
+        f"record {numbers[0]} of the batch has no key, and the topic is compacted",
+        told=f"One or more records have been rejected due to {count}: [{shown}]",
+        records=tuple((number, _KEYLESS) for number in numbers),
+    )

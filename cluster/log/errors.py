@@ -6,12 +6,25 @@ from groupsim.protocol.errors import ErrorCode
 
 
 class LogRefused(Exception):
-    """An append that the log does not take; nothing of it was appended. `error` is the answer to whoever asked."""
+    """An append that the log does not take; nothing of it was appended. `error` is the answer to whoever asked.
 
-    def __init__(self, error: ErrorCode, message: str) -> None:
+    `message` is for people here. What Kafka tells a producer is `told`, and of single `records` their number in the
+    batch and words, where `{partition}` stands for the partition's name.
+    """
+
+    def __init__(
+        self,
+        error: ErrorCode,
+        message: str,
+        *,
+        told: str | None = None,
+        records: tuple[tuple[int, str], ...] = (),
+    ) -> None:
         super().__init__(f"{error.name}: {message}")
         self.error = error
         self.message = message
+        self.told = told
+        self.records = records
 
 
 class OffsetOutOfRange(Exception):

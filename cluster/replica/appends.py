@@ -40,6 +40,8 @@ from groupsim.protocol.errors import ErrorCode
 ALL, LEADER, NOBODY = -1, 1, 0
 # Members of an enumeration are found slowly, and these are asked for with every batch.
 _NONE, _APPENDED = ErrorCode.NONE, Kind.RECORDS_APPENDED
+_WITHOUT_START = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE})
+"""Errors of which Kafka tells no start of the log."""
 ADMIN_CLIENT = "__admin_client"
 """The one client id that may write to internal topics."""
 
@@ -96,8 +98,7 @@ def _hindrance(station: Station, name: TopicPartition, acks: int, client_id: str
         return Produced(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
     lead = hosted.lead
     if acks == ALL and lead is not None and lead.under_min_isr:
-        message = f"in-sync replicas are {list(lead.isr)}, min.insync.replicas is {lead.effective_min_isr}"
-        return Produced(name, ErrorCode.NOT_ENOUGH_REPLICAS, message=message)
+        return Produced(name, ErrorCode.NOT_ENOUGH_REPLICAS)
     return None
 
 
@@ -127,11 +128,20 @@ def _append_one(
     try:
         placed = lead.append((batch,))[0]
     except LogRefused as refused:
-        return Produced(name, refused.error, log_start_offset=log.start_offset, message=refused.message), None
+        return _rejected(name, refused, log.start_offset), None
     if log.end_offset != end and not hosted.internal:
         _told(station, name, placed, client_id)
     time = placed.max_timestamp_ms if log.config.log_append_time else -1
     return Produced(name, _NONE, placed.base_offset, time, log.start_offset), lead
+
+
+def _rejected(name: TopicPartition, refused: LogRefused, start: int) -> Produced:
+    """What a producer is told of a batch that the log does not take."""
+    partition = f"{name.topic}-{name.partition}"
+    told = None if refused.told is None else refused.told.replace("{partition}", partition)
+    records = tuple((number, words.replace("{partition}", partition)) for number, words in refused.records)
+    start = -1 if refused.error in _WITHOUT_START else start
+    return Produced(name, refused.error, log_start_offset=start, message=told, record_errors=records)
 
 
 def _told(station: Station, name: TopicPartition, placed: Batch, client_id: str) -> None:

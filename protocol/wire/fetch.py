@@ -94,6 +94,7 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
     """The partitions in their order; one that is named twice counts once, with what was said last."""
     found: dict[tuple[Topic, int], _Asked] = {}
     replica = _is_replica(fields)
+    nothing = fields["max_bytes"] < 0
     for topic_fields in fields["topics"]:
         topic = asked_topic(topic_fields, directory, "topic")
         for part in topic_fields["partitions"]:
@@ -105,7 +106,7 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
                 max(part.get("last_fetched_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),
                 part.get("log_start_offset", -1),
             )
-            found[topic, part["partition"]] = _Asked(topic, one, _refused(topic, one, replica))
+            found[topic, part["partition"]] = _Asked(topic, one, _refused(topic, one, replica, nothing))
     return list(found.values())
 
 
@@ -116,13 +117,15 @@ def _is_replica(fields: Fields) -> bool:
     return replica >= 0
 
 
-def _refused(topic: Topic, asked: FetchPartition, replica: bool) -> ErrorCode:
+def _refused(topic: Topic, asked: FetchPartition, replica: bool, nothing: bool) -> ErrorCode:
     if topic.name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if replica:
         knows = asked.current_leader_epoch != NO_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows else ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return ErrorCode.NONE
+    return (
+        ErrorCode.UNKNOWN_SERVER_ERROR if nothing or asked.max_bytes < 0 else ErrorCode.NONE
+    )  # no buffer has such a size
 
 
 def _response(

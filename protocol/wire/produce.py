@@ -127,7 +127,9 @@ def _told(result: Produced, leader: LeaderIs | None) -> Fields:
         "base_offset": result.base_offset,
         "log_append_time": result.log_append_time_ms,
         "log_start_offset": result.log_start_offset,
-        "record_errors": (),
+        "record_errors": [
+            {"batch_index": number, "batch_index_error_message": words} for number, words in result.record_errors
+        ],
         "error_message": result.message,
     }
     if leader is not None:
