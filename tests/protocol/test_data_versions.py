@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-from typing import Any
-
 import pytest
+from kafka_schema import Place, at
 
 from groupsim.protocol import admin_messages, data_messages, messages, txn_messages
 from groupsim.protocol.admin_messages import ConfigEntry, CreatedTopic, CreateTopicsResponse
@@ -27,131 +24,51 @@ from groupsim.protocol.versions import CARRIED, normalise_request, normalise_res
 
 T0 = TopicPartition("t", 0)
 
-# Our class → schema file and class, and the fields that come and go: ours → theirs.
-SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
-    "PartitionInfo": (
-        "metadata.response",
-        "MetadataResponsePartition",
-        {"offline": "offline_replicas", "leader_epoch": "leader_epoch"},
+# Our class → its place in the schemas, with those fields that are named otherwise there.
+SCHEMA: dict[str, Place] = {
+    "PartitionInfo": at("metadata.response", "MetadataResponsePartition", offline="offline_replicas"),
+    "FindCoordinatorRequest": at("find_coordinator.request", "FindCoordinatorRequest"),
+    "Produced": at(
+        "produce.response", "PartitionProduceResponse", log_append_time_ms="log_append_time", message="error_message"
     ),
-    "FindCoordinatorRequest": ("find_coordinator.request", "FindCoordinatorRequest", {"key_type": "key_type"}),
-    "Produced": (
-        "produce.response",
-        "PartitionProduceResponse",
-        {
-            "log_append_time_ms": "log_append_time",
-            "log_start_offset": "log_start_offset",
-            "message": "error_message",
-            "current_leader": "current_leader",
-        },
+    "FetchRequest": at("fetch.request", "FetchRequest", replica_epoch="replica_state"),
+    "FetchPartition": at("fetch.request", "FetchPartition"),
+    "FetchResponse": at("fetch.response", "FetchResponse", error="error_code"),
+    "PartitionData": at("fetch.response", "PartitionData", aborted="aborted_transactions", diverging="diverging_epoch"),
+    "ListOffsetsRequest": at("list_offsets.request", "ListOffsetsRequest"),
+    "OffsetAsked": at("list_offsets.request", "ListOffsetsPartition"),
+    "OffsetListed": at("list_offsets.response", "ListOffsetsPartitionResponse"),
+    "OffsetForLeaderEpochRequest": at("offset_for_leader_epoch.request", "OffsetForLeaderEpochRequest"),
+    "EpochAsked": at("offset_for_leader_epoch.request", "OffsetForLeaderPartition"),
+    "EpochEndOffset": at("offset_for_leader_epoch.response", "EpochEndOffset"),
+    "InitProducerIdRequest": at("init_producer_id.request", "InitProducerIdRequest"),
+    "OffsetInTxn": at(
+        "txn_offset_commit.request", "TxnOffsetCommitRequestPartition", leader_epoch="committed_leader_epoch"
     ),
-    "FetchRequest": (
-        "fetch.request",
-        "FetchRequest",
-        {
-            "max_bytes": "max_bytes",
-            "isolation_level": "isolation_level",
-            "rack_id": "rack_id",
-            "replica_epoch": "replica_state",
-        },
-    ),
-    "FetchPartition": (
-        "fetch.request",
-        "FetchPartition",
-        {
-            "log_start_offset": "log_start_offset",
-            "current_leader_epoch": "current_leader_epoch",
-            "last_fetched_epoch": "last_fetched_epoch",
-        },
-    ),
-    "FetchResponse": ("fetch.response", "FetchResponse", {"error": "error_code"}),
-    "PartitionData": (
-        "fetch.response",
-        "PartitionData",
-        {
-            "last_stable_offset": "last_stable_offset",
-            "aborted": "aborted_transactions",
-            "log_start_offset": "log_start_offset",
-            "preferred_read_replica": "preferred_read_replica",
-            "diverging": "diverging_epoch",
-            "current_leader": "current_leader",
-        },
-    ),
-    "ListOffsetsRequest": ("list_offsets.request", "ListOffsetsRequest", {"isolation_level": "isolation_level"}),
-    "OffsetAsked": (
-        "list_offsets.request",
-        "ListOffsetsPartition",
-        {"current_leader_epoch": "current_leader_epoch"},
-    ),
-    "OffsetListed": ("list_offsets.response", "ListOffsetsPartitionResponse", {"leader_epoch": "leader_epoch"}),
-    "OffsetForLeaderEpochRequest": (
-        "offset_for_leader_epoch.request",
-        "OffsetForLeaderEpochRequest",
-        {"replica_id": "replica_id"},
-    ),
-    "EpochAsked": (
-        "offset_for_leader_epoch.request",
-        "OffsetForLeaderPartition",
-        {"current_leader_epoch": "current_leader_epoch"},
-    ),
-    "EpochEndOffset": ("offset_for_leader_epoch.response", "EpochEndOffset", {"leader_epoch": "leader_epoch"}),
-    "InitProducerIdRequest": (
-        "init_producer_id.request",
-        "InitProducerIdRequest",
-        {"producer_id": "producer_id", "producer_epoch": "producer_epoch"},
-    ),
-    "OffsetInTxn": (
-        "txn_offset_commit.request",
-        "TxnOffsetCommitRequestPartition",
-        {"leader_epoch": "committed_leader_epoch"},
-    ),
-    "TxnOffsetCommitRequest": (
-        "txn_offset_commit.request",
-        "TxnOffsetCommitRequest",
-        {"generation_id": "generation_id", "member_id": "member_id", "group_instance_id": "group_instance_id"},
-    ),
-    "EndTxnResponse": (
-        "end_txn.response",
-        "EndTxnResponse",
-        {"producer_id": "producer_id", "producer_epoch": "producer_epoch"},
-    ),
-    "CreateTopicsRequest": ("create_topics.request", "CreateTopicsRequest", {"validate_only": "validate_only"}),
-    "CreatedTopic": (
+    "TxnOffsetCommitRequest": at("txn_offset_commit.request", "TxnOffsetCommitRequest"),
+    "EndTxnResponse": at("end_txn.response", "EndTxnResponse"),
+    "CreateTopicsRequest": at("create_topics.request", "CreateTopicsRequest"),
+    "CreatedTopic": at(
         "create_topics.response",
         "CreatableTopicResult",
-        {
-            "message": "error_message",
-            "topic_id": "topic_id",
-            "partitions": "num_partitions",
-            "replication": "replication_factor",
-            "config": "configs",
-            "config_error": "topic_config_error_code",
-        },
+        message="error_message",
+        partitions="num_partitions",
+        replication="replication_factor",
+        config="configs",
+        config_error="topic_config_error_code",
     ),
-    "DeletedTopic": (
-        "delete_topics.response",
-        "DeletableTopicResult",
-        {"message": "error_message", "topic_id": "topic_id"},
-    ),
-    "DescribeConfigsRequest": (
+    "DeletedTopic": at("delete_topics.response", "DeletableTopicResult", message="error_message"),
+    "DescribeConfigsRequest": at(
         "describe_configs.request",
         "DescribeConfigsRequest",
-        {"synonyms": "include_synonyms", "documentation": "include_documentation"},
+        synonyms="include_synonyms",
+        documentation="include_documentation",
     ),
-    "ConfigEntry": (
-        "describe_configs.response",
-        "DescribeConfigsResourceResult",
-        {
-            "source": "config_source",
-            "synonyms": "synonyms",
-            "type": "config_type",
-            "documentation": "documentation",
-        },
+    "ConfigEntry": at(
+        "describe_configs.response", "DescribeConfigsResourceResult", source="config_source", type="config_type"
     ),
-    "DescribeClusterRequest": (
-        "describe_cluster.request",
-        "DescribeClusterRequest",
-        {"include_fenced": "include_fenced_brokers"},
+    "DescribeClusterRequest": at(
+        "describe_cluster.request", "DescribeClusterRequest", include_fenced="include_fenced_brokers"
     ),
 }
 _HOMES = (messages, data_messages, txn_messages, admin_messages)
@@ -162,36 +79,26 @@ def ours(name: str) -> type:
     return next(getattr(home, name) for home in _HOMES if hasattr(home, name))
 
 
-def theirs(name: str, version: int) -> set[str] | None:
-    """The schema's fields in a version; None for a version that the schema has no longer."""
-    file, class_name, _ = SCHEMA[name]
-    api, kind = file.split(".")
-    try:
-        module: Any = importlib.import_module(f"kio.schema.{api}.v{version}.{kind}")
-    except ModuleNotFoundError:
-        return None
-    return {field.name for field in dataclasses.fields(getattr(module, class_name))}
-
-
-CASES = [(name, version) for name in SCHEMA for version in range(20) if theirs(name, version) is not None]
+CASES = [(name, n) for name, place in SCHEMA.items() for n in range(20) if place.fields(n) is not None]
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)
 def test_fields_come_in_the_version_the_schema_says(name: str, version: int) -> None:
     """A listed field is carried by just those versions whose schema has it."""
-    there = theirs(name, version)
+    place = SCHEMA[name]
+    there = place.fields(version)
     assert there is not None
-    table = CARRIED[ours(name)]
-    for field, their_name in SCHEMA[name][2].items():
-        assert table[field].by(version) == (their_name in there), field
+    for field, versions in CARRIED[ours(name)].items():
+        if field != "racks":  # Metadata keeps them with the brokers
+            assert versions.by(version) == (place.theirs(field) in there), field
 
 
-def test_every_listed_field_of_these_messages_is_compared() -> None:
-    """No row of the table escapes the comparison, except racks, which Metadata keeps with the brokers."""
+def test_every_class_of_these_messages_is_compared() -> None:
+    """No class of the table escapes the comparison; a field that is said to be named otherwise has a row there."""
     listed = {table.__name__ for table in CARRIED if table.__module__ != messages.__name__}
     assert listed | {"PartitionInfo", "FindCoordinatorRequest"} == set(SCHEMA)
-    for name, (_, _, fields) in SCHEMA.items():
-        assert set(CARRIED[ours(name)]) - {"racks"} == set(fields), name
+    for name, place in SCHEMA.items():
+        assert set(place.renamed) <= set(CARRIED[ours(name)]), name
 
 
 def test_what_an_old_fetch_cannot_say_is_not_seen() -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
-from typing import Any
-
 import pytest
 from attrs import evolve, fields
+from kafka_schema import Place, at
 
 from groupsim.protocol import messages
 from groupsim.protocol.errors import ErrorCode, ProtocolError
@@ -41,215 +38,83 @@ from groupsim.protocol.versions import CARRIED, carried_fields, normalise_reques
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
-# Our class → the class of the schema (request or response after the dot says which file), and our field → the schema's.
-# A field of a request that stands elsewhere in the schema (a topic's name around its partitions) is not listed.
-SCHEMA: dict[str, tuple[str, str, dict[str, str]]] = {
-    "JoinGroupRequest": (
+# Our class → its place in the schemas, with those fields that are named otherwise there.
+SCHEMA: dict[str, Place] = {
+    "JoinGroupRequest": at(
         "join_group.request",
         "JoinGroupRequest",
-        {
-            "group_id": "group_id",
-            "session_timeout_ms": "session_timeout",
-            "rebalance_timeout_ms": "rebalance_timeout",
-            "member_id": "member_id",
-            "group_instance_id": "group_instance_id",
-            "protocol_type": "protocol_type",
-            "protocols": "protocols",
-            "reason": "reason",
-        },
+        session_timeout_ms="session_timeout",
+        rebalance_timeout_ms="rebalance_timeout",
     ),
-    "JoinProtocol": ("join_group.request", "JoinGroupRequestProtocol", {"name": "name", "metadata": "metadata"}),
-    "JoinGroupResponse": (
-        "join_group.response",
-        "JoinGroupResponse",
-        {
-            "error": "error_code",
-            "generation_id": "generation_id",
-            "protocol_type": "protocol_type",
-            "protocol_name": "protocol_name",
-            "leader": "leader",
-            "member_id": "member_id",
-            "members": "members",
-            "skip_assignment": "skip_assignment",
-        },
-    ),
-    "JoinMember": (
-        "join_group.response",
-        "JoinGroupResponseMember",
-        {"member_id": "member_id", "group_instance_id": "group_instance_id", "metadata": "metadata"},
-    ),
-    "SyncGroupRequest": (
-        "sync_group.request",
-        "SyncGroupRequest",
-        {
-            "group_id": "group_id",
-            "generation_id": "generation_id",
-            "member_id": "member_id",
-            "group_instance_id": "group_instance_id",
-            "protocol_type": "protocol_type",
-            "protocol_name": "protocol_name",
-            "assignments": "assignments",
-        },
-    ),
-    "SyncAssignment": (
-        "sync_group.request",
-        "SyncGroupRequestAssignment",
-        {"member_id": "member_id", "assignment": "assignment"},
-    ),
-    "SyncGroupResponse": (
-        "sync_group.response",
-        "SyncGroupResponse",
-        {
-            "error": "error_code",
-            "protocol_type": "protocol_type",
-            "protocol_name": "protocol_name",
-            "assignment": "assignment",
-        },
-    ),
-    "HeartbeatRequest": (
-        "heartbeat.request",
-        "HeartbeatRequest",
-        {
-            "group_id": "group_id",
-            "generation_id": "generation_id",
-            "member_id": "member_id",
-            "group_instance_id": "group_instance_id",
-        },
-    ),
-    "HeartbeatResponse": ("heartbeat.response", "HeartbeatResponse", {"error": "error_code"}),
-    "LeavingMember": (
-        "leave_group.request",
-        "MemberIdentity|LeaveGroupRequest",
-        {"member_id": "member_id", "group_instance_id": "group_instance_id", "reason": "reason"},
-    ),
-    "LeaveGroupResponse": (
-        "leave_group.response",
-        "LeaveGroupResponse",
-        {"error": "error_code", "members": "members"},
-    ),
-    "LeftMember": (
-        "leave_group.response",
-        "MemberResponse",
-        {"member_id": "member_id", "group_instance_id": "group_instance_id", "error": "error_code"},
-    ),
-    "OffsetToCommit": (
+    "JoinProtocol": at("join_group.request", "JoinGroupRequestProtocol"),
+    "JoinGroupResponse": at("join_group.response", "JoinGroupResponse", error="error_code"),
+    "JoinMember": at("join_group.response", "JoinGroupResponseMember"),
+    "SyncGroupRequest": at("sync_group.request", "SyncGroupRequest"),
+    "SyncAssignment": at("sync_group.request", "SyncGroupRequestAssignment"),
+    "SyncGroupResponse": at("sync_group.response", "SyncGroupResponse", error="error_code"),
+    "HeartbeatRequest": at("heartbeat.request", "HeartbeatRequest"),
+    "HeartbeatResponse": at("heartbeat.response", "HeartbeatResponse", error="error_code"),
+    "LeavingMember": at("leave_group.request", "MemberIdentity", "LeaveGroupRequest"),
+    "LeaveGroupResponse": at("leave_group.response", "LeaveGroupResponse", error="error_code"),
+    "LeftMember": at("leave_group.response", "MemberResponse", error="error_code"),
+    "OffsetToCommit": at(
         "offset_commit.request",
         "OffsetCommitRequestPartition",
-        {
-            "partition": "partition_index",
-            "offset": "committed_offset",
-            "leader_epoch": "committed_leader_epoch",
-            "metadata": "committed_metadata",
-        },
+        partition="partition_index",
+        offset="committed_offset",
+        leader_epoch="committed_leader_epoch",
+        metadata="committed_metadata",
     ),
-    "OffsetCommitRequest": (
+    "OffsetCommitRequest": at(
         "offset_commit.request",
         "OffsetCommitRequest",
-        {
-            "group_id": "group_id",
-            "offsets": "topics",
-            "generation_id": "generation_id_or_member_epoch",
-            "member_id": "member_id",
-            "group_instance_id": "group_instance_id",
-            "retention_time_ms": "retention_time",
-        },
+        offsets="topics",
+        generation_id="generation_id_or_member_epoch",
+        retention_time_ms="retention_time",
     ),
-    "OffsetFetchRequest": ("offset_fetch.request", "OffsetFetchRequest", {"require_stable": "require_stable"}),
-    "OffsetFetchResponse": (
+    "OffsetFetchRequest": at("offset_fetch.request", "OffsetFetchRequest"),
+    "OffsetFetchResponse": at(
+        "offset_fetch.response", "OffsetFetchResponseGroup", "OffsetFetchResponse", error="error_code", offsets="topics"
+    ),
+    "FetchedOffset": at(
         "offset_fetch.response",
-        "OffsetFetchResponseGroup|OffsetFetchResponse",
-        {"error": "error_code", "offsets": "topics"},
+        "OffsetFetchResponsePartitions",
+        "OffsetFetchResponsePartition",
+        partition="partition_index",
+        offset="committed_offset",
+        leader_epoch="committed_leader_epoch",
+        error="error_code",
     ),
-    "FetchedOffset": (
-        "offset_fetch.response",
-        "OffsetFetchResponsePartitions|OffsetFetchResponsePartition",
-        {
-            "partition": "partition_index",
-            "offset": "committed_offset",
-            "leader_epoch": "committed_leader_epoch",
-            "metadata": "metadata",
-            "error": "error_code",
-        },
+    "OffsetDeleteRequest": at("offset_delete.request", "OffsetDeleteRequest", partitions="topics"),
+    "OffsetDeleteResponse": at(
+        "offset_delete.response", "OffsetDeleteResponse", error="error_code", partitions="topics"
     ),
-    "OffsetDeleteRequest": (
-        "offset_delete.request",
-        "OffsetDeleteRequest",
-        {"group_id": "group_id", "partitions": "topics"},
+    "DescribeGroupsRequest": at("describe_groups.request", "DescribeGroupsRequest"),
+    "DescribeGroupsResponse": at("describe_groups.response", "DescribeGroupsResponse"),
+    "DescribedGroup": at(
+        "describe_groups.response", "DescribedGroup", error="error_code", state="group_state", protocol="protocol_data"
     ),
-    "OffsetDeleteResponse": (
-        "offset_delete.response",
-        "OffsetDeleteResponse",
-        {"error": "error_code", "partitions": "topics"},
+    "DescribedMember": at(
+        "describe_groups.response", "DescribedGroupMember", metadata="member_metadata", assignment="member_assignment"
     ),
-    "DescribeGroupsRequest": (
-        "describe_groups.request",
-        "DescribeGroupsRequest",
-        {"groups": "groups", "include_authorized_operations": "include_authorized_operations"},
-    ),
-    "DescribeGroupsResponse": ("describe_groups.response", "DescribeGroupsResponse", {"groups": "groups"}),
-    "DescribedGroup": (
-        "describe_groups.response",
-        "DescribedGroup",
-        {
-            "group_id": "group_id",
-            "error": "error_code",
-            "error_message": "error_message",
-            "state": "group_state",
-            "protocol_type": "protocol_type",
-            "protocol": "protocol_data",
-            "members": "members",
-            "authorized_operations": "authorized_operations",
-        },
-    ),
-    "DescribedMember": (
-        "describe_groups.response",
-        "DescribedGroupMember",
-        {
-            "member_id": "member_id",
-            "group_instance_id": "group_instance_id",
-            "client_id": "client_id",
-            "client_host": "client_host",
-            "metadata": "member_metadata",
-            "assignment": "member_assignment",
-        },
-    ),
-    "ListGroupsRequest": (
-        "list_groups.request",
-        "ListGroupsRequest",
-        {"states": "states_filter", "types": "types_filter"},
-    ),
-    "ListGroupsResponse": (
-        "list_groups.response",
-        "ListGroupsResponse",
-        {"error": "error_code", "groups": "groups"},
-    ),
-    "ListedGroup": (
-        "list_groups.response",
-        "ListedGroup",
-        {"group_id": "group_id", "protocol_type": "protocol_type", "state": "group_state", "group_type": "group_type"},
-    ),
-    "DeleteGroupsRequest": ("delete_groups.request", "DeleteGroupsRequest", {"groups": "groups_names"}),
-    "DeleteGroupsResponse": ("delete_groups.response", "DeleteGroupsResponse", {"results": "results"}),
-    "MetadataRequest": (
+    "ListGroupsRequest": at("list_groups.request", "ListGroupsRequest", states="states_filter", types="types_filter"),
+    "ListGroupsResponse": at("list_groups.response", "ListGroupsResponse", error="error_code"),
+    "ListedGroup": at("list_groups.response", "ListedGroup", state="group_state"),
+    "DeleteGroupsRequest": at("delete_groups.request", "DeleteGroupsRequest", groups="groups_names"),
+    "DeleteGroupsResponse": at("delete_groups.response", "DeleteGroupsResponse"),
+    "MetadataRequest": at(
         "metadata.request",
         "MetadataRequest",
-        {
-            "topics": "topics",
-            "auto_create": "allow_auto_topic_creation",
-            "include_topic_operations": "include_topic_authorized_operations",
-            "include_cluster_operations": "include_cluster_authorized_operations",
-        },
+        auto_create="allow_auto_topic_creation",
+        include_topic_operations="include_topic_authorized_operations",
+        include_cluster_operations="include_cluster_authorized_operations",
     ),
-    "TopicInfo": (
+    "TopicInfo": at(
         "metadata.response",
         "MetadataResponseTopic",
-        {
-            "name": "name",
-            "error": "error_code",
-            "partitions": "partitions",
-            "internal": "is_internal",
-            "operations": "topic_authorized_operations",
-        },
+        error="error_code",
+        internal="is_internal",
+        operations="topic_authorized_operations",
     ),
 }
 
@@ -258,6 +123,8 @@ NOT_MODELLED = {
     "throttle_time",
     "topic_id",
 }
+# Ours that stand elsewhere in the schema, around the class's own.
+ELSEWHERE = {"OffsetFetchRequest": {"group_id", "partitions"}}
 # Around our fields in some versions: the list of members or groups, and who asks for offsets (KIP-848).
 WRAPPING = {
     "LeavingMember": {"group_id", "members"},
@@ -266,49 +133,34 @@ WRAPPING = {
 }
 
 
-def schema_fields(file: str, names: str, version: int) -> set[str] | None:
-    """The fields of the first of these classes that the schema has in this version; None for a version it lacks."""
-    api, kind = file.split(".")
-    try:
-        module = importlib.import_module(f"kio.schema.{api}.v{version}.{kind}")
-    except ModuleNotFoundError:
-        return None
-    found: Any = next((getattr(module, name) for name in names.split("|") if hasattr(module, name)), None)
-    return None if found is None else {field.name for field in dataclasses.fields(found)}
-
-
 CASES = [
-    (name, version)
-    for name, (file, classes, _) in SCHEMA.items()
-    for version in range(14)
-    if schema_fields(file, classes, version) is not None
+    (name, version) for name, place in SCHEMA.items() for version in range(14) if place.fields(version) is not None
 ]
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)
 def test_the_table_says_what_the_schema_says(name: str, version: int) -> None:
     """In every version of every message, the schema has exactly the fields that the table says it carries."""
-    file, classes, names = SCHEMA[name]
-    theirs = schema_fields(file, classes, version)
+    place, elsewhere = SCHEMA[name], ELSEWHERE.get(name, set()) | {"version"}
+    theirs = place.fields(version)
     assert theirs is not None
-    ours = {names[field] for field in carried_fields(getattr(messages, name), version) if field in names}
-    assert ours == theirs - NOT_MODELLED - WRAPPING.get(name, set())
+    carried = set(carried_fields(getattr(messages, name), version)) - elsewhere
+    assert {place.theirs(field) for field in carried} == theirs - NOT_MODELLED - WRAPPING.get(name, set())
 
 
-def test_no_field_escapes_the_comparison() -> None:
-    """Every class of the table is compared with all of its fields, save those that stand elsewhere in the schema."""
-    elsewhere = {"OffsetFetchRequest": {"group_id", "partitions"}}
+def test_no_class_escapes_the_comparison() -> None:
+    """Every class of the table is compared; a field that is said to be named otherwise is one of the class."""
     mine = {table.__name__ for table in CARRIED if table.__module__ == messages.__name__}
     assert mine - set(SCHEMA) == {"PartitionInfo", "FindCoordinatorRequest"}  # in test_data_versions
-    for name, (_, _, names) in SCHEMA.items():
-        own = {field.name for field in fields(getattr(messages, name))} - {"version"}
-        assert own - elsewhere.get(name, set()) == set(names), name
+    for name, place in SCHEMA.items():
+        assert set(place.renamed) <= {field.name for field in fields(getattr(messages, name))}, name
 
 
 def test_racks_of_brokers_are_known_since_metadata_1() -> None:
     """The racks of a partition's replicas come from the brokers, which name theirs from version 1 on."""
-    assert "rack" not in (schema_fields("metadata.response", "MetadataResponseBroker", 0) or ())
-    assert "rack" in (schema_fields("metadata.response", "MetadataResponseBroker", 1) or ())
+    brokers = at("metadata.response", "MetadataResponseBroker")
+    assert "rack" not in (brokers.fields(0) or ())
+    assert "rack" in (brokers.fields(1) or ())
     assert "racks" not in carried_fields(messages.PartitionInfo, 0)
     assert "racks" in carried_fields(messages.PartitionInfo, 1)
 
