@@ -1,13 +1,8 @@
-"""A network with brokers whose coordinator does what the test says, and a client that notes what comes back.
-
-The helper `replicated_stage` is a module beside these tests.
-"""
+"""A network with brokers whose coordinator does what the test says, and a client that notes what comes back."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +15,6 @@ from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
-
-sys.path.append(str(Path(__file__).parent))
 
 
 class FakeCoordinator:

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from replaying import everything
 
 from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.log import PartitionLog
@@ -27,7 +28,6 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
 from groupsim.protocol.batch_sizes import batch_of
 from groupsim.protocol.messages import DeleteGroupsRequest, OffsetDeleteRequest
-from tests.coordinator.replaying import everything
 
 TP = TopicPartition("t", 0)
 OFFSET = OffsetRecord("g", TP, OffsetValue(5, -1, "m", 1_000))

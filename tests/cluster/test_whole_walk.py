@@ -10,14 +10,9 @@ mended, the producers stop, and everything must come together: replicas, groups,
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from random import Random
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "coordinator"))
-
 from whole_checks import Checks
 from whole_stage import SECOND, WholeStage
 

@@ -6,10 +6,11 @@ in its log, no answer to the client, until the member's session (five minutes fo
 
 from __future__ import annotations
 
+from tables_kit import is_parked, offering
+
 from groupsim.coordinator.testing import Bench
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from tests.coordinator.tables.kit import is_parked, offering
 
 TWICE = offering("range", "range")
 

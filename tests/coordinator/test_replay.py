@@ -8,6 +8,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from replaying import compacted, decoded, encoded, everything, group_held, offsets_held
 
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
@@ -27,7 +28,6 @@ from groupsim.eventloop.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol, OffsetDeleteRequest, TopicPartition
-from tests.coordinator.replaying import compacted, decoded, encoded, everything, group_held, offsets_held
 
 GROUPS = ("g", "h")
 PRODUCERS = (7, 8)

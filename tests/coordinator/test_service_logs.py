@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from tables_kit import Broker, on_broker
+
 from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.records import Loaded, Record
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -22,7 +24,6 @@ from groupsim.protocol.messages import (
     TopicPartition,
 )
 from groupsim.protocol.txn_messages import OffsetInTxn, TxnMarker, TxnOffsetCommitRequest, TxnOffsetCommitResponse
-from tests.coordinator.tables.kit import Broker, on_broker
 
 TP = TopicPartition("t", 0)
 UNKNOWN = TopicPartition("nowhere", 0)

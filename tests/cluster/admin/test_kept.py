@@ -11,12 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import kept_writer
 import pytest
 from attrs import evolve
-
-sys.path.append(str(Path(__file__).parent))
-
-import kept_writer
 from kept_writer import SECOND, Client
 
 from groupsim.cluster.controller.kept import FILE, Folder, read

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
 import kept_writer
+import pytest
 from kept_writer import SECOND, Client
 
 from groupsim.cluster.controller.controller import Unkept

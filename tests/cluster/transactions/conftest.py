@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from txn_fakes import TxnBench
 
 from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
-
-if "txn_fakes" not in sys.modules:  # importmode=importlib does not put this folder on the path
-    for _name in ("txn_fakes", "txn_rig"):
-        _spec = importlib.util.spec_from_file_location(_name, Path(__file__).with_name(f"{_name}.py"))
-        assert _spec is not None
-        assert _spec.loader is not None
-        _module = importlib.util.module_from_spec(_spec)
-        sys.modules[_name] = _module
-        _spec.loader.exec_module(_module)
-
-from txn_fakes import TxnBench
 
 Story = Callable[[TxnBench], Awaitable[None]]
 

@@ -7,13 +7,13 @@ Expected outcomes were written from the classic-protocol reference, 1.7 to 1.11,
 from __future__ import annotations
 
 import pytest
+from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, bench, describe, scene
 
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
 from groupsim.coordinator.snapshot import PendingOffset
 from groupsim.coordinator.testing import Bench, committed_in_transaction, offsets_of, unstable
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import DeleteGroupsRequest, DeleteGroupsResponse, OffsetDeleteRequest, TopicPartition
-from tests.coordinator.tables.kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, bench, describe, scene
 
 TP = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)

@@ -6,31 +6,19 @@ a script every batch is appended to `broker.logs`; a duplicate of an idempotent 
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
-_PLACE = Path(__file__).parent.parent / "fakes.py"
-if "members_fakes" not in sys.modules:
-    _spec = importlib.util.spec_from_file_location("members_fakes", _PLACE)
-    assert _spec is not None
-    assert _spec.loader is not None
-    _module = importlib.util.module_from_spec(_spec)
-    sys.modules["members_fakes"] = _module
-    _spec.loader.exec_module(_module)
+from members_fakes import DROP, HOLD, FakeTransport, ScriptedBroker
 
-from members_fakes import DROP, HOLD, FakeTransport, ScriptedBroker  # noqa: E402
-
-from groupsim.eventloop.events import Kind, TraceEvent  # noqa: E402
-from groupsim.members.producer.load import Load  # noqa: E402
-from groupsim.members.producer.producer import Producer  # noqa: E402
-from groupsim.members.producer.settings import producer_settings_from  # noqa: E402
-from groupsim.members.producer.traffic import as_rate  # noqa: E402
-from groupsim.protocol.batch import NO_SEQUENCE, Batch  # noqa: E402
-from groupsim.protocol.data_messages import Produced, ProduceResponse  # noqa: E402
-from groupsim.protocol.errors import ErrorCode  # noqa: E402
-from groupsim.protocol.messages import (  # noqa: E402
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.members.producer.load import Load
+from groupsim.members.producer.producer import Producer
+from groupsim.members.producer.settings import producer_settings_from
+from groupsim.members.producer.traffic import as_rate
+from groupsim.protocol.batch import NO_SEQUENCE, Batch
+from groupsim.protocol.data_messages import Produced, ProduceResponse
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
     Api,
     FindCoordinatorResponse,
     MetadataResponse,
@@ -38,7 +26,7 @@ from groupsim.protocol.messages import (  # noqa: E402
     TopicInfo,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (  # noqa: E402
+from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,

@@ -1,8 +1,0 @@
-"""The helpers of these tests (`assignor_groups`, `oracle`) are modules beside them."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parent))

@@ -1,8 +1,0 @@
-"""The helper `tcp_stage` is a module beside these tests."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
