@@ -146,7 +146,7 @@ def _verb(told: Sequence[Circumstance]) -> str:
 
 def _places(where: Sequence[Circumstance], given: Sequence[str]) -> str:
     if len(given) == 1:
-        return ", ".join(one.labels[given[0]] for one in where)
+        return ", ".join(name(one.labels) for one in where)
     return ", ".join(f"({name(one.labels)})" for one in where)
 
 

@@ -179,11 +179,16 @@ def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
         ("computing an assignment", behaviour.assignor_time),
     )
     for what, distribution in times:
-        yield what, str(distribution) if distribution is not None else "takes no time (default)"
+        yield what, _length(str(distribution)) if distribution is not None else "takes no time (default)"
     if plan.spec.pauses is not None:
         yield "pauses of the process", f"{plan.spec.pauses.length}, every {plan.spec.pauses.every}"
     if plan.spec.start_spread is not None:
         yield "spread of starts", str(plan.spec.start_spread)
+
+
+def _length(told: str) -> str:
+    """A time as a file writes it, but for none at all."""
+    return "takes no time" if told == "0us" else told
 
 
 def _settings(settings: ConsumerSettings) -> Iterator[tuple[str, str]]:

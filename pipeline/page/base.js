@@ -114,7 +114,7 @@ function tableOf(caption, columns, rows, attributes = {}) {
     el("tr", attributes.row ? attributes.row(row) : {}, columns.map((c) => tableCell(c, row))),
   );
   const id = freshId("table");
-  const table = el("table", { class: attributes.class }, el("caption", { id }, caption), el("thead", {}, head), el("tbody", {}, body));
+  const table = el("table", { class: attributes.class }, el("caption", { id }, el("span", { class: "said" }, caption)), el("thead", {}, head), el("tbody", {}, body));
   return el("div", { class: "frame", role: "region", tabindex: "0", "aria-labelledby": id }, table);
 }
 

@@ -67,7 +67,7 @@ function frontLayout(across, up) {
   return {
     height: onPaper ? 380 : 460,
     margin: { l: 64, r: 24, t: 16, b: onPaper || document.documentElement.clientWidth >= NARROW ? 50 : 64 },
-    xaxis: { title: axisTitle(title(across)), zeroline: false, rangemode: "tozero" },
+    xaxis: { title: axisTitle(title(across), 64), zeroline: false, rangemode: "tozero" },
     yaxis: { title: axisTitle(title(up)), zeroline: false, rangemode: "tozero" },
   };
 }
@@ -95,7 +95,8 @@ function frontTable(sweep, across, up) {
 function effectsPlot(sweep, metric, effects) {
   const words = `What changing one axis alone does to ${metric.title}, on average. The table below says the same.`;
   return plot(words, () => {
-    const labels = effects.map((one) => plain(short(`${one.axis}: ${one.base} → ${one.value}`, onPaper || document.documentElement.clientWidth >= NARROW ? 44 : 22)));
+    const labels = effects.map((one) => labelLines(`${one.axis}: ${one.base} → ${one.value}`, 44));
+    const left = roomForLabels(labels);
     return {
       data: [{
         type: "scatter", mode: "markers", x: effects.map((one) => one.difference / metric.scale), y: effects.map((_, index) => index), showlegend: false,
@@ -104,9 +105,9 @@ function effectsPlot(sweep, metric, effects) {
         hovertext: effects.map((one) => hoverLines(`${one.axis}: ${one.value} instead of ${one.base}`, differenceWords(metric, one), one.verdict)), hoverinfo: "text",
       }],
       layout: {
-        height: 70 + effects.length * 30, margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
-        xaxis: { title: axisTitle(`change of ${titleOf(metric)}`), zeroline: true, zerolinecolor: colour("line"), rangemode: "tozero" },
-        yaxis: { range: [effects.length - 0.5, -0.5], fixedrange: true, tickvals: effects.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
+        height: 70 + effects.length * heightForLabels(labels, 30), margin: { l: left, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
+        xaxis: { title: axisTitle(`change of ${titleOf(metric)}`, left), zeroline: true, zerolinecolor: colour("line"), rangemode: "tozero" },
+        yaxis: { range: [effects.length - 0.5, -0.5], fixedrange: true, tickvals: effects.map((_, index) => index), ticktext: labels.map((lines) => lines.map(plain).join("<br>")), showgrid: false, zeroline: false, ticks: "" },
       },
     };
   }, "effects");

@@ -150,7 +150,7 @@ function gridTable(sweep, metric, chosen, choose) {
   const heads = sweep.axes.filter((_, axis) => axis !== across);
   const id = freshId("grid");
   const table = el("table", { class: "grid" },
-    el("caption", { id }, `${titleOf(metric)}: ${metric.pooled ? "over all runs of the cell" : "mean over the seeds"}, with its 95 % interval. ${metric.better === "lower" ? "Lower" : "Higher"} is better; the stronger the colour, the worse.`),
+    el("caption", { id }, el("span", { class: "said" }, `${titleOf(metric)}: ${metric.pooled ? "over all runs of the cell" : "mean over the seeds"}, with its 95 % interval. ${metric.better === "lower" ? "Lower" : "Higher"} is better; the stronger the colour, the worse.`)),
     el("thead", {},
       across === null ? null : el("tr", {}, heads.map(() => el("td", {})), el("th", { colspan: columns.length, scope: "colgroup" }, sweep.axes[across][0])),
       el("tr", {}, heads.map(([name]) => el("th", { scope: "col" }, name)), columns.map(([, title]) => el("th", { scope: "col" }, title)))),

@@ -6,18 +6,18 @@ const PHASES = {
   syncing: { fill: "lane-syncing" },
   working: { fill: "lane-working" },
   "in callback": { fill: "lane-callback" },
-  evicted: { fill: "lane-bad", pattern: "x" },
+  evicted: { fill: "lane-bad", pattern: "x", dark: true },
   paused: { fill: "lane-paused", pattern: "/" },
-  dead: { fill: "lane-dead", pattern: "\\" },
+  dead: { fill: "lane-dead", pattern: "\\", dark: true },
 };
 const STATES = {
   Empty: { fill: "lane-idle" },
   PreparingRebalance: { fill: "lane-joining" },
   CompletingRebalance: { fill: "lane-syncing" },
   Stable: { fill: "lane-working" },
-  Dead: { fill: "lane-dead", pattern: "\\" },
+  Dead: { fill: "lane-dead", pattern: "\\", dark: true },
 };
-const STOPPED = { fill: "lane-bad", pattern: "/" };
+const STOPPED = { fill: "lane-bad", pattern: "/", dark: true };
 
 const MANY_LANES = 64; // more partitions or members are not drawn unless asked for
 const MANY_MARKS = 160; // more callbacks at once are not marked
@@ -73,6 +73,7 @@ class Window {
 /** Bars of one look. A bar is {lane, from, to, text, hover}; times in µs, drawn on a date axis in milliseconds. */
 function barTrace(name, look, bars, isFill = false) {
   const fill = isFill ? look.fill : colour(look.fill);
+  const hatched = look.pattern && !onPaper; // in a PDF every hatched bar is a picture of a quarter of a megabyte
   return {
     type: "bar",
     orientation: "h",
@@ -85,13 +86,13 @@ function barTrace(name, look, bars, isFill = false) {
     textposition: "inside",
     insidetextanchor: "middle",
     textangle: 0,
-    textfont: { color: look.pattern ? colour("text") : INK, size: 11 },
+    textfont: { color: hatched ? colour("text") : look.dark ? colour("page") : INK, size: 11 },
     hovertext: bars.map((bar) => bar.hover),
     hoverinfo: "text",
     marker: {
       color: fill,
       line: look === STOPPED ? { width: 1, color: fill } : { width: 0.5, color: colour("page") }, // a short stop stays visible
-      pattern: look.pattern ? { shape: look.pattern, bgcolor: colour("page"), fgcolor: fill, fillmode: "replace", size: 7, solidity: 0.6 } : undefined,
+      pattern: hatched ? { shape: look.pattern, bgcolor: colour("page"), fgcolor: fill, fillmode: "replace", size: 7, solidity: 0.6 } : undefined,
     },
     cliponaxis: true,
     showlegend: false,
@@ -264,7 +265,8 @@ function timeAxis(view) {
       { dtickrange: [null, 1000], value: hours ? "%-H:%M:%S.%L" : "%-M:%S.%L" },
       { dtickrange: [1000, null], value: hours ? "%-H:%M:%S" : "%-M:%S" },
     ],
-    nticks: 10,
+    nticks: !onPaper && document.documentElement.clientWidth < NARROW ? 4 : 10,
+    tickangle: 0,
     ticks: "outside",
     showgrid: true,
     zeroline: false,

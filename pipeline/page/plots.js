@@ -18,8 +18,12 @@ function ownerFill(index) {
   return OWNERS[index % OWNERS.length];
 }
 
+const TOUCH = matchMedia("(pointer: coarse)"); // no mouse: nothing hovers, and a bar of tools would always lie there
+const TOOLS = 28; // px above a plot for plotly's tools, which would cover marks and the last tick of an axis otherwise
+
 /** What all plots have in common. */
 function layoutOf(own) {
+  const room = onPaper || TOUCH.matches ? 0 : TOOLS;
   const axis = { gridcolor: colour("grid"), zerolinecolor: colour("grid"), linecolor: colour("line"), tickcolor: colour("line") };
   const layout = {
     paper_bgcolor: colour("page"),
@@ -28,18 +32,20 @@ function layoutOf(own) {
     margin: { l: 60, r: 12, t: 8, b: 40 },
     hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("text") }, align: "left" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("quiet"), activecolor: colour("text") },
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    dragmode: TOUCH.matches ? false : "zoom",
     ...own,
   };
+  layout.margin = { ...layout.margin, t: layout.margin.t + room };
+  layout.height += room;
   for (const name of Object.keys(layout)) {
     if (/^[xy]axis/.test(name)) layout[name] = { ...axis, ...layout[name] };
   }
   return layout;
 }
 
-/** The title of an axis, broken into lines where the screen is narrow. */
-function axisTitle(text) {
-  const room = onPaper ? 90 : Math.max(24, Math.floor(document.documentElement.clientWidth / 11));
+/** The title of an axis, broken into lines where the screen is narrow; `left` is the room (px) left of the plot. */
+function axisTitle(text, left = 60) {
+  const room = onPaper ? 90 : Math.max(18, Math.floor((document.documentElement.clientWidth - left - 50) / 7.4));
   const lines = [""];
   for (const word of text.split(" ")) {
     if (lines[lines.length - 1].length + word.length > room) lines.push("");
@@ -48,9 +54,20 @@ function axisTitle(text) {
   return { text: lines.map(plain).join("<br>"), standoff: 8 };
 }
 
+/** A label in lines of at most so many characters, broken between words; one with a longer word is longer. */
+function inLines(text, longest) {
+  const lines = [];
+  for (const word of text.split(/(?<=[ ·])(?=[^ ·])/)) {
+    const last = lines.length - 1;
+    if (last >= 0 && (lines[last] + word).trimEnd().length <= longest) lines[last] += word;
+    else lines.push(word);
+  }
+  return lines.map((line) => line.trimEnd());
+}
+
 const CONFIG = {
   displaylogo: false,
-  displayModeBar: "hover",
+  displayModeBar: TOUCH.matches ? false : "hover",
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
   scrollZoom: false,
   doubleClick: "reset",

@@ -175,7 +175,7 @@ function lanesSection(run, group, level, view, choose) {
   const owners = [...new Set(tables.spans.filter((one) => one.group === group).map((one) => one.host))].sort(byName);
   return section(level, `What happened when${run.groups.length > 1 ? `: ${group}` : ""}`,
     el("div", { class: "controls" }, groups, zoomControls(view)),
-    el("p", { class: "note screen" }, "Drag over a plot to zoom; all lanes follow. Point at a bar for details. ▲ onPartitionsAssigned, ▼ onPartitionsRevoked or Lost; numbers in the lane “done” refer to the list below."),
+    el("p", { class: "note screen" }, TOUCH.matches ? "The buttons zoom; all lanes follow. Tap a bar for details." : "Drag over a plot to zoom; all lanes follow. Point at a bar for details.", " ▲ onPartitionsAssigned, ▼ onPartitionsRevoked or Lost; numbers in the lane “done” refer to the list below."),
 
     el("div", { class: "together" }, el(`h${level + 1}`, {}, "The group and its members"), lanesLegend(tables, group),
       cappedLanes(hosts, troubled(tables, group), "lane", (names) => memberLanes(run, group, view, names))),

@@ -26,10 +26,29 @@ function perSeed(sweep, metric, number, paired) {
   return mine.map((value, index) => (value === null || base[index] === null ? null : value - base[index]));
 }
 
+/** The lines of a cell's label: one as a rule, up to three on a narrow screen. */
 function stripLabel(sweep, number) {
   const mark = isRecommended(sweep, number) ? "★ " : isBaseline(sweep, number) ? "◇ " : "";
-  const narrow = !onPaper && document.documentElement.clientWidth < NARROW;
-  return plain(mark + short(cellOf(sweep, number).labels.join(" · ") || "as it is", narrow ? 16 : 40));
+  const label = cellOf(sweep, number).labels.join(" · ") || "as it is";
+  return labelLines(mark + label, 46);
+}
+
+/** A label of a plot's line: cut to `longest` on a wide screen, in up to three lines on a narrow one. */
+function labelLines(label, longest) {
+  if (onPaper || document.documentElement.clientWidth >= NARROW) return [short(label, longest)];
+  const lines = inLines(label, 20);
+  const shown = lines.length > 3 ? [...lines.slice(0, 2), lines.slice(2).join(" ")] : lines;
+  return shown.map((line) => short(line, 22));
+}
+
+/** The room (px) left of a plot for labels of such lines. */
+function roomForLabels(labels) {
+  return 20 + Math.max(6, ...labels.flat().map((line) => line.length)) * 6.8;
+}
+
+/** The height (px) that each line of a plot needs for its label. */
+function heightForLabels(labels, least) {
+  return Math.max(least, 6 + 15 * Math.max(1, ...labels.map((lines) => lines.length)));
 }
 
 /** One strip per cell: a dot per seed, a box, and the mean with its interval. */
@@ -66,12 +85,13 @@ function spreadTraces(sweep, metric, cells, paired) {
 
 function spreadLayout(sweep, metric, cells, paired) {
   const labels = cells.map((cell) => stripLabel(sweep, cell.number));
+  const left = roomForLabels(labels);
   const zero = paired ? [{ type: "line", xref: "x", yref: "paper", x0: 0, x1: 0, y0: 0, y1: 1, line: { width: 1.5, color: colour("text") } }] : [];
   return {
-    height: Math.max(130, cells.length * (onPaper ? 26 : 38) + 60),
-    margin: { l: 20 + Math.max(6, ...labels.map((label) => label.length)) * 6.8, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
-    xaxis: { title: axisTitle(`${paired ? "difference to the baseline: " : ""}${titleOf(metric)}`), zeroline: false, rangemode: paired ? "normal" : "tozero" },
-    yaxis: { range: [cells.length - 0.4, -0.6], fixedrange: true, tickvals: cells.map((_, index) => index), ticktext: labels, showgrid: false, zeroline: false, ticks: "" },
+    height: Math.max(130, cells.length * heightForLabels(labels, onPaper ? 26 : 38) + 60),
+    margin: { l: left, r: 16, t: 8, b: onPaper || document.documentElement.clientWidth >= NARROW ? 46 : 64 },
+    xaxis: { title: axisTitle(`${paired ? "difference to the baseline: " : ""}${titleOf(metric)}`, left), zeroline: false, rangemode: paired ? "normal" : "tozero" },
+    yaxis: { range: [cells.length - 0.4, -0.6], fixedrange: true, tickvals: cells.map((_, index) => index), ticktext: labels.map((lines) => lines.map(plain).join("<br>")), showgrid: false, zeroline: false, ticks: "" },
     shapes: zero,
   };
 }

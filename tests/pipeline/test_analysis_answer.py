@@ -379,8 +379,8 @@ def test_given_axis_gets_an_answer_for_each_of_its_values() -> None:
     made = _stopped(SIZES, 30, lambda cell: [12, 2, 4, 9, 40, 30, 20, 10][cell] * S)
     answer, _ = answer_of(attrs.evolve(experiment(SIZES, 30), given=("size",)), made.read)
     assert answer.sentence == (
-        "It depends on size: assignor=range, membership=static for small; "
-        "assignor=cooperative-sticky, membership=static for large."
+        "It depends on size: assignor=range, membership=static for size=small; "
+        "assignor=cooperative-sticky, membership=static for size=large."
     )
     assert answer.decision == "depends on what is given"
     assert (answer.all_recommended, answer.all_baselines) == ({1, 7}, {0, 4})

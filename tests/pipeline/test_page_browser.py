@@ -247,6 +247,7 @@ def test_on_paper(browser: Any, run_file: Path) -> None:
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("button:not(.link):visible, select:visible, .modebar:visible").count() == 0
     assert page.locator("button.link:visible").first.inner_text() == "1"  # a generation's number stays
+    assert page.locator("path[style*='url(']").count() == 0  # each hatched bar would be a picture of its own in a PDF
     assert page.pdf().startswith(b"%PDF")
     page.emulate_media(media="screen")
     page.wait_for_selector("html:not([data-paper])")
@@ -261,6 +262,29 @@ def test_on_a_narrow_screen(browser: Any, sweep_file: Path) -> None:
     opened.page.wait_for_function("() => document.querySelector('.plot')._fullLayout.width <= 360")
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
     opened.close()
+
+
+def test_a_telephone_can_read_what_a_wide_screen_shows(browser: Any, sweep_file: Path) -> None:
+    """Labels and titles of plots and captions of tables wrap, and no bar of tools lies on the marks."""
+    opened = Opened(browser, sweep_file, is_mobile=True, has_touch=True)
+    opened.page.set_viewport_size({"width": 360, "height": 700})
+    opened.page.wait_for_function("() => document.querySelector('.plot')._fullLayout.width <= 360")
+    assert opened.page.locator(".modebar-container .modebar-btn").count() == 0
+    labels = opened.page.locator(".spread .ytick text").all_text_contents()
+    assert any("cooperative-sticky" in label for label in labels)
+    assert not [label for label in labels if "…" in label]
+    cut = """() => [...document.querySelectorAll('.plot .xtitle, .plot .ytick text, caption .said')]
+        .filter((one) => one.getBoundingClientRect().right > 360 || one.getBoundingClientRect().left < 0).length"""
+    assert opened.page.evaluate(cut) == 0
+    opened.close()
+
+
+def test_the_bar_of_tools_covers_no_tick(run: Any) -> None:
+    """It appears above the time axis, the last tick of which would lie below it."""
+    run.locator(".lanes").first.hover()
+    tools = run.locator(".lanes .modebar").first.bounding_box()
+    for tick in run.locator(".lanes").first.locator(".xtick text").all():
+        assert tick.bounding_box()["y"] >= tools["y"] + tools["height"] - 1
 
 
 # --- sweeps ---------------------------------------------------------------------------------------------------------
