@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.units import show_us
 from groupsim.naming import known
 from groupsim.scenarios.document import Document
@@ -14,14 +15,14 @@ from groupsim.scenarios.shapes import structure_check
 from groupsim.scenarios.steps import CHECKS, Check
 
 
-def judge(name: str, value: object, said: Mapping[str, object], evidence: Callable[[], Evidence]) -> None:
+def judge(name: str, value: object, said: Mapping[str, object], events: Callable[[], Sequence[TraceEvent]]) -> None:
     """Judge one expectation; `said` are its keys, or `value` stands for the first of them.
 
     Raises AssertionError with what was expected and found, ValueError for a check or a key that there is not.
     """
     __tracebackhide__ = True
     check = _check(name.replace("_", "-"), value, said)
-    finding = check.judge(evidence())
+    finding = check.judge(Evidence(events()))
     if not finding.holds:
         at = f" at {show_us(finding.t_us)}" if finding.t_us is not None else ""
         seqs = f" (event {', '.join(map(str, finding.seqs))})" if finding.seqs else ""

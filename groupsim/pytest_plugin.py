@@ -48,7 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the markers."""
+    _leave_asserts_alone(config)
     config.addinivalue_line(
         "markers",
         "sim(seed=0, brokers=1, broker={}, logs='replicated', **cluster): how the `sim` fixture makes its cluster",
@@ -58,12 +59,25 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def _leave_asserts_alone(config: pytest.Config) -> None:
+    """Take this package out of those whose assertions pytest rewrites.
+
+    pytest puts there every module of whoever brings a plugin. Nothing here asserts for a test, and 400 modules cost two
+    seconds wherever bytecode is not kept: in a fresh environment, in most containers. Without this name all is well,
+    only slower.
+    """
+    names = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
+    if isinstance(names, set):
+        names.discard("groupsim")
+
+
 @pytest.fixture
 def sim(request: pytest.FixtureRequest) -> Generator[Simulation]:
     """A simulated cluster in virtual time (`groupsim.Simulation`)."""
     from groupsim.simulation import OWN, Simulation
 
     said = {"seed": request.config.getoption("--sim-seed"), **_marked(request.node, FIXTURE)}
+    said |= getattr(request, "param", {})  # parametrize("sim", [{"seed": 1}, …], indirect=True)
     own = {name: said.pop(name) for name in OWN if name in said}
     try:
         simulation = Simulation(**own, config=said)

@@ -72,6 +72,21 @@ def test_markers_of_module_class_and_test_add_up(pytester: pytest.Pytester) -> N
     pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
 
 
+def test_one_test_meets_several_brokers(pytester: pytest.Pytester) -> None:
+    """`parametrize("sim", …, indirect=True)` gives a test one simulation after the other, above what markers say."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.sim(brokers=3)
+        @pytest.mark.parametrize("sim", [{"broker": {"version": "2.6"}}, {"brokers": 1}], indirect=True)
+        async def test_marked(sim):
+            assert (sim.brokers, len(sim.broker)) in [(3, 1), (1, 0)]
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
 def test_a_misspelt_argument_of_a_lab_is_told_before_anything_starts(pytester: pytest.Pytester) -> None:
     """The marker of served clusters is checked as that of simulated ones."""
     pytester.makepyfile(

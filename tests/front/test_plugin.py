@@ -69,3 +69,17 @@ def test_a_project_that_does_not_use_it_is_left_alone(pytester: pytest.Pytester)
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_the_package_is_not_rewritten_for_its_assertions(pytester: pytest.Pytester) -> None:
+    """pytest would rewrite 400 modules of a package with a plugin, two seconds wherever no bytecode is kept."""
+    pytester.makepyfile(
+        """
+        from _pytest.assertion.rewrite import AssertionRewritingHook
+
+        async def test_loaded(sim):
+            import groupsim.simulation
+            assert not isinstance(groupsim.simulation.__loader__, AssertionRewritingHook)
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
