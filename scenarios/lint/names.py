@@ -6,7 +6,7 @@ nobody knows there is refused when the file is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
 from groupsim.members.keys import SECRET_PREFIXES
@@ -25,7 +25,14 @@ from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING
 
-_REFUSES = "librdkafka refuses a property it does not know: creating the consumer fails"
+#: What libraries do with a name they do not know, where they do not pass over it: how grave that is, and why.
+_REFUSALS: Mapping[str, tuple[str, str]] = {
+    "librdkafka": (ERROR, "librdkafka refuses a property it does not know: creating the consumer fails"),
+    "kafka-python": (ERROR, "KafkaConsumer raises KafkaConfigurationError (Unrecognized configs)"),
+    "aiokafka": (ERROR, "AIOKafkaConsumer raises TypeError (unexpected keyword argument)"),
+    "sarama": (WARNING, "sarama.Config has no field of this name: nothing is set, and the default holds"),
+    "franz-go": (WARNING, "kgo has no option of this name: nothing is set, and the default holds"),
+}
 _LIKE = 0.86
 
 
@@ -46,8 +53,9 @@ def _strangers(view: ClientView) -> Iterator[str]:
 
 
 def _refusal(view: ClientView) -> dict[str, str]:
-    """How grave an unknown key is: librdkafka refuses it, the others pass over it."""
-    return {"level": ERROR, "reason": _REFUSES} if view.client.library == "librdkafka" else {}
+    """How grave an unknown key is: some libraries refuse it, the others pass over it."""
+    level, reason = _REFUSALS.get(view.client.library, ("", ""))
+    return {"level": level, "reason": reason} if level else {}
 
 
 def _elsewhere(view: ClientView, *kinds: str) -> Iterator[tuple[str, str]]:
@@ -197,7 +205,8 @@ def _misspelt(view: ClientView) -> Iterator[Hit]:
             continue
         near = get_close_matches(name, names, 1, _LIKE)
         if near and SequenceMatcher(None, name, near[0]).ratio() < 1:
-            message = f"`{name}` is no setting of {view.client.library}"
+            whose = "the Java consumer" if view.client.library == "java" else view.client.library
+            message = f"`{name}` is no setting of {whose}"
             yield Hit((name,), message, f"did you mean {near[0]}?", **_refusal(view))
 
 
@@ -254,7 +263,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "key-of-another-library",
         WARNING,
-        "a setting under another library's name (librdkafka: error)",
+        "a setting under another library's name (librdkafka and the Python clients: error)",
         "a library passes over names it does not know, and its default holds",
         f"argoproj/argo-events#2358; {_LIB_CONFIG}",
         _foreign_key,
@@ -294,7 +303,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "misspelt-key",
         WARNING,
-        "a name nobody knows, near to one the library has (librdkafka: error)",
+        "a name nobody knows, near to one the library has (librdkafka and the Python clients: error)",
         "the Java consumer only logs names it does not know, and the default holds",
         "AbstractConfig.logUnused; rd_kafka_conf_set",
         _misspelt,

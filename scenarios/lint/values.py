@@ -26,7 +26,21 @@ _STRATEGY = "partition.assignment.strategy"
 
 def _impossible(view: ClientView) -> Iterator[Hit]:
     for name, error in view.impossible.items():
-        yield Hit((name,), f"`{name}` = {error.value}: {error.problem}", error.remedy)
+        reason = _REFUSED.get(view.client.library, "") if view.pasted else ""
+        yield Hit((name,), f"`{name}` = {error.value}: {error.problem}", error.remedy, reason=reason)
+
+
+_REFUSED = {
+    "java": "the client refuses it when it is created (ConfigException)",
+    "librdkafka": "librdkafka refuses it: creating the consumer fails (rd_kafka_conf_set)",
+}
+
+
+def _without_unit(view: ClientView) -> Iterator[Hit]:
+    for name, text in view.without_unit:
+        message = f"{name} = {text} is {text} nanosecond{'' if text == '1' else 's'} to Go"
+        remedy = f"write a unit: {text}ms or {text}s, in code {text}*time.Millisecond or {text}*time.Second"
+        yield Hit((name,), message, remedy)
 
 
 def _quoted(view: ClientView) -> Iterator[Hit]:
@@ -96,9 +110,17 @@ RULES: tuple[Rule[ClientView], ...] = (
         "impossible-value",
         ERROR,
         "a value the client cannot read",
-        "the client refuses it when it is created (ConfigException)",
+        "the client refuses it when it is created",
         "ConfigDef.parseType and validators of ConsumerConfig; rd_kafka_conf_set",
         _impossible,
+    ),
+    Rule(
+        "duration-without-unit",
+        WARNING,
+        "a bare number for a Go duration",
+        "time.Duration counts nanoseconds: a timeout of a few of them is over at once",
+        "Go: time.Duration; sarama.Config, kgo options",
+        _without_unit,
     ),
     Rule(
         "quoted-value",

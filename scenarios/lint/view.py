@@ -5,7 +5,7 @@ Values are read leniently: what cannot be read is a finding of its own, and coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -72,7 +72,7 @@ class ClientView:
         for name, entry in self.entries.items():
             alias = aliases.get(name)
             key = CONSUMER_KEYS.get(alias.key if alias else name)
-            if key is None or self._means_something_else(name):
+            if key is None or self._means_something_else(name) or (alias is None and self._has_only_own_names):
                 continue
             self._names[key.name] = name
             try:
@@ -96,6 +96,11 @@ class ClientView:
         """aiokafka and kafka-python say the same names."""
         return "kafka-python" if self.client.library == "aiokafka" else self.client.library
 
+    @property
+    def _has_only_own_names(self) -> bool:
+        """Whether Kafka's names mean nothing to the library, so that what they say does not count."""
+        return self.pasted and self.client.library not in ("java", "librdkafka")
+
     def _means_something_else(self, name: str) -> bool:
         return self.pasted and self.client.library == "librdkafka" and name == "request.timeout.ms"
 
@@ -115,6 +120,15 @@ class ClientView:
         if self.client.library in ("java", "librdkafka") and value not in choices and not by_duration:
             raise SettingError(name, value, "no such choice", f"use one of {', '.join(choices)}")
         return value
+
+    @property
+    def without_unit(self) -> Iterator[tuple[str, str]]:
+        """Names of Go's durations, as written, and the bare numbers that they were given."""
+        if self.pasted and self.client.library in _DURATIONS:
+            for key, name in self._names.items():
+                text = str(self.entries[name].value).strip()
+                if CONSUMER_KEYS[key].type is KeyType.MS and text.isdecimal() and int(text):
+                    yield name, text
 
     # --- asking ----------------------------------------------------------------------------------------------
 

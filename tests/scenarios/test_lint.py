@@ -45,6 +45,8 @@ CLIENT_CASES = [
     ("misspelt-key", JAVA, None, "sesion.timeout.ms=10000", "schema.registry.url=http://registry"),
     ("misspelt-key", RD, None, "fetch.wait.max.mss=100", "fetch.wait.max.ms=100"),
     ("repeated-key", JAVA, None, "group.id=a | group.id=b", "group.id=a | client.id=b"),
+    ("duration-without-unit", "sarama", None, "Consumer.Group.Heartbeat.Interval=3",
+     "Consumer.Group.Heartbeat.Interval=3s"),
     ("impossible-value", JAVA, None, "session.timeout.ms=45s", "session.timeout.ms=45000"),
     ("impossible-value", JAVA, None, "enable.auto.commit=yes", "enable.auto.commit=True"),
     ("impossible-value", JAVA, None, "auto.offset.reset=smallest", "auto.offset.reset=earliest"),
@@ -389,6 +391,26 @@ def test_a_poll_limit_is_raised_and_no_session_lowered_to_it(client: str) -> Non
     assert finding.remedy == "set max.poll.interval.ms = 10000, or more"
 
 
+@pytest.mark.parametrize(
+    ("client", "level", "words"),
+    [("kafka-python", ERROR, "Unrecognized configs"), ("aiokafka", ERROR, "TypeError"), ("sarama", WARNING, "no field"),
+     ("kafkajs", WARNING, "passes over"), (RD, ERROR, "refuses a property")],
+)  # fmt: skip
+def test_another_librarys_name_is_told_as_this_library_takes_it(client: str, level: str, words: str) -> None:
+    """Some refuse to start, others pass over it; either way the value of a name they do not have is not judged."""
+    foreign = "max.poll.records=1" if client == RD else "session.timeout.ms=30"
+    found = [one for one in of_client(foreign, client) if one.rule != "request-timeout-below-join"]  # sarama's default
+    assert [(one.rule, one.severity) for one in found] == [("key-of-another-library", level)]
+    assert words in found[0].reason
+
+
+def test_what_refuses_a_value_is_named_after_the_library() -> None:
+    """ConfigException is Java's; librdkafka says it otherwise."""
+    (java,), (rd,) = of_client("enable.auto.commit=yes"), of_client("socket.keepalive.enable=yes", RD)
+    assert "ConfigException" in java.reason
+    assert "rd_kafka_conf_set" in rd.reason
+
+
 def test_findings_speak_the_users_names() -> None:
     """Message and remedy use the library's own names and units."""
     ruby = {one.rule: one for one in of_client("heartbeat_interval=11", "ruby-kafka")}["heartbeat-above-third"]
@@ -442,6 +464,8 @@ def test_a_client_is_found_by_library_and_version(name: str, profile: str) -> No
 @pytest.mark.parametrize(
     ("name", "words"),
     [("jaba-3.9", "did you mean"), ("java-0.8", "older than any"), ("java-99", r"no release .*; write `java-4\.x`"),
+     ("java-3.10", r"the last of java 3\.x is 3\.9; write `java-3\.9`"),
+     ("librdkafka-1.10.0", r"write `librdkafka-1\.9`"),
      ("confluent-kafka-python-7.1", r"librdkafka are 2\.x; write `librdkafka-2\.x`")],
 )  # fmt: skip
 def test_a_client_nobody_knows(name: str, words: str) -> None:
