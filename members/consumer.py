@@ -383,11 +383,6 @@ class Consumer:
         """Replace some fields of the behaviour, e.g. `processing=parse_distribution("7m")`."""
         self.behaviour = evolve(self._behaviour, **changes)
 
-    def change_settings(self, settings: ConsumerSettings) -> None:
-        """Settings for the next start (a redeploy with another configuration)."""
-        common_protocol(self._assignors(settings))
-        self.settings = settings
-
     def block_poll(self, us: int) -> None:
         """Keep the application's thread away from poll for `us`: at once when it waits there, else after its batch."""
         if self._poll_loop is not None:

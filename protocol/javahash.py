@@ -87,12 +87,6 @@ def java_sorted(texts: Iterable[str]) -> list[str]:
     return sorted(found, key=java_string_key)
 
 
-def java_copy_capacity(size: int) -> int:
-    """The table size of a `HashMap` made from a collection of `size` entries: a power of two >= size / 0.75 + 1."""
-    wanted = 4 * size // 3 + 1
-    return 1 << (wanted - 1).bit_length()
-
-
 def _spread(key: str | TopicPartition) -> int:
     """The hash with its upper half folded into the lower, as `HashMap` does before it picks a bucket."""
     h = java_hash(key) & _MASK

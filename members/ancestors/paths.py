@@ -88,8 +88,3 @@ def partitions_in(text: str) -> tuple[int, ...]:
 def stream_of(consumer: str, number: int = 0) -> str:
     """The id of one of a consumer's streams, which is what claims say."""
     return f"{consumer}-{number}"
-
-
-def consumer_of(stream: str) -> str:
-    """The consumer a stream belongs to."""
-    return stream.rpartition("-")[0]

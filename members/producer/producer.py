@@ -205,10 +205,6 @@ class Producer:
             trace.begin(trace.emit(Kind.PROCESS_RESUMED, host=self.host.name))
             self.host.resume()
 
-    def change_settings(self, settings: ProducerSettings) -> None:
-        """Settings for the next start."""
-        self.settings = settings
-
     # -- the application ----------------------------------------------------------------------------------------
 
     def set_rate(self, topic: str, rate: int) -> None:

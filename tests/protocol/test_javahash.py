@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from groupsim.protocol.javahash import (
     JavaHashMap,
     java_abs_mod,
-    java_copy_capacity,
     java_set_order,
     java_sorted,
     java_string_hash,
@@ -108,12 +107,6 @@ def test_a_copy_is_independent_and_keeps_the_order() -> None:
     del twin["a"]
     assert "a" in original
     assert "a" not in twin
-
-
-@pytest.mark.parametrize(("size", "capacity"), [(0, 1), (1, 2), (3, 8), (12, 32), (13, 32), (96, 256)])
-def test_a_table_made_from_a_collection_is_sized_for_it(size: int, capacity: int) -> None:
-    """The smallest power of two that is at least size / 0.75 + 1, rounded down to an integer."""
-    assert java_copy_capacity(size) == capacity
 
 
 class _LiteralHashMap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.members.ancestors.assignors import CannotDecide, View, range_share, roundrobin_share
-from groupsim.members.ancestors.paths import Registration, consumer_of, partitions_in, stream_of
+from groupsim.members.ancestors.paths import Registration, partitions_in, stream_of
 
 STREAMS = ("g_a-0", "g_b-0", "g_c-0")
 
@@ -74,5 +74,5 @@ def test_a_registration_reads_as_it_was_written() -> None:
 
 def test_claims_name_streams() -> None:
     """A stream's name is its consumer's with a number; partitions are read in order of their numbers."""
-    assert consumer_of(stream_of("g_h-1-ab")) == "g_h-1-ab"
+    assert stream_of("g_h-1-ab") == "g_h-1-ab-0"
     assert partitions_in('{"partitions": {"10": [0], "9": [1]}}') == (9, 10)
