@@ -67,6 +67,12 @@ class Scene:
     follower: str
     generation: int
 
+    def id_of(self, who: str) -> str:
+        """The id of LEADER, FOLLOWER or PENDING, an id that is handed out just now; any other stands for itself."""
+        if who == "PENDING":
+            return self.bench.join("x", version=4).joined.member_id
+        return {"LEADER": self.leader, "FOLLOWER": self.follower}.get(who, who)
+
     def member(self, member_id: str) -> MemberSnapshot:
         """A member as it is now."""
         return self.bench.snapshot().member(member_id)

@@ -281,7 +281,7 @@ STRANGERS = [
 def test_id_that_is_not_this_member(state: str, member_id: str, instance: str | None, error: E) -> None:
     """J2: unknown ids and unknown instances: UNKNOWN_MEMBER_ID; an instance under another id: FENCED_INSTANCE_ID."""
     stage = scene(state, static=True)
-    given = {"LEADER": stage.leader, "FOLLOWER": stage.follower}.get(member_id, member_id)
+    given = stage.id_of(member_id)
     before = stage.bench.snapshot()
     sent = stage.bench.join(member_id=given, instance=instance)
     assert (sent.joined.error, sent.joined.member_id) == (error, given)

@@ -56,8 +56,7 @@ ENTRIES = [
 def test_one_entry(state: str, member_id: str, instance: str | None, error: E) -> None:
     """1.6: what one entry is answered, in every state with members; refused ones change nothing."""
     stage = scene(state, static=True)
-    pending = stage.bench.join("x", version=4).joined.member_id
-    given = {"LEADER": stage.leader, "PENDING": pending}.get(member_id, member_id)
+    given = stage.id_of(member_id)
     before = stage.bench.snapshot()
     found = answer(leave(stage.bench, (given, instance)))
     assert found.error is E.NONE
@@ -79,7 +78,7 @@ def test_one_entry(state: str, member_id: str, instance: str | None, error: E) -
 def test_before_v3_the_one_error_is_at_the_top(entry: str, error: E, version: int) -> None:
     """1.6: v0-2 name one member and lift its error to the top level."""
     stage = scene(STABLE)
-    found = answer(leave(stage.bench, (stage.leader if entry == "LEADER" else entry, None), version=version))
+    found = answer(leave(stage.bench, (stage.id_of(entry), None), version=version))
     assert (found.error, found.members) == (error, ())
 
 

@@ -107,8 +107,7 @@ CHECKED = [
 def test_commit_is_checked(state: str, member_id: str, generation: int, instance: str | None, error: E) -> None:
     """1.7: membership, then generation; in every state with members, and nothing is stored."""
     stage = scene(state, static=True)
-    pending = stage.bench.join("x", version=4).joined.member_id
-    given = {"LEADER": stage.leader, "PENDING": pending}.get(member_id, member_id)
+    given = stage.id_of(member_id)
     sent = stage.bench.commit_offset(5, member_id=given, generation=generation, instance=instance)
     assert committed(sent) == [error]
     assert stored(stage.bench) is None

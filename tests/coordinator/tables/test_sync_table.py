@@ -55,8 +55,7 @@ STRANGERS = [
 def test_not_a_member(state: str, member_id: str, instance: str | None, error: E, generation: int) -> None:
     """1.4 #3: who is not a member hears so before the generation is looked at."""
     stage = scene(state, static=True)
-    pending = stage.bench.join("x", version=4).joined.member_id
-    given = {"LEADER": stage.leader, "PENDING": pending}.get(member_id, member_id)
+    given = stage.id_of(member_id)
     assert stage.bench.sync(given, generation, instance=instance).error is error
 
 

@@ -76,7 +76,7 @@ def test_empty_group_takes_commits_from_outside() -> None:
 def test_live_group(state: str, who: dict[str, object], error: E) -> None:
     """1.8: membership is checked as for OffsetCommit, but the state is not, and an anonymous producer gets through."""
     at = scene(state)
-    named = {name: at.leader if value == "LEADER" else value for name, value in who.items()}
+    named = {name: at.id_of(value) for name, value in who.items()}
     assert committed_in_transaction(at.bench.commit_in_transaction(5, **named)) == [error]  # type: ignore[arg-type]
 
 
