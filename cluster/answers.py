@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
 from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse
 from groupsim.protocol.admin_messages import CreateTopicsResponse, DeleteTopicsResponse
 from groupsim.protocol.data_messages import ListOffsetsResponse, OffsetForLeaderEpochResponse
@@ -22,14 +25,14 @@ TITLES: dict[Api, str] = {api: api.title for api in Api}
 
 def group_of(request: Request) -> str | None:
     """The group a request is about; None when it is about no single one."""
-    if isinstance(request, FindCoordinatorRequest):
+    if type(request) is FindCoordinatorRequest:
         return request.key if request.key_type == 0 else None
     return getattr(request, "group_id", None)
 
 
 def member_of(request: Request) -> str | None:
     """The member id a request carries; None when it carries none (a first join, a commit from outside)."""
-    if isinstance(request, LeaveGroupRequest):
+    if type(request) is LeaveGroupRequest:
         ids = [leaving.member_id for leaving in request.members]
         return (ids[0] or None) if len(ids) == 1 else None
     return getattr(request, "member_id", None) or None
@@ -43,17 +46,21 @@ def generation_of(message: Request | Response) -> int | None:
 
 def error_of(response: Response) -> ErrorCode:
     """The error of a response; of those that answer item by item, the first there is."""
-    error: ErrorCode = getattr(response, "error", ErrorCode.NONE)
-    if not error and isinstance(response, ListOffsetsResponse | OffsetForLeaderEpochResponse):
-        return next((part.error for part in response.partitions if part.error), error)
-    if not error and isinstance(response, OffsetFetchResponse):
-        return next((part.error for part in response.offsets if part.error), error)
-    if isinstance(response, CreateTopicsResponse | DeleteTopicsResponse):
-        return next((topic.error for topic in response.topics if topic.error), error)
-    if isinstance(response, TxnOffsetCommitResponse):
-        return next((found for _, found in response.results if found), error)
-    if isinstance(response, CreateAclsResponse):
-        return next((found for found, _ in response.results if found), error)
-    if isinstance(response, DeleteAclsResponse):
-        return next((result.error for result in response.results if result.error), error)
-    return error
+    error: ErrorCode = getattr(response, "error", _NONE)
+    items = _ITEMS.get(type(response))
+    return error if error or items is None else next((found for found in items(response) if found), error)
+
+
+_NONE = ErrorCode.NONE
+
+# The errors of the items in a response, for those responses that have some.
+_ITEMS: Mapping[type, Callable[[Any], Iterator[ErrorCode]]] = {
+    ListOffsetsResponse: lambda response: (part.error for part in response.partitions),
+    OffsetForLeaderEpochResponse: lambda response: (part.error for part in response.partitions),
+    OffsetFetchResponse: lambda response: (part.error for part in response.offsets),
+    CreateTopicsResponse: lambda response: (topic.error for topic in response.topics),
+    DeleteTopicsResponse: lambda response: (topic.error for topic in response.topics),
+    TxnOffsetCommitResponse: lambda response: (error for _, error in response.results),
+    CreateAclsResponse: lambda response: (error for error, _ in response.results),
+    DeleteAclsResponse: lambda response: (result.error for result in response.results),
+}

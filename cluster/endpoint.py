@@ -41,6 +41,9 @@ MACHINERY: frozenset[type] = frozenset(
 QUIET: frozenset[type] = MACHINERY | {HeartbeatRequest}
 """Requests that only a full trace lists. A group's heartbeat is listed, too, when its answer is an error."""
 
+# Looked up once: members of an enumeration are found slowly, and these are for every request.
+_RECEIVED, _ANSWERED = Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT
+
 
 class Endpoint:
     """A host that takes requests, one per connection at a time. `receive` is for its kind to say."""
@@ -68,39 +71,36 @@ class Endpoint:
         """Say that a request has arrived; all that follows from it has this for its cause."""
         call.took_us = self._loop.now_us
         trace, request = self._trace, call.request
-        if not trace.wants(Kind.REQUEST_RECEIVED):
+        if not trace.wants(_RECEIVED):
             return
+        # fmt: off
         seq = trace.emit(
-            Kind.REQUEST_RECEIVED,
-            host=self.host.name,
-            group=group_of(request),
-            member=member_of(request),
-            generation=generation_of(request),
-            api=TITLES[request.API],
-            correlation=call.correlation,
-            payload={"from": call.host_name, "client_id": call.client_id},
+            _RECEIVED, self.host.name, group_of(request), member_of(request), generation_of(request),
+            None, None, TITLES[request.API], call.correlation, None, None, None, None, None, None,
+            {"from": call.host_name, "client_id": call.client_id},
         )
+        # fmt: on
         trace.begin(seq)
 
     def note_answer(self, call: Line, response: Response) -> None:
         """Say what is answered, and how long the request was in the broker's hands."""
         trace, request = self._trace, call.request
-        if not trace.wants(Kind.RESPONSE_SENT):
+        if not trace.wants(_ANSWERED):
             return
         error, generation = error_of(response), generation_of(response)
+        if generation is None:
+            generation = generation_of(request)
+        member = member_of(request) or getattr(response, "member_id", None) or None
         quiet = type(request) is HeartbeatRequest and not trace.heartbeats
         waited = 0 if quiet else self._loop.now_us - call.took_us
+        # fmt: off
         seq = trace.emit(
-            Kind.RESPONSE_SENT,
-            host=self.host.name,
-            group=group_of(request),
-            member=member_of(request) or getattr(response, "member_id", None) or None,
-            generation=generation_of(request) if generation is None else generation,
-            api=TITLES[request.API],
-            correlation=call.correlation,
-            error=error.name if error else None,
-            payload={"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name},
+            _ANSWERED, self.host.name, group_of(request), member, generation,
+            None, None, TITLES[request.API], call.correlation, error.name if error else None,
+            None, None, None, None, None,
+            {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name},
         )
+        # fmt: on
         trace.begin(seq)
 
     def note_dropped(self, call: Line, reason: str) -> None:

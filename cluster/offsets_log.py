@@ -25,6 +25,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.offset_records import FLEXIBLE_VERSION
 
 Done = Callable[[ErrorCode | None], None]
+_APPEND = Order.APPEND  # looked up once: members of an enumeration are found slowly
 
 
 @define(eq=False)
@@ -70,11 +71,13 @@ class OffsetsLog:
         if error is None:
             part.appended.append((self._loop.now_us, len(part.records)))
             part.records.extend(records)
-        due = max(self._loop.now_us + part.draws.next(), part.last_us)
+        due = self._loop.now_us + part.draws.next()
+        if due < part.last_us:
+            due = part.last_us
         part.last_us = due
         part.pending.append(_Pending(host, due, error, done))
         if not part.held:
-            host.call_at(due, self._commit, part, order=Order.APPEND)
+            host.call_at(due, self._commit, part, order=_APPEND)
 
     def _commit(self, part: _Partition) -> None:
         """The followers have the oldest append that waits. One event for each, so that each keeps its own cause."""

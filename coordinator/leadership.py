@@ -40,6 +40,9 @@ _OUR_KINDS = (
     Kind.WARNING,
 )
 _SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
+# Looked up once: members of an enumeration are found slowly, and these are for every request.
+_TIMER_SET, _PARKED = Kind.TIMER_SET, Kind.REQUEST_PARKED
+_APPENDED, _APPEND_DONE = Kind.RECORD_APPENDED, Kind.APPEND_DONE
 
 
 class Leadership:
@@ -143,15 +146,14 @@ class Leadership:
     def _appended(self, effect: Append, error: ErrorCode | None) -> None:
         if self.shard.closed:
             return
-        if self._trace.wants(Kind.APPEND_DONE):
+        if self._trace.wants(_APPEND_DONE):
+            name = None if error is None else error.name
+            # fmt: off
             seq = self._trace.emit(
-                Kind.APPEND_DONE,
-                host=self._host.name,
-                topic=OFFSETS_TOPIC,
-                partition=self.partition,
-                error=None if error is None else error.name,
-                payload={"append": effect.append_id},
+                _APPEND_DONE, self._host.name, None, None, None, OFFSETS_TOPIC, self.partition,
+                None, None, name, None, None, None, None, None, {"append": effect.append_id},
             )
+            # fmt: on
             self._trace.begin(seq)
         self._carry_out(self.shard.append_done(effect.append_id, effect.records, error, self._loop.now_us))
 
@@ -166,8 +168,8 @@ class Leadership:
         call.answer(effect.response)
 
     def _park(self, effect: Park) -> None:
-        if self._trace.wants(Kind.REQUEST_PARKED):
-            self._emit_request(Kind.REQUEST_PARKED, effect, effect.condition)
+        if self._trace.wants(_PARKED):
+            self._emit_request(_PARKED, effect, effect.condition)
 
     def _drop(self, effect: Drop) -> None:
         if self._trace.wants(Kind.REQUEST_DROPPED):
@@ -186,8 +188,8 @@ class Leadership:
 
     def _set_timer(self, effect: SetTimer) -> None:
         timer = effect.timer
-        if self._trace.wants(Kind.TIMER_SET) and timer.kind not in _SILENT_TIMERS:
-            timer.cause = self._emit_timer(Kind.TIMER_SET, timer, due_us=effect.due_us)
+        if self._trace.wants(_TIMER_SET) and timer.kind not in _SILENT_TIMERS:
+            timer.cause = self._emit_timer(_TIMER_SET, timer, due_us=effect.due_us)
         if timer.running:
             self._alarms.set(timer)
 
@@ -210,12 +212,14 @@ class Leadership:
         )
 
     def _append(self, effect: Append) -> None:
-        if self._trace.wants(Kind.RECORD_APPENDED):
+        if self._trace.wants(_APPENDED):
             where, host = (OFFSETS_TOPIC, self.partition), self._host.name
             for record in effect.records:
                 payload = {"append": effect.append_id, **summary(record)}
                 group = None if isinstance(record, TransactionEnd) else record.group_id
-                self._trace.emit_of_partition(Kind.RECORD_APPENDED, host, group, None, None, where, payload)
+                self._trace.emit_of_partition(_APPENDED, host, group, None, None, where, payload)
+        else:
+            self._trace.pass_over(_APPENDED, len(effect.records))
         try:
             self._log.append(self.partition, effect.records, partial(self._appended, effect))
         except OutOfSync as error:

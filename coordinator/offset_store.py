@@ -10,7 +10,7 @@ Source: `OffsetMetadataManager` on its timeline data structures; classic-protoco
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from groupsim.coordinator.offset_view import OffsetView
@@ -28,7 +28,7 @@ class OffsetStore:
     def __init__(self) -> None:
         self.view = OffsetView()
         self.committed_view = OffsetView()
-        self._staged: deque[tuple[int, int, Staged]] = deque()  # append, order, record
+        self._staged: deque[tuple[int, int, Sequence[Staged]]] = deque()  # append, order of the first, its records
         self._order = 0
 
     def latest(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
@@ -43,7 +43,8 @@ class OffsetStore:
         """Whether an offset of this key is appended and not yet committed."""
         return any(
             isinstance(record, OffsetRecord) and record.partition == partition and record.group_id == group_id
-            for _, _, record in self._staged
+            for _, _, records in self._staged
+            for record in records
         )
 
     def groups(self) -> list[str]:
@@ -52,17 +53,17 @@ class OffsetStore:
 
     def load(self, record: Staged) -> None:
         """A record read from the log."""
-        self.view.apply(self._next_order(), record)
+        self.view.apply(self._next_order(1), (record,))
 
     def loaded(self) -> None:
         """The whole log has been read: it counts as committed."""
         self.committed_view = self.view.copy()
 
-    def stage(self, append_id: int, record: Staged) -> None:
-        """A record is appended."""
-        order = self._next_order()
-        self.view.apply(order, record)
-        self._staged.append((append_id, order, record))
+    def stage(self, append_id: int, records: Sequence[Staged]) -> None:
+        """Records are appended, together."""
+        order = self._next_order(len(records))
+        self.view.apply(order, records)
+        self._staged.append((append_id, order, records))
 
     def settle(self, append_id: int, *, committed: bool) -> None:
         """An append is committed, the oldest under way, or failed, whichever it was; it may have had no offsets."""
@@ -71,17 +72,19 @@ class OffsetStore:
             return
         staged = self._staged
         while staged and staged[0][0] == append_id:
-            _, order, record = staged.popleft()
-            self.committed_view.apply(order, record)
+            _, order, records = staged.popleft()
+            self.committed_view.apply(order, records)
 
     def _take_back(self, append_id: int) -> None:
         left = deque(entry for entry in self._staged if entry[0] != append_id)
         if len(left) != len(self._staged):
             self._staged = left
             self.view = self.committed_view.copy()
-            for _, order, record in left:
-                self.view.apply(order, record)
+            for _, order, records in left:
+                self.view.apply(order, records)
 
-    def _next_order(self) -> int:
-        self._order += 1
-        return self._order
+    def _next_order(self, count: int) -> int:
+        """The order of the first of so many records."""
+        first = self._order + 1
+        self._order += count
+        return first

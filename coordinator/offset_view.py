@@ -14,7 +14,7 @@ Source: `OffsetMetadataManager.replay`, `replayEndTransactionMarker`, `OpenTrans
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, TransactionEnd
 from groupsim.protocol.messages import TopicPartition
@@ -78,17 +78,18 @@ class OffsetView:
 
     # --- the log goes on -----------------------------------------------------------------------------------------
 
-    def apply(self, order: int, record: OffsetRecord | TransactionEnd) -> None:
-        """The next record of the log; `order` rises from one to the next."""
-        if isinstance(record, TransactionEnd):
-            self._end(record.producer.producer_id, record.committed)
-        elif record.producer is None or record.value is None:
-            self._put(order, record.group_id, record.partition, record.value)
-        else:
-            key = (record.group_id, record.partition)
-            producer_id = record.producer.producer_id
-            self._pending.setdefault(producer_id, {})[key] = (order, record.value)
-            self._holders.setdefault(key[0], {}).setdefault(key[1], {})[producer_id] = None
+    def apply(self, first: int, records: Sequence[OffsetRecord | TransactionEnd]) -> None:
+        """The next records of the log; the order of the first is `first`, and rises from one to the next."""
+        for order, record in enumerate(records, first):
+            if isinstance(record, TransactionEnd):
+                self._end(record.producer.producer_id, record.committed)
+            elif record.producer is None or record.value is None:
+                self._put(order, record.group_id, record.partition, record.value)
+            else:
+                key = (record.group_id, record.partition)
+                producer_id = record.producer.producer_id
+                self._pending.setdefault(producer_id, {})[key] = (order, record.value)
+                self._holders.setdefault(key[0], {}).setdefault(key[1], {})[producer_id] = None
 
     def _put(self, order: int, group_id: str, partition: TopicPartition, value: OffsetValue | None) -> None:
         table = self._tables.get(group_id)

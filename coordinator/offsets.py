@@ -28,6 +28,7 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 _GROUP_NOT_FOUND_VERSION = 9
 _RETENTION_VERSIONS = range(2, 5)
+_NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found slowly
 
 # --- OffsetCommit ------------------------------------------------------------------------------------------------
 
@@ -81,9 +82,9 @@ def write(
     limit = turn.config.offset_metadata_max_bytes
     results, records = [], []
     for where, value in values:
-        error = _metadata_error(value.metadata, limit) if value.metadata else ErrorCode.NONE
+        error = _metadata_error(value.metadata, limit) if value.metadata else _NONE
         results.append((where, error))
-        if not error:
+        if error is _NONE:
             records.append(OffsetRecord(group_id, where, value, producer))
     if records:
         partition.append(tuple(records))

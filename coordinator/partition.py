@@ -28,11 +28,13 @@ class Partition:
         """Append records whose effect is seen at once by those who read the latest view."""
         self.turn.append(records, then)
         append_id = self.turn.purgatory.last_id
-        for record in records:
-            if not isinstance(record, GroupRecord):
-                self.offsets.stage(append_id, record)
-            elif record.value is None:
-                self._delete(record.group_id, append_id)
+        offsets = [record for record in records if not isinstance(record, GroupRecord)]
+        if offsets:
+            self.offsets.stage(append_id, offsets)
+        if len(offsets) < len(records):
+            for record in records:
+                if isinstance(record, GroupRecord) and record.value is None:
+                    self._delete(record.group_id, append_id)
 
     def settle(self, append_id: int, error: ErrorCode | None) -> list[Group]:
         """An append has ended: keep its effect, or take it back. Returns the groups that vanish."""

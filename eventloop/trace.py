@@ -48,18 +48,33 @@ class _Unattached:
 class Trace:
     """Events of one run, in order, handed to whoever subscribed.
 
-    `level` says how much is wanted, `kinds` narrows it to some kinds. `cause` is the ambient cause, `heartbeats`
-    whether quiet heartbeats are listed too.
+    `level` says how much is wanted, `kinds` narrows it to some kinds. Of those in `counted` nobody is told: they are
+    not wanted, but who would have told of them says how many there were (`pass_over`), so that all others have the
+    numbers they have otherwise. `cause` is the ambient cause, `heartbeats` whether quiet heartbeats are listed too.
     """
 
-    __slots__ = ("_chosen", "_clock", "_seq", "_spans", "_subscribers", "_wanted", "cause", "heartbeats", "level")
+    __slots__ = (
+        "_chosen",
+        "_clock",
+        "_counted",
+        "_seq",
+        "_spans",
+        "_subscribers",
+        "_wanted",
+        "cause",
+        "heartbeats",
+        "level",
+    )
 
-    def __init__(self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None) -> None:
+    def __init__(
+        self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None, counted: Iterable[Kind] = ()
+    ) -> None:
         self.level = level
         self.heartbeats = level is Level.FULL
         self.cause = 0
-        self._wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
-        self._chosen = self._wanted
+        wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
+        self._counted = wanted.intersection(counted)
+        self._chosen = self._wanted = wanted - self._counted
         self._seq = 0
         self._spans = 0
         self._clock: HasNow = _Unattached()
@@ -82,6 +97,16 @@ class Trace:
         """As `wants`, for who asks once and for all: also while the trace is muted."""
         return kind in self._chosen
 
+    @property
+    def told(self) -> int:
+        """How many events there were so far, those that are only counted included."""
+        return self._seq
+
+    def pass_over(self, kind: Kind, count: int) -> None:
+        """So many events of a kind that is not wanted: they are counted, if that is. None may be a cause."""
+        if kind in self._counted:
+            self._seq += count
+
     def subscribe(self, subscriber: Subscriber, kinds: Iterable[Kind] | None = None) -> None:
         """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
         self._subscribers.append((subscriber, None if kinds is None else frozenset(kinds)))
@@ -89,11 +114,12 @@ class Trace:
     @contextmanager
     def muted(self) -> Iterator[None]:
         """Tell nothing of what happens in this block: it belongs to the time before the run."""
-        wanted, self._wanted = self._wanted, frozenset()
+        before = self._wanted, self._counted
+        self._wanted = self._counted = frozenset()
         try:
             yield
         finally:
-            self._wanted = wanted
+            self._wanted, self._counted = before
 
     def close(self) -> None:
         """The run is over: let go of the subscribers, so that what they kept does not live as long as the loop.

@@ -47,6 +47,8 @@ class CommitResult:
 
 
 _DONE = CommitResult()
+# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+_AUTO, _STABLE, _COMMITTED = CommitPolicy.AUTO, ClientState.STABLE, Kind.OFFSETS_COMMITTED
 OnResult = Callable[[CommitResult], None]
 
 
@@ -85,7 +87,7 @@ class Committer:
     @property
     def auto(self) -> bool:
         """Whether the client commits by itself: enable.auto.commit, and no policy of the application's own."""
-        return self._member.settings.enable_auto_commit and self._member.behaviour.commit is CommitPolicy.AUTO
+        return self._member.settings.enable_auto_commit and self._member.behaviour.commit is _AUTO
 
     # -- auto-commit --------------------------------------------------------------------------------------------
 
@@ -300,7 +302,7 @@ class Committer:
         member = self._member
         if not offsets:
             on_result(_DONE)
-        elif member.state is not ClientState.STABLE and member.subscription.assigned is None:
+        elif member.state is not _STABLE and member.subscription.assigned is None:
             rebalancing = member.state is not ClientState.UNJOINED
             name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
             self._failed(offsets, auto, CommitResult(name), on_result)
@@ -309,7 +311,7 @@ class Committer:
             self._failed(offsets, auto, result, on_result)
         else:
             epoch = member.fetcher.leader_epoch
-            entries = tuple(OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items())
+            entries = tuple([OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items()])
             member.coordinator.send(
                 commit_request(member, entries), partial(self._answered, member.generation, offsets, auto, on_result)
             )
@@ -324,11 +326,10 @@ class Committer:
         if error:
             self._failed(offsets, auto, self._react(error, sent), on_result, error)
             return
-        changed = any(self._committed.get(partition) != at for partition, at in offsets.items())
-        self._committed.update(offsets)
-        if changed or not auto:
+        if not auto or not offsets.items() <= self._committed.items():
             payload = {"offsets": {str(partition): at for partition, at in offsets.items()}, "auto": auto}
-            member.say(Kind.OFFSETS_COMMITTED, payload=payload)
+            member.say(_COMMITTED, payload=payload)
+        self._committed.update(offsets)
         on_result(_DONE)
 
     def _react(self, error: ErrorCode, sent: Generation) -> CommitResult:

@@ -64,6 +64,9 @@ class Stage(StrEnum):
     SYNCED = "assignment received"
 
 
+_IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
+
+
 class Joining:
     """The rebalance as one member goes through it."""
 
@@ -143,7 +146,7 @@ class Joining:
     @property
     def under_way(self) -> bool:
         """Whether a rebalance is in the works."""
-        return self.stage is not Stage.IDLE
+        return self.stage is not _IDLE
 
     def _abandon(self) -> None:
         """Forget what is in flight; its answer will be ignored."""
@@ -159,7 +162,7 @@ class Joining:
 
     @property
     def _watching_stage(self) -> bool:
-        return self.stage is Stage.IDLE and not self.rejoin_needed
+        return self.stage is _IDLE and not self.rejoin_needed
 
     @property
     def _subscription_changed(self) -> bool:
@@ -194,7 +197,7 @@ class Joining:
     async def step(self) -> None:
         """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError."""
         self.look_for_changes()
-        while (self.rejoin_needed or self.stage is not Stage.IDLE) and not self._member.closing:
+        while (self.rejoin_needed or self.stage is not _IDLE) and not self._member.closing:
             self._member.trace.begin(self._why)
             if not await self._steps[self.stage]():
                 return

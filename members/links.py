@@ -32,6 +32,8 @@ Done = Callable[[Outcome], None]
 #: The connection that everything but the group's requests goes on.
 SHARED = "data"
 _TITLES = {api: api.title for api in Api}
+# Looked up once: members of an enumeration are found slowly, and these are for every request.
+_SENT, _RECEIVED, _NO_ERROR = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED, ErrorCode.NONE
 
 
 class Links:
@@ -137,10 +139,10 @@ class Links:
 
     def _say_sent(self, link: Connection, node: int, request: Request) -> int:
         member = self._member
-        if not member.trace.wants(Kind.REQUEST_SENT):
+        if not member.trace.wants(_SENT):
             return 0
         return member.say(
-            Kind.REQUEST_SENT,
+            _SENT,
             api=_TITLES[request.API],
             correlation=link.next_correlation,
             payload={"to": node, "version": request.version, **_details(request)},
@@ -220,11 +222,11 @@ def say_outcome(
             reason=outcome.reason,
             payload=_took(member, sent_us),
         )
-    if not member.trace.wants(Kind.RESPONSE_RECEIVED):
+    if not member.trace.wants(_RECEIVED):
         return 0
-    error = getattr(outcome, "error", ErrorCode.NONE)
+    error = getattr(outcome, "error", _NO_ERROR)
     return member.say(
-        Kind.RESPONSE_RECEIVED,
+        _RECEIVED,
         api=_TITLES[request.API],
         correlation=correlation,
         error=error.name if error else None,

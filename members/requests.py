@@ -30,6 +30,7 @@ R = TypeVar("R", bound=Request)
 LONGEST_REASON = 255
 
 _JOIN_INSTANCE = 5
+_OFFSET_COMMIT = Api.OFFSET_COMMIT  # looked up once: members of an enumeration are found slowly
 
 
 def join_request(member: Member, protocols: tuple[JoinProtocol, ...], reason: str) -> JoinGroupRequest:
@@ -106,7 +107,7 @@ def commit_request(member: Member, offsets: tuple[OffsetToCommit, ...]) -> Offse
             generation_id=generation.id,
             member_id=generation.member_id,
             group_instance_id=member.settings.group_instance_id if generation.member_id else None,
-            version=member.version(Api.OFFSET_COMMIT),
+            version=member.version(_OFFSET_COMMIT),
         )
     )
 

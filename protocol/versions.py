@@ -275,14 +275,9 @@ def _normalise(message: T, version: int) -> T:
 def _carry(message: T, version: int) -> T:
     """The message, and the parts in its tuples, with the fields that the version lacks set to what is seen then."""
     changes: dict[str, Any] = {}
-    table = CARRIED.get(type(message), {})
-    for name in _plan(cast(type, type(message)), version):
+    for name, lacking in _plan(cast(type, type(message)), version):
         value = getattr(message, name)
-        carried = table.get(name)
-        if carried is None or carried.by(version):
-            now = _carry_all(value, version)
-        else:
-            now = carried.absent
+        now = _carry_all(value, version) if lacking is None else lacking.absent
         if now is not value and now != value:
             changes[name] = now
     return cast(T, _changed(message, changes)) if changes else message
@@ -302,13 +297,14 @@ def _carry_all(value: Any, version: int) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _plan(message: type, version: int) -> tuple[str, ...]:
-    """The fields that change in this version: the ones it lacks, and tuples of parts that lack something."""
+def _plan(message: type, version: int) -> tuple[tuple[str, Carried | None], ...]:
+    """The fields that change in this version: the ones it lacks, and (None) tuples of parts that lack something."""
     table = CARRIED.get(message, {})
+    lacking = {name: carried for name, carried in table.items() if not carried.by(version)}
     return tuple(
-        name
+        (name, lacking.get(name))
         for name, kind in _types(message).items()
-        if (name in table and not table[name].by(version)) or _parts_change(kind, version)
+        if name in lacking or _parts_change(kind, version)
     )
 
 

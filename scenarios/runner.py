@@ -7,7 +7,7 @@ process. What the trace cannot tell (a group's timers and purgatory at an instan
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -68,13 +68,14 @@ class Judged:
 
 @frozen
 class Run:
-    """A finished run. `exit_code` is 0, or 1 when an expectation failed."""
+    """A finished run. `exit_code` is 0, or 1 when an expectation failed; `told` how many events there were."""
 
     events: list[TraceEvent] = field(repr=False)
     checks: tuple[Judged, ...]
     exit_code: int
     seed: int
     scenario: Scenario = field(repr=False)
+    told: int
     snapshots: Mapping[int, Mapping[str, GroupSnapshot | None]] = field(factory=dict, repr=False)
 
     @property
@@ -89,6 +90,7 @@ def run_scenario(
     seed: int = 0,
     sinks: Sequence[Sink] = (),
     trace_level: Level = NORMAL,
+    counted: Iterable[Kind] = (),
     snapshots_at: Sequence[int] = (),
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
     data_dir: Path | None = None,
@@ -96,13 +98,13 @@ def run_scenario(
     """Run a scenario to its end and judge it.
 
     `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
-    half-written stays. `snapshots_at` are instants (µs) at which every group is looked at, `looks` are instants with
-    what to do there, which must change nothing. With a `data_dir` the logs of a replicated cluster are files
-    below it, one folder for each broker. Raises PluginError when a
-    user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
+    half-written stays. Events of the kinds in `counted` are only counted, for who reads none of them. `snapshots_at`
+    are instants (µs) at which every group is looked at, `looks` are instants with what to do there, which must change
+    nothing. With a `data_dir` the logs of a replicated cluster are files below it, one folder for each broker. Raises
+    PluginError when a user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
     """
     events: list[TraceEvent] = []
-    trace = Trace(trace_level)
+    trace = Trace(trace_level, counted=counted)
     trace.subscribe(events.append)
     for sink in sinks:
         trace.subscribe(sink)
@@ -126,7 +128,7 @@ def run_scenario(
         sink.close()
     checks = judge_run(scenario, events)
     code = WELL if all(one.holds for one in checks) else EXPECTATION_FAILED
-    return Run(events, checks, code, seed, scenario, snapshots)
+    return Run(events, checks, code, seed, scenario, trace.told, snapshots)
 
 
 def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged, ...]:

@@ -7,7 +7,7 @@ they were answered with an error; of theirs the sending is not in the trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attrs import define
@@ -18,14 +18,6 @@ from groupsim.pipeline.runs.lists import By, in_order
 Row = tuple[Any, ...]
 APIS = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat"})
 HEARTBEAT = "Heartbeat"
-KINDS = (
-    Kind.REQUEST_SENT,
-    Kind.REQUEST_RECEIVED,
-    Kind.REQUEST_PARKED,
-    Kind.RESPONSE_SENT,
-    Kind.RESPONSE_RECEIVED,
-    Kind.REQUEST_FAILED,
-)
 
 
 @define
@@ -56,9 +48,9 @@ class _Message:
 def messages(by_kind: By) -> Iterator[Row]:
     """Joins, syncs, leaves and heartbeats that were answered with an error, in the order they were first seen."""
     reader = _Reader()
-    for event in in_order(by_kind, *KINDS):
-        if event.api in APIS:
-            reader.read(event)
+    ours = {kind: [event for event in by_kind[kind] if event.api in APIS] for kind in _READERS}
+    for event in in_order(ours, *ours):
+        _READERS[event.kind](reader, event)
     listed = (one for one in reader.found if one.api != HEARTBEAT or one.error)
     return (one.row() for one in listed)
 
@@ -72,20 +64,6 @@ class _Reader:
         self.by_member: dict[tuple[str | None, str | None, str | None, int | None], _Message] = {}
         self.at_broker: dict[tuple[str | None, str, str | None, int | None], _Message] = {}
         self.at_client: dict[tuple[str, str | None, int | None], _Message] = {}
-
-    def read(self, event: TraceEvent) -> None:
-        """Take one event in."""
-        match event.kind:
-            case Kind.REQUEST_SENT:
-                self._sent(event)
-            case Kind.REQUEST_RECEIVED:
-                self._received(event)
-            case Kind.REQUEST_PARKED:
-                self._parked(event)
-            case Kind.RESPONSE_SENT:
-                self._answered(event)
-            case _:
-                self._returned(event)
 
     def _new(self, event: TraceEvent, host: str) -> _Message:
         message = _Message(event.group, host, event.api or "?", event.correlation)
@@ -140,3 +118,13 @@ class _Reader:
             message = self.at_client.get((host, event.api, event.correlation)) or self._new(event, host)
         message.returned_us = event.t_us
         message.error = event.error or message.error
+
+
+_READERS: Mapping[Kind, Callable[[_Reader, TraceEvent], None]] = {
+    Kind.REQUEST_SENT: _Reader._sent,
+    Kind.REQUEST_RECEIVED: _Reader._received,
+    Kind.REQUEST_PARKED: _Reader._parked,
+    Kind.RESPONSE_SENT: _Reader._answered,
+    Kind.RESPONSE_RECEIVED: _Reader._returned,
+    Kind.REQUEST_FAILED: _Reader._returned,
+}

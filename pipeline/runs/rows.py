@@ -59,8 +59,12 @@ def rows_of(
     *,
     expectations_failed: int = 0,
     traces: bool = False,
+    told: int | None = None,
 ) -> Rows:
-    """The rows of every table for one finished run; `traces` only when asked for."""
+    """The rows of every table for one finished run; `traces` only when asked for.
+
+    `told` is how many events there were, should some not be among `events`.
+    """
     by_kind = sort_by_kind(events)
     committed = lists.last_commits(by_kind)
     found: dict[str, Iterable[Row]] = {
@@ -71,7 +75,7 @@ def rows_of(
     }
     found |= {name: make(by_kind, story) for name, make in _MAKERS.items()}
     rows = {name: [label.key + row for row in found[name]] for name in TABLES if name != "runs"}
-    run = totals.totals(story, rows, len(events), expectations_failed)
+    run = totals.totals(story, rows, len(events) if told is None else told, expectations_failed)
     rows["runs"] = [_run(label, "done", None, run)]
     return rows
 
