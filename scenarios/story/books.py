@@ -8,14 +8,9 @@ expired.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from typing import Any
-
 from attrs import Factory, define
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.led_log import LedLog
 from groupsim.scenarios.story.ranges import Ranges
 
@@ -23,10 +18,6 @@ Partition = tuple[str, int]  # a partition as a plain tuple: there are many even
 Key = tuple[str, Partition]  # group and partition
 Moments = list[tuple[int, int]]  # when, and the number from then on
 Step = tuple[int, str, Partition, int]  # when, group, partition, the offset it has come to
-
-
-_DELIVERED, _PROCESSED, _PLACED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED, Kind.POSITION_SET
-_NOTHING: Mapping[str, Any] = {}
 
 
 class Book:
@@ -96,88 +87,60 @@ class Book:
 
 @define
 class Books:
-    """All books, by group and partition; what each process was given; the replicated logs; how groups came along."""
+    """All books, by group and partition; the replicated logs; how groups came along."""
 
     books: dict[Key, Book] = Factory(dict)
-    delivered_by_host: Counter[str] = Factory(Counter)
-    duplicates_by_host: Counter[str] = Factory(Counter)
     logs: dict[Partition, LedLog] = Factory(dict)
     steps: list[Step] = Factory(list)
 
-    def of(self, partition: Partition) -> list[Book]:
-        """The books of every group on one partition."""
-        return [book for (_, place), book in self.books.items() if place == partition]
+    def book(self, group: str, partition: Partition) -> Book:
+        """The book of a group on a partition, made on first use."""
+        known = self.books.get((group, partition))
+        if known is None:
+            known = self.books[group, partition] = Book()
+        return known
 
-    def log(self, partition: Partition) -> LedLog:
+    def log_told(self, event: TraceEvent) -> None:
+        """A log has grown, or lost its beginning, or a producer heard that it has grown."""
+        partition = (event.topic or "?", event.partition or 0)
+        log = self._log(partition)
+        if event.kind is Kind.RECORDS_ACKNOWLEDGED:
+            log.acknowledge(event)
+        elif event.kind is Kind.RECORDS_APPENDED:
+            self._cut(partition, log.append(event))
+        else:
+            start = int((event.payload or {}).get("start", 0))
+            if start > log.start:
+                log.delete(start)
+                self._delete(partition, start)
+
+    def close(self, log_ends: TraceEvent | None) -> None:
+        """The logs as the run left them; counted ones are made from where they end."""
+        if log_ends is None:
+            return
+        for name, (start, end, _) in (log_ends.payload or {}).get("ends", {}).items():
+            topic, _, number = name.rpartition("-")
+            partition = (topic, int(number))
+            log = self._log(partition)
+            if start > log.start:
+                self._delete(partition, start)
+            self._cut(partition, log.close(start, end, log_ends.t_us))
+
+    def _log(self, partition: Partition) -> LedLog:
         """The log of a partition, made on first use."""
         known = self.logs.get(partition)
         if known is None:
             known = self.logs[partition] = LedLog()
         return known
 
+    def _cut(self, partition: Partition, at: int | None) -> None:
+        for book in self._of(partition) if at is not None else ():
+            book.cut(at)  # type: ignore[arg-type]
 
-def keep_books(facts: Facts) -> Books:
-    """Read all that the trace says of records."""
-    found = Books()
-    books, steps, given = found.books, found.steps, found.delivered_by_host
-    for event in facts.records:  # one for nearly every record: what is asked of each is asked in place
-        kind = event.kind
-        partition = (event.topic or "?", event.partition or 0)
-        if kind is not _DELIVERED and kind is not _PROCESSED and kind is not _PLACED:
-            _log_event(found, event, partition)
-            continue
-        group = event.group or facts.host(event.host or "?").group or "?"
-        book = books.get((group, partition))
-        if book is None:
-            book = books[group, partition] = Book()
-        said = event.payload or _NOTHING
-        if kind is _PLACED:
-            base = end = said.get("offset", 0)
-            book.place(event.t_us, end)
-        else:
-            base = said.get("base", 0)
-            end = base + said.get("count", 0)
-        if kind is _DELIVERED:
-            host, known = event.host or "?", book.deliver(base, end)
-            given[host] += end - base
-            if known:
-                found.duplicates_by_host[host] += known
-            continue
-        if kind is _PROCESSED:
-            book.processed.add(base, end)
-        steps.append((event.t_us, group, partition, end))
-    _close(facts, found)
-    return found
+    def _delete(self, partition: Partition, start: int) -> None:
+        for book in self._of(partition):
+            book.delete(start)
 
-
-def _log_event(found: Books, event: TraceEvent, partition: Partition) -> None:
-    log = found.log(partition)
-    if event.kind is Kind.RECORDS_ACKNOWLEDGED:
-        log.acknowledge(event)
-    elif event.kind is Kind.RECORDS_APPENDED:
-        cut = log.append(event)
-        for book in found.of(partition) if cut is not None else ():
-            book.cut(cut)  # type: ignore[arg-type]
-    else:
-        start = int((event.payload or {}).get("start", 0))
-        if start > log.start:
-            log.delete(start)
-            for book in found.of(partition):
-                book.delete(start)
-
-
-def _close(facts: Facts, found: Books) -> None:
-    """The logs as the run left them; counted ones are made from where they end."""
-    if facts.log_ends is None:
-        return
-    said = facts.log_ends.payload or {}
-    for name, (start, end, _) in said.get("ends", {}).items():
-        topic, _, number = name.rpartition("-")
-        partition = (topic, int(number))
-        log = found.log(partition)
-        if start > log.start:
-            for book in found.of(partition):
-                book.delete(start)
-        cut = log.close(start, end, facts.log_ends.t_us)
-        for book in found.of(partition) if cut is not None else ():
-            book.cut(cut)  # type: ignore[arg-type]
+    def _of(self, partition: Partition) -> list[Book]:
+        """The books of every group on one partition."""
+        return [book for (_, place), book in self.books.items() if place == partition]

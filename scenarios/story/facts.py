@@ -6,12 +6,17 @@ saw it, `Facts` all of them. `gather.py` fills them in.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 
 from attrs import Factory, define
 
 from groupsim.eventloop.events import TraceEvent
+from groupsim.scenarios.story.books import Book, Books, Partition
 
+_by_number = attrgetter("seq")
+
+At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
 Given = tuple[str | None, int | None, str | None]  # topic, partition, group
 
 
@@ -51,6 +56,8 @@ class HostFacts:
     topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
     failure: str | None = None
     heartbeats: int = 0
+    delivered: int = 0  # records
+    duplicates: int = 0  # of these, how many its group had been given before
 
     def busy_us(self, begin_us: int, end_us: int) -> int:
         """For how long of [begin, end] it had records in hand."""
@@ -120,9 +127,34 @@ class GroupFacts:
 
 
 @define
+class Work:
+    """When a process had handled records of a partition, and after how many events of `Facts.ownership` that was."""
+
+    moments: list[int] = Factory(list)
+    after: list[int] = Factory(list)
+
+    def between(self, begin: int, end: int) -> list[int]:
+        """The moments between two events of ownership, given by their places in that list."""
+        return self.moments[bisect_right(self.after, begin) : bisect_right(self.after, end)]
+
+
+@define
+class Hand:
+    """One member on one partition: all that an event of a record touches, found once."""
+
+    host: HostFacts
+    group: str
+    partition: Partition
+    book: Book
+    given: list[int]
+    work: Work
+
+
+@define
 class Facts:
     """Everything the story is made from."""
 
+    events: list[TraceEvent] = Factory(list)  # by number
     scenario: str = ""
     seed: int | None = None
     end_us: int = 0
@@ -130,7 +162,6 @@ class Facts:
     groups: dict[str, GroupFacts] = Factory(dict)
     process: dict[str, str] = Factory(dict)  # member id → host
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
-    by_seq: dict[int, TraceEvent] = Factory(dict)
     actions: list[TraceEvent] = Factory(list)
     faults: dict[int, Stretch] = Factory(dict)
     fault_events: list[TraceEvent] = Factory(list)
@@ -138,7 +169,9 @@ class Facts:
     notes: list[TraceEvent] = Factory(list)
     brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
     ownership: list[TraceEvent] = Factory(list)
-    records: list[TraceEvent] = Factory(list)  # all that the account of the records is made of
+    books: Books = Factory(Books)
+    hands: dict[tuple[object, ...], Hand] = Factory(dict)  # by who they are, as an event says it
+    work: dict[At, Work] = Factory(dict)
     starts: list[TraceEvent] = Factory(list)
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
@@ -162,8 +195,12 @@ class Facts:
         while event is not None and seen < 200:
             if event.kind in kinds:
                 return event
-            event, seen = self.by_seq.get(event.cause), seen + 1
+            event, seen = self._numbered(event.cause), seen + 1
         return None
+
+    def _numbered(self, seq: int) -> TraceEvent | None:
+        place = bisect_left(self.events, seq, key=_by_number)
+        return self.events[place] if place < len(self.events) and self.events[place].seq == seq else None
 
 
 def latest(moments: list[int], at_us: int) -> int | None:

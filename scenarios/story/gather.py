@@ -8,23 +8,24 @@ from typing import Any
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.hands import delivered, placed, processed
 from groupsim.scenarios.story.led_log import LOG_KINDS
 
 Reader = Callable[[Facts, TraceEvent], None]
 
 
 def gather(events: Iterable[TraceEvent]) -> Facts:
-    """Sort the events of one trace into facts."""
-    facts = Facts()
-    by_seq, reader_of, end_us = facts.by_seq, READERS.get, 0
-    for event in events:
-        by_seq[event.seq] = event
+    """Sort the events of one trace, which come in the order of their numbers, into facts."""
+    facts = Facts(events if isinstance(events, list) else list(events))
+    reader_of, end_us = READERS.get, 0
+    for event in facts.events:
         if event.t_us > end_us:
             end_us = event.t_us
         reader = reader_of(event.kind)
         if reader is not None:
             reader(facts, event)
     facts.end_us = end_us
+    facts.books.close(facts.log_ends)
     return facts
 
 
@@ -156,41 +157,12 @@ def _owned(facts: Facts, event: TraceEvent) -> None:
 
 
 def _placed(facts: Facts, event: TraceEvent) -> None:
-    facts.records.append(event)
+    placed(facts, event)
     _owned(facts, event)
 
 
-def _delivered(facts: Facts, event: TraceEvent) -> None:
-    facts.records.append(event)
-    host = facts.host(event.host or "?")
-    if host.in_hand <= 0:
-        host.handling.append(Stretch(event.t_us))
-    host.in_hand += _records(event)
-    of = (event.topic, event.partition, event.group)
-    moments = host.given.get(of)
-    if moments is None:
-        moments = host.given[of] = []
-    moments.append(event.t_us)
-
-
-def _processed(facts: Facts, event: TraceEvent) -> None:
-    facts.ownership.append(event)
-    facts.records.append(event)
-    host = facts.host(event.host or "?")
-    left = host.in_hand - _records(event)
-    host.in_hand = left = left if left > 0 else 0
-    if not left and host.handling and host.handling[-1].ended_us is None:
-        host.handling[-1].ended_us = event.t_us
-
-
-def _records(event: TraceEvent) -> int:
-    """How many records an event is about; poll returns those of several partitions at once."""
-    payload = event.payload
-    return payload.get("count", 1) if payload is not None else 1
-
-
 def _of_a_log(facts: Facts, event: TraceEvent) -> None:
-    facts.records.append(event)
+    facts.books.log_told(event)
 
 
 def _log_ends(facts: Facts, event: TraceEvent) -> None:
@@ -381,8 +353,8 @@ READERS: dict[Kind, Reader] = {
     Kind.PARTITION_OWNED: _owned,
     Kind.PARTITION_RELEASED: _owned,
     Kind.POSITION_SET: _placed,
-    Kind.RECORDS_DELIVERED: _delivered,
-    Kind.RECORDS_PROCESSED: _processed,
+    Kind.RECORDS_DELIVERED: delivered,
+    Kind.RECORDS_PROCESSED: processed,
     Kind.COMMIT_FAILED: _commit_failed,
     Kind.PRODUCE_FAILED: _produce_failed,
     **dict.fromkeys(LOG_KINDS, _of_a_log),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from groupsim.eventloop.events import TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.books import Key, Moments, keep_books
+from groupsim.scenarios.story.books import Key, Moments
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.growth import Change, LogEnds, changes
 
@@ -20,7 +20,7 @@ class LagCourse:
 
     def __init__(self, events: Iterable[TraceEvent]) -> None:
         facts = gather(events)
-        self._books = keep_books(facts)
+        self._books = facts.books
         said = (facts.log_ends.payload or {}) if facts.log_ends is not None else {}
         self._changes = changes(said.get("growth", ()))
         self._done: dict[Key, Moments] = {}

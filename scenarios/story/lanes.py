@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
 
-from groupsim.scenarios.story.books import Books
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch, latest
 from groupsim.scenarios.story.model import PRODUCER, Lane, Phase, PhaseSpan
 from groupsim.scenarios.story.silence import first_seen
@@ -26,7 +25,7 @@ OF_STATE = {
 }
 
 
-def lanes(facts: Facts, books: Books) -> tuple[Lane, ...]:
+def lanes(facts: Facts) -> tuple[Lane, ...]:
     """One lane per process that started, in the order they did."""
     failed = _failed_commits(facts)
     members = [host for host in facts.hosts.values() if host.started]
@@ -37,8 +36,8 @@ def lanes(facts: Facts, books: Books) -> tuple[Lane, ...]:
             host.profile,
             tuple(phases(host, evictions(facts, host), facts.end_us)),
             host.heartbeats,
-            books.delivered_by_host[host.name],
-            books.duplicates_by_host[host.name],
+            host.delivered,
+            host.duplicates,
             tuple(sorted(failed.get(host.name, Counter()).items())),
             host.failure,
             not host.ended or host.started[-1] > host.ended[-1].began_us,

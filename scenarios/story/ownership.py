@@ -17,7 +17,7 @@ from attrs import Factory, define
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.facts import Facts, HostFacts
+from groupsim.scenarios.story.facts import At, Facts, HostFacts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
 
 PAUSE_US = 1_000_000  # no record for so long on both sides of the handover: nothing was there to be processed
@@ -42,6 +42,7 @@ class Holding:
     resumed_us: int | None = None  # its end
     first_record_us: int | None = None
     idle_us: int = 0  # from when it could fetch to its first record, less the time its process had others in hand
+    place: int = 0  # of the event that began it, among those of ownership
     processed: list[int] = Factory(list)
 
     def processed_before(self, at_us: int) -> int | None:
@@ -85,22 +86,24 @@ class Holding:
 
 
 Key = tuple[str, TopicPartition]
-At = tuple[str, tuple[str, int]]  # host and partition, as plain tuples: there is one for every event
+_OWNED = Kind.PARTITION_OWNED  # looked up once: members of an enumeration are found slowly
 
 
 def holdings(facts: Facts) -> dict[Key, list[Holding]]:
     """All spans by group and partition, in the order they began."""
     spans: dict[Key, list[Holding]] = {}
     current: dict[At, Holding] = {}
-    for event in facts.ownership:
+    for place, event in enumerate(facts.ownership):
         if event.topic is None or event.partition is None:
-            _whole_process(current, event)
+            _whole_process(facts, current, event, place)
             continue
         at = (event.host or "?", (event.topic, event.partition))
-        if event.kind is Kind.PARTITION_OWNED:
-            _own(facts, spans, current, at, event)
+        if event.kind is _OWNED:
+            _own(facts, spans, current, at, event, place)
         elif at in current:
-            _continue(facts, current, at, event)
+            _continue(facts, current, at, event, place)
+    for held, holding in current.items():
+        _worked(facts, held, holding, len(facts.ownership))
     for host in facts.hosts.values():
         for (topic, number, group), moments in host.given.items():
             found = spans.get((group or host.group or "?", TopicPartition(topic or "", number or 0)), ())
@@ -114,30 +117,36 @@ def _own(
     current: dict[At, Holding],
     at: At,
     event: TraceEvent,
+    place: int,
 ) -> None:
     if at in current:  # told again what it has: the same span goes on
         return
     group = event.group or facts.host(at[0]).group or "?"
-    partition = TopicPartition(*at[1])
-    holding = Holding(partition, group, at[0], event.member, event.generation, event.t_us)
+    partition = TopicPartition(event.topic or "", event.partition or 0)
+    holding = Holding(partition, group, at[0], event.member, event.generation, event.t_us, place=place)
     current[at] = holding
     spans.setdefault((group, partition), []).append(holding)
 
 
-def _continue(facts: Facts, current: dict[At, Holding], at: At, event: TraceEvent) -> None:
+def _worked(facts: Facts, at: At, holding: Holding, place: int) -> None:
+    """Up to this event of ownership it was held: so what was processed in that time was processed under it."""
+    work = facts.work.get(at)
+    if work is not None:
+        holding.processed = work.between(holding.place, place)
+
+
+def _continue(facts: Facts, current: dict[At, Holding], at: At, event: TraceEvent, place: int) -> None:
     holding = current[at]
-    if event.kind is Kind.RECORDS_PROCESSED:
-        holding.processed.append(event.t_us)
-    elif event.kind is Kind.POSITION_SET:
+    if event.kind is Kind.POSITION_SET:
         if holding.fetchable_us is None:
             holding.fetchable_us = event.t_us
     elif event.kind is Kind.PARTITION_RELEASED:
         holding.released_us, holding.release = event.t_us, event.reason
         holding.flushing_us = facts.host(at[0]).in_callback_since(event.t_us)
-        del current[at]
+        _worked(facts, at, current.pop(at), place)
 
 
-def _whole_process(current: dict[At, Holding], event: TraceEvent) -> None:
+def _whole_process(facts: Facts, current: dict[At, Holding], event: TraceEvent, place: int) -> None:
     """A pause silences, an end releases, all that the process holds."""
     for at in [at for at in current if at[0] == event.host]:
         if event.kind is Kind.PROCESS_PAUSED:
@@ -146,7 +155,7 @@ def _whole_process(current: dict[At, Holding], event: TraceEvent) -> None:
             current[at].resumed_us = event.t_us
         elif event.kind in ENDS:
             current[at].released_us, current[at].release = event.t_us, ENDS[event.kind]
-            del current[at]
+            _worked(facts, at, current.pop(at), place)
 
 
 def _first_records(mine: Sequence[Holding], moments: Sequence[int], host: HostFacts) -> None:

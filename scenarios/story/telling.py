@@ -12,7 +12,6 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.accounts import accounts
 from groupsim.scenarios.story.blame import who
-from groupsim.scenarios.story.books import keep_books
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.evictions import evicted, undetected
 from groupsim.scenarios.story.facts import Facts, GroupFacts
@@ -41,10 +40,9 @@ def tell(events: Iterable[TraceEvent]) -> Story:
     Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
     """
     facts = gather(events)
-    books = keep_books(facts)
     owners = holdings(facts)
     stops = {key: standstills(spans, facts.end_us) for key, spans in owners.items()}
-    accounted, totals = accounts(facts, books, owners, stops)
+    accounted, totals = accounts(facts, facts.books, owners, stops)
     given = {one.group: one for one in totals}
     groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
     changes = take_overs(facts)
@@ -54,7 +52,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         seed=facts.seed,
         end_us=facts.end_us,
         groups=groups,
-        lanes=lanes(facts, books),
+        lanes=lanes(facts),
         actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
         notes=(*doings(facts, changes), *(Doing(e.t_us, _note(e), e.host) for e in facts.notes)),
