@@ -7,7 +7,6 @@
     load         the records of the partition: from then on the shard is active
     unload       the broker has given the partition up
     topic_deleted
-    transaction_ended   a producer's transaction ends here, committed or aborted
 
 Every input comes with `now_us`, which never goes back, and every one but `heartbeat` returns the effects to be carried
 out, in order (`effects`). The shard does no input or output, knows no clock and draws nothing at random; ranks of
@@ -31,7 +30,6 @@ from groupsim.coordinator.failures import append_error, leave_failure
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.records import Loaded, Record, whole_ms
 from groupsim.coordinator.registry import Registry
@@ -61,10 +59,9 @@ from groupsim.protocol.messages import (
     Request,
     SyncGroupRequest,
     SyncGroupResponse,
-    TopicPartition,
 )
 from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
+from groupsim.protocol.txn_messages import TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 
 class Shard:
@@ -102,24 +99,6 @@ class Shard:
             group.answered_otherwise(arrival.call)
         if not any(isinstance(effect, Reply) and effect.call is arrival.call for effect in turn.effects):
             turn.reply(arrival.call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    def transaction_ended(
-        self,
-        call: CallToken,
-        producer_id: int,
-        producer_epoch: int,
-        now_us: int,
-        *,
-        committed: bool,
-        coordinator_epoch: int = 0,
-    ) -> list[Effect]:
-        """A producer's transaction ends: its control record is appended, its pending offsets count or are gone.
-
-        Answered with a WriteTxnMarkersResponse when the record is committed.
-        """
-        here = (TopicPartition(OFFSETS_TOPIC, self.partition.number),)
-        marker = TxnMarker(producer_id, producer_epoch, committed, here, coordinator_epoch)
-        return self.handle(Arrival(call), WriteTxnMarkersRequest((marker,)), now_us)
 
     def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
         """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""

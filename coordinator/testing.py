@@ -244,15 +244,11 @@ class Bench:
         )
         return self.send(request)
 
-    def end_transaction(self, committed: bool, *, producer_id: int = 7, producer_epoch: int = 0) -> Sent:
+    def end_transaction(self, committed: bool, *, producer_id: int = 7) -> Sent:
         """End a producer's transaction in this partition."""
         here = TopicPartition(OFFSETS_TOPIC, self.shard.partition.number)
-        marker = TxnMarker(producer_id, producer_epoch, committed, (here,))
-        sent = Sent(WriteTxnMarkersRequest((marker,)), correlation=len(self.sent) + 1)
-        self.sent.append(sent)
-        effects = self.shard.transaction_ended(sent, producer_id, producer_epoch, self.now_us, committed=committed)
-        self.carry_out(effects)
-        return sent
+        marker = TxnMarker(producer_id, 0, committed, (here,))
+        return self.send(WriteTxnMarkersRequest((marker,)))
 
     def fetch_offsets(self, *partitions: TopicPartition, stable: bool = True, group: str = GROUP) -> Sent:
         """Send an OffsetFetch for these partitions, or for all."""

@@ -141,15 +141,12 @@ class Turn:
         from_: str | None = None,
         to: str | None = None,
         reason: str | None = None,
-        topic: str | None = None,
-        partition: int | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
         """Something for the trace; the group's generation goes with it."""
         if self.noting:
-            self.effects.append(
-                Note(kind, group.group_id, member_id, group.generation, from_, to, reason, topic, partition, payload)
-            )
+            note = Note(kind, group.group_id, member_id, group.generation, from_, to, reason, payload=payload)
+            self.effects.append(note)
 
     def mention(
         self,

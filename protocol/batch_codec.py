@@ -180,12 +180,12 @@ def read_batch(data: Bytes, at: int = 0, *, verify: bool = True, origin: int = 0
     return batch
 
 
-def read_batches(data: Bytes, *, verify: bool = True, origin: int = 0) -> tuple[EncodedBatch, ...]:
+def read_batches(data: Bytes) -> tuple[EncodedBatch, ...]:
     """All batches of a Produce or Fetch, one behind the other. Raises ProtocolError as `read_batch`."""
     found = []
     at = 0
     while at < len(data):
-        batch = read_batch(data, at, verify=verify, origin=origin)
+        batch = read_batch(data, at)
         found.append(batch)
         at += batch.size
     return tuple(found)

@@ -81,9 +81,6 @@ def counted_batch(
     *,
     max_timestamp_ms: int | None = None,
     base_offset: int = 0,
-    producer_id: int = NO_PRODUCER,
-    producer_epoch: int = -1,
-    base_sequence: int = NO_SEQUENCE,
 ) -> Batch:
     """A batch of `count` records whose content nobody reads: null keys, values of `value_bytes` bytes."""
     latest_ms = timestamp_ms if max_timestamp_ms is None else max_timestamp_ms
@@ -94,9 +91,6 @@ def counted_batch(
         timestamp_ms,
         latest_ms,
         -1,
-        producer_id,
-        producer_epoch,
-        base_sequence,
     )
 
 

@@ -191,6 +191,6 @@ class JavaHashMap(MutableMapping[K, V]):
         return order
 
 
-def java_set_order(keys: Iterable[K], *, capacity: int = _INITIAL_CAPACITY) -> list[K]:
+def java_set_order(keys: Iterable[K]) -> list[K]:
     """The keys in the order in which a `HashSet` that got them one by one yields them."""
-    return list(JavaHashMap(((key, None) for key in keys), capacity=capacity))
+    return list(JavaHashMap((key, None) for key in keys))

@@ -18,10 +18,10 @@ STRAY: Final = "-stray"
 _LONGEST: Final = 255
 
 
-def out_of_the_way(folder: Path, unique: str, suffix: str = DELETED) -> Path:
+def out_of_the_way(folder: Path, unique: str) -> Path:
     """Rename the folder of a log; `unique` are 32 hexadecimal digits. Returns its new path. Raises OSError."""
     topic, _, number = folder.name.rpartition("-")
-    end = f"-{number}.{unique}{suffix}"
+    end = f"-{number}.{unique}{DELETED}"
     return folder.rename(folder.with_name(topic[: _LONGEST - len(end)] + end))
 
 

@@ -32,11 +32,11 @@ class Traffic:
 
     __slots__ = ("_base", "_carry", "_weights", "_whole", "partitions", "rate", "since_us")
 
-    def __init__(self, weights: Sequence[int], rate: int, now_us: int, start: int = 0) -> None:
+    def __init__(self, weights: Sequence[int], rate: int, now_us: int) -> None:
         self._weights = _checked(weights)
         self._whole = sum(weights) * _PER_RECORD
         count = len(weights)
-        self._base = [start] * count
+        self._base = [0] * count
         self.partitions = count  #: how many partitions there are
         self._carry = [self._whole * (count - 1 - p) // count for p in range(count)]
         self.since_us = now_us
