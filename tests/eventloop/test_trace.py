@@ -71,6 +71,19 @@ def test_only_some_kinds() -> None:
     assert [event.kind for event in narrow.events] == [Kind.ACTION]
 
 
+def test_kinds_that_are_only_counted_leave_their_numbers_free() -> None:
+    """Nobody is told of them, but all others have the numbers they have otherwise; muted, nothing is counted."""
+    trace, sink = _trace(counted=[Kind.RECORD_APPENDED])
+    trace.emit(Kind.WARNING)
+    assert not trace.wants(Kind.RECORD_APPENDED)
+    trace.pass_over(Kind.RECORD_APPENDED, 3)
+    trace.pass_over(Kind.ACTION, 5)  # one that is told of event by event
+    with trace.muted():
+        trace.pass_over(Kind.RECORD_APPENDED, 7)
+    trace.emit(Kind.WARNING)
+    assert ([event.seq for event in sink.events], trace.told) == ([1, 5], 5)
+
+
 def test_spans_are_fresh_numbers() -> None:
     """Each span is a number of its own."""
     trace, _ = _trace()
