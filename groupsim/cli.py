@@ -179,6 +179,10 @@ def offsets(
 @app.command("list")
 @guarded
 def list_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only those whose names or files have all these words.", metavar="WORD…"),
+    ] = None,
     experiments: Annotated[
         bool, typer.Option("--experiments", help="List the experiments instead.", metavar="")
     ] = False,
@@ -189,12 +193,13 @@ def list_(
     Examples:
 
     - `groupsim list`
-    - `groupsim list --experiments`
+    - `groupsim list group.instance.id`
+    - `groupsim list --experiments deploy`
     """
     from groupsim import library_command
 
     listing = library_command.list_experiments if experiments else library_command.list_scenarios
-    raise typer.Exit(listing(as_json))
+    raise typer.Exit(listing(words or [], as_json))
 
 
 @app.command("validate")

@@ -21,7 +21,9 @@ from rich.text import Text
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story import GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, span
+from groupsim.written_differently import Difference
 
+MANY_SETTINGS = 10  # more of what two files say differently is cut off
 QUIET = {Kind.RUN_STARTED, Kind.LOG_ENDS, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
 
 
@@ -57,6 +59,7 @@ class Comparison:
     divergence: Divergence | None
     rows: tuple[Row, ...]
     changed: tuple[str, ...] = ()
+    settings: tuple[Difference, ...] = ()
 
 
 FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
@@ -74,9 +77,13 @@ FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
 
 
 def compare(
-    left: Sequence[TraceEvent], right: Sequence[TraceEvent], names: tuple[str, str], changed: Iterable[str] = ()
+    left: Sequence[TraceEvent],
+    right: Sequence[TraceEvent],
+    names: tuple[str, str],
+    changed: Iterable[str] = (),
+    settings: Iterable[Difference] = (),
 ) -> Comparison:
-    """Compare two traces."""
+    """Compare two traces; `changed` and `settings` are what is known of how their scenarios differ."""
     stories = tell(left), tell(right)
     return Comparison(
         names,
@@ -84,6 +91,7 @@ def compare(
         divergence(left, right),
         tuple(_rows(*stories)),
         tuple(changed),
+        tuple(settings),
     )
 
 
@@ -119,8 +127,7 @@ def show(found: Comparison, console: Console) -> None:
     for letter, name, headline in zip("AB", found.names, found.headlines, strict=True):
         console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold")))
         console.print(Padding(headline, (0, 0, 0, 3), expand=False))
-    if found.changed:
-        console.print(Text("B is A with " + ", ".join(found.changed), "dim"))
+    _show_settings(found, console)
     console.print()
     _show_divergence(found.divergence, console)
     console.print()
@@ -133,6 +140,20 @@ def show(found: Comparison, console: Console) -> None:
     console.print(table)
 
 
+def _show_settings(found: Comparison, console: Console) -> None:
+    """How the scenarios differ: what `--set` changed, or what two files say differently."""
+    if found.changed:
+        console.print(Text("B is A with " + ", ".join(found.changed), "dim"))
+        return
+    if found.settings:
+        console.print(Text("they differ in", "dim"))
+    for one in found.settings[:MANY_SETTINGS]:
+        values = " → ".join("(not written)" if value is None else value for value in (one.left, one.right))
+        console.print(Padding(Text(f"{one.path}: {values}"), (0, 0, 0, 3), expand=False))
+    if len(found.settings) > MANY_SETTINGS:
+        console.print(Text(f"   … and {len(found.settings) - MANY_SETTINGS} more; --json has them all", "dim"))
+
+
 def _show_divergence(found: Divergence | None, console: Console) -> None:
     if found is None:
         console.print("both runs went the same way, event for event")
@@ -140,7 +161,10 @@ def _show_divergence(found: Divergence | None, console: Console) -> None:
     moment = min(event.t_us for event in (found.left, found.right) if event is not None)
     console.print(f"first divergence at {clock(moment)}")
     for letter, event in (("A", found.left), ("B", found.right)):
-        console.print(Text.assemble((f"  {letter}  ", "bold cyan"), sentence(event)))
+        first, *rest = Text.assemble((f"{letter}  ", "bold cyan"), sentence(event)).wrap(console, console.width - 5)
+        console.print(Padding(first, (0, 0, 0, 2), expand=False))
+        for line in rest:
+            console.print(Padding(line, (0, 0, 0, 5), expand=False))
 
 
 def sentence(event: TraceEvent | None) -> str:
@@ -151,7 +175,7 @@ def sentence(event: TraceEvent | None) -> str:
     said = event.reason or ""
     parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x and x not in said]
     if event.topic is not None:
-        parts.append(f"{event.topic}-{event.partition}")
+        parts.append(event.topic if event.partition is None else f"{event.topic}-{event.partition}")
     if event.to:
         parts.append(f"{event.from_ or '?'} → {event.to}")
     if said:

@@ -12,6 +12,7 @@ from groupsim.running import perform
 from groupsim.settings_changed import load
 from groupsim.sources import is_trace, trace
 from groupsim.terminal import Terminal
+from groupsim.written_differently import differences
 
 
 def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
@@ -21,9 +22,11 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
     if right is None and is_trace(left):
         raise Trouble(f"{left} is a trace: --set changes scenarios", "name the scenario it was made from")
     other = left if right is None else right
-    found = comparing.compare(
-        _events(left, seed, []), _events(other, seed, settings), (left, _name(other, settings)), settings
-    )
+    said = () if right is None or is_trace(left) or is_trace(right) else differences(left, right, settings)
+    names = (left, _name(other, settings))
+    # What --set changes is told as it was written; of two files what they say differently, --set included.
+    changed = settings if right is None else ()
+    found = comparing.compare(_events(left, seed, []), _events(other, seed, settings), names, changed, said)
     if wants_json:
         print(as_json.text(document(found)))
     else:

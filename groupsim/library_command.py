@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from rich.padding import Padding
 from rich.text import Text
 
 from groupsim import as_json
-from groupsim.exits import BAD_INPUT, WELL
+from groupsim.exits import BAD_INPUT, WELL, Trouble
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.schema import experiment_schema
@@ -21,10 +23,12 @@ from groupsim.scenarios.schema import scenario_schema
 from groupsim.settings_changed import find
 from groupsim.terminal import Terminal
 
+E = TypeVar("E")
 
-def list_scenarios(wants_json: bool) -> int:
-    """Print the library; returns the exit code."""
-    entries = catalogue.list_scenarios()
+
+def list_scenarios(words: list[str], wants_json: bool) -> int:
+    """Print the scenarios of the library whose files have all these words; returns the exit code."""
+    entries = _speaking_of(words, catalogue.list_scenarios(), "scenario", experiments.list_experiments())
     if wants_json:
         print(as_json.text([as_json.plain(entry) for entry in entries]))
         return WELL
@@ -38,9 +42,9 @@ def list_scenarios(wants_json: bool) -> int:
     return WELL
 
 
-def list_experiments(wants_json: bool) -> int:
-    """Print the library of experiments; returns the exit code."""
-    entries = experiments.list_experiments()
+def list_experiments(words: list[str], wants_json: bool) -> int:
+    """Print the experiments of the library whose files have all these words; returns the exit code."""
+    entries = _speaking_of(words, experiments.list_experiments(), "experiment", catalogue.list_scenarios())
     if wants_json:
         print(as_json.text([as_json.plain(entry) for entry in entries]))
         return WELL
@@ -50,6 +54,23 @@ def list_experiments(wants_json: bool) -> int:
         source = f" [{entry.source}]" if entry.source else ""
         console.print(Padding(Text(f"{entry.title}\n{entry.question}{source}"), (0, 0, 0, 4), expand=False))
     return WELL
+
+
+def _speaking_of(words: list[str], entries: Sequence[E], kind: str, others: Sequence[Any]) -> list[E]:
+    """The entries that speak of every word, whatever its case. Raises Trouble where there is none."""
+    found = [entry for entry in entries if _speaks_of(entry, words)]
+    if found:
+        return found
+    command = "groupsim list" if kind == "experiment" else "groupsim list --experiments"
+    elsewhere = [entry.name for entry in others if _speaks_of(entry, words)]
+    remedy = f"`{command} {shlex.join(words)}` finds {len(elsewhere)}" if elsewhere else "`groupsim list` shows all"
+    raise Trouble(f"no {kind} of the library speaks of {' and '.join(words)}", remedy)
+
+
+def _speaks_of(entry: Any, words: list[str]) -> bool:
+    """Whether its name or its file has every word: a setting, a client, an incident, a fault."""
+    said = f"{entry.name}\n{entry.path.read_text('utf-8')}".casefold()
+    return all(word.casefold() in said for word in words)
 
 
 def validate(files: list[str], wants_json: bool) -> int:

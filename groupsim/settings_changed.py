@@ -13,7 +13,7 @@ from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import base_of, read_file
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.document import read_document
+from groupsim.scenarios.document import Document, read_document
 from groupsim.scenarios.load import scenario_of
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.plugins import import_from
@@ -25,6 +25,13 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
 
     Raises `ScenarioError` for a bad file, name, path or value.
     """
+    document, name = written(source, settings)
+    import_from(Path(document.file).resolve().parent)
+    return scenario_of(document, name)
+
+
+def written(source: str, settings: Iterable[str] = ()) -> tuple[Document, str]:
+    """The same as it is written, not judged yet, and the name it has when it gives itself none."""
     path = find(source)
     document, name = read_document(path), path.stem
     changes = [read_change(text) for text in settings]
@@ -32,8 +39,7 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
         base = base_of(document, read_file(document), name)
         document, name = base.document, base.name
         changes = [*base.common, *changes]
-    import_from(Path(document.file).resolve().parent)
-    return scenario_of(changed(document, changes), name)
+    return changed(document, changes), name
 
 
 def is_experiment(source: str) -> bool:

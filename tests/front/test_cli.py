@@ -291,6 +291,41 @@ def test_a_trace_that_is_not_there_is_told_with_the_way_to_one(bounce: Path, nam
     assert "--trace" in result.stderr
 
 
+def test_diff_of_two_files_says_what_they_say_differently(bounce: Path, tmp_path: Path) -> None:
+    """Path by path, also what only one of them has; titles and comments do not count, and --json has the same."""
+    other = tmp_path / "other.yaml"
+    text = bounce.read_text().replace("run-for:", "# longer\nplugin-errors: as-kafka\nrun-for:")
+    other.write_text(text.replace("partitions: 4", "partitions: 6"))
+    told = call("diff", bounce, other).stdout
+    settings = json.loads(call("diff", bounce, other, "--json").stdout)["settings"]
+    assert {"path": "plugin-errors", "left": None, "right": "as-kafka"} in settings
+    assert "plugin-errors: (not written) → as-kafka" in told
+    for one in settings:
+        assert f"{one['path']}: {one['left'] or '(not written)'} → {one['right']}" in told
+    assert json.loads(call("diff", bounce, bounce, "--json").stdout)["settings"] == []
+
+
+def test_the_events_of_a_divergence_are_told_whole() -> None:
+    """A topic without a partition is no partition None, and a long line goes on below its beginning."""
+    told = call("diff", "four-scenes", "demo").stdout
+    assert "None" not in told
+    lines = told[told.index("first divergence") :].split("\n\n")[0].splitlines()[1:]
+    assert all(line.startswith(("  A  ", "  B  ", "     ")) for line in lines)
+
+
+def test_list_finds_what_speaks_of_a_word() -> None:
+    """A setting, a client, a thread: all words must be there, in any case; nothing found says where something is."""
+    names = [entry["name"] for entry in json.loads(call("list", "INSTANCE-ID", "--json").stdout)]
+    assert {"deploy-jvm-S-static", "two-pods-one-instance-id"} <= set(names)
+    assert "demo" not in call("list", "instance-id").stdout
+    both = json.loads(call("list", "instance-id", "statefulset", "--json").stdout)
+    assert 0 < len(both) < len(names)
+    nowhere = call("list", "no-such-word")
+    assert (nowhere.exit_code, "no scenario of the library speaks of no-such-word" in nowhere.stderr) == (2, True)
+    assert "`groupsim list --experiments 'kind of rollout'` finds " in call("list", "kind of rollout").stderr
+    assert "rolling-deploy" in call("list", "--experiments", "kind of rollout").stdout
+
+
 def test_list_names_every_scenario() -> None:
     """Each of the library with its sentence; as JSON too."""
     entries = json.loads(call("list", "--json").stdout)
