@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from attrs import frozen
+from attrs import AttrsInstance, fields, frozen
 
 from groupsim.eventloop.units import MS_US, parse_duration
 from groupsim.members.keys import (
@@ -235,36 +235,23 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
         raise SettingError("group.instance.id", "", "empty", "leave it out, or give each member a name of its own")
     policy, reset_duration_ms = _reset_policy(values[_RESET])
     return ConsumerSettings(
-        group_id=group_id,
-        client_id=values["client.id"] or _client_id(profile, group_id, instance),
-        group_instance_id=instance,
-        client_rack=values["client.rack"],
-        session_timeout_ms=values["session.timeout.ms"],
-        heartbeat_interval_ms=values["heartbeat.interval.ms"],
-        max_poll_interval_ms=values["max.poll.interval.ms"],
-        max_poll_records=values["max.poll.records"],
-        assignors=_assignors(values["partition.assignment.strategy"]),
-        enable_auto_commit=values["enable.auto.commit"],
-        auto_commit_interval_ms=values["auto.commit.interval.ms"],
-        auto_offset_reset=policy,
-        request_timeout_ms=values["request.timeout.ms"],
-        default_api_timeout_ms=values["default.api.timeout.ms"],
-        retry_backoff_ms=values["retry.backoff.ms"],
-        retry_backoff_max_ms=values["retry.backoff.max.ms"],
-        reconnect_backoff_ms=values["reconnect.backoff.ms"],
-        reconnect_backoff_max_ms=values["reconnect.backoff.max.ms"],
-        metadata_max_age_ms=values["metadata.max.age.ms"],
-        exclude_internal_topics=values["exclude.internal.topics"],
-        rebalance_timeout_ms=rebalance_timeout_of(profile, values),
-        leave_on_close=values["internal.leave.group.on.close"],
-        fetch_min_bytes=values["fetch.min.bytes"],
-        fetch_max_wait_ms=values["fetch.max.wait.ms"],
-        fetch_max_bytes=values["fetch.max.bytes"],
-        max_partition_fetch_bytes=values["max.partition.fetch.bytes"],
-        isolation_level=values["isolation.level"],
-        reset_duration_ms=reset_duration_ms,
-        changed=changed,
+        **named_as_their_keys(ConsumerSettings, values)
+        | {
+            "client_id": values["client.id"] or _client_id(profile, group_id, instance),
+            "assignors": _assignors(values["partition.assignment.strategy"]),
+            "auto_offset_reset": policy,
+            "rebalance_timeout_ms": rebalance_timeout_of(profile, values),
+            "leave_on_close": values["internal.leave.group.on.close"],
+            "reset_duration_ms": reset_duration_ms,
+            "changed": changed,
+        }
     )
+
+
+def named_as_their_keys(settings: type[AttrsInstance], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are called as their keys are, with `_` for the dots: `session_timeout_ms`."""
+    keys = {field.name: field.name.replace("_", ".") for field in fields(settings)}
+    return {name: values[key] for name, key in keys.items() if key in values}
 
 
 def _reset_policy(value: str) -> tuple[str, int | None]:

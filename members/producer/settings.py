@@ -21,7 +21,7 @@ from attrs import evolve, frozen
 
 from groupsim.members.keys import SECRET_NOTE, SECRET_PREFIXES
 from groupsim.members.producer.keys import LINGER_BEFORE_4, LONG_KEYS, PARTITIONERS, PRODUCER_KEYS
-from groupsim.members.settings import Note, SettingError, parse_value
+from groupsim.members.settings import Note, SettingError, named_as_their_keys, parse_value
 
 _MOST_IN_FLIGHT_IN_ORDER = 5
 _LARGEST_INT = 2**31 - 1
@@ -108,28 +108,16 @@ def _resolve(values: Mapping[str, Any], changed: Mapping[str, object]) -> Produc
     if transactional_id == "":
         raise SettingError("transactional.id", "", "empty", "leave it out, or name the producer")
     return ProducerSettings(
-        client_id=values["client.id"] or (f"producer-{transactional_id}" if transactional_id else "producer-1"),
-        acks=ACKS[values["acks"]],
-        linger_ms=values["linger.ms"],
-        batch_size=values["batch.size"],
-        max_request_size=values["max.request.size"],
-        buffer_memory=values["buffer.memory"],
-        max_block_ms=values["max.block.ms"],
-        max_in_flight=values["max.in.flight.requests.per.connection"],
-        retries=values["retries"],
-        delivery_timeout_ms=values["delivery.timeout.ms"],
-        request_timeout_ms=values["request.timeout.ms"],
-        retry_backoff_ms=values["retry.backoff.ms"],
-        retry_backoff_max_ms=values["retry.backoff.max.ms"],
-        reconnect_backoff_ms=values["reconnect.backoff.ms"],
-        reconnect_backoff_max_ms=values["reconnect.backoff.max.ms"],
-        metadata_max_age_ms=values["metadata.max.age.ms"],
-        idempotence=values["enable.idempotence"],
-        transactional_id=transactional_id,
-        transaction_timeout_ms=values["transaction.timeout.ms"],
-        partitioner=_partitioner(values["partitioner.class"]),
-        ignore_keys=values["partitioner.ignore.keys"],
-        changed=changed,
+        **named_as_their_keys(ProducerSettings, values)
+        | {
+            "client_id": values["client.id"] or (f"producer-{transactional_id}" if transactional_id else "producer-1"),
+            "acks": ACKS[values["acks"]],
+            "max_in_flight": values["max.in.flight.requests.per.connection"],
+            "idempotence": values["enable.idempotence"],
+            "partitioner": _partitioner(values["partitioner.class"]),
+            "ignore_keys": values["partitioner.ignore.keys"],
+            "changed": changed,
+        }
     )
 
 
