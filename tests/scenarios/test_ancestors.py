@@ -1,25 +1,18 @@
-"""Consumers of 0.8 in scenario files: settings, actions, faults, the story, and the comparison in docs/ancestors.md."""
+"""Consumers of 0.8 in scenario files: settings, actions, faults, the story."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from groupsim.eventloop.trace import FULL
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.load import load_file, load_text
+from groupsim.scenarios.load import load_text
 from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.runner import Run, StepError, run_scenario
 from groupsim.scenarios.story import tell
-from groupsim.scenarios.story.ownership import owned_twice_us
 from groupsim.simulation import Simulation
 
-DOC = Path(__file__).parents[2] / "docs" / "ancestors.md"
-AGES = ("three-ages-zookeeper-0.8", "three-ages-java-0.9", "three-ages-today")
 FILE = """
 run-for: 40s
 broker: {version: "0.9.0"}
@@ -45,12 +38,6 @@ def ran(step: str = "burst-of-nothing", group: str = "", logs: str = "") -> Run:
     if step == "burst-of-nothing":
         text = re.sub(r"timeline:\n.*\n", "", text)
     return run_scenario(load_text(text))
-
-
-@cache
-def age(name: str) -> Run:
-    """One of the three scenes, as docs/ancestors.md has it."""
-    return run_scenario(load_file(find(name)))
 
 
 def test_a_test_can_have_such_a_member() -> None:
@@ -136,19 +123,3 @@ def test_what_0_8_cannot_do_is_an_error_of_the_step() -> None:
     """An enforced rebalance names the step."""
     with pytest.raises(StepError, match=r"0\.8's high-level consumer cannot"):
         ran("rejoin, member: c-1")
-
-
-@pytest.mark.parametrize("name", AGES)
-def test_the_comparison_in_the_documentation_is_what_comes_out(name: str) -> None:
-    """Each row of docs/ancestors.md is a run with seed 0."""
-    assert f"| `{name}` | {' | '.join(figures(age(name)))} |" in DOC.read_text(encoding="utf-8")
-
-
-def figures(run: Run) -> tuple[str, ...]:
-    """The row of one age."""
-    story = tell(run.events)
-    (group,) = story.groups
-    given_up = sum(event.kind == "partition.released" for event in run.events)
-    seconds: list[Any] = [group.partition_stop_us, owned_twice_us(group.spans, story.end_us)]
-    shown = [f"{us / 1_000_000:.1f} s" for us in seconds]
-    return (str(len(group.rebalances)), str(given_up), str(group.moved), *shown, str(group.duplicates))

@@ -1,4 +1,4 @@
-"""Scenarios on brokers with logs of their own: the library, producers, transactions, settings, files."""
+"""Scenarios on brokers with logs of their own: producers, transactions, settings, files."""
 
 from __future__ import annotations
 
@@ -8,50 +8,14 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.actions import CrashBroker, RestartBroker
 from groupsim.scenarios.canonical import canonical_json, scenario_from_json
-from groupsim.scenarios.catalogue import find, names
 from groupsim.scenarios.changes import changed, read_change
 from groupsim.scenarios.clusters import is_replicated, replicated_config
-from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.load import load_file, load_text, scenario_of
-from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.load import load_text, scenario_of
 from groupsim.scenarios.problems import NOTE, WARNING, ScenarioError
 from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.runner import Run, run_scenario
-
-
-def counted(name: str) -> Scenario:
-    """A scenario of the library on counted logs. Raises ScenarioError when it needs brokers with logs."""
-    path = find(name)
-    return scenario_of(changed(read_document(path), [read_change("cluster.logs=counted")]), path.stem)
-
-
-def about_brokers(name: str) -> str:
-    """What in a scenario of the library counted logs do not have; nothing when they have everything."""
-    try:
-        found = counted(name)
-    except ScenarioError as error:
-        return str(error.problems[0].message)
-    idle = [note.message for note in found.notes if "has no effect here" in note.message]
-    dying = [step.deed.NAME for step in found.timeline if isinstance(step.deed, CrashBroker | RestartBroker)]
-    return ", ".join([*idle, *dying])
-
-
-@pytest.mark.parametrize("name", names())
-def test_the_library_holds_on_counted_logs(name: str) -> None:
-    """What is not about brokers comes out the same on counted logs: sweeps may take them."""
-    if why := about_brokers(name):
-        pytest.skip(f"it is about brokers: {why}")
-    run = run_scenario(counted(name), seed=3)
-    assert [str(one) for one in run.failed] == []
-    assert run.exit_code == 0
-
-
-def test_most_of_the_library_is_not_about_brokers() -> None:
-    """So the test above holds for more than forty scenes; fewer than ten say that they want counted logs."""
-    assert sum(not about_brokers(name) for name in names()) > 40
-    assert sum(not is_replicated(load_file(find(name))) for name in names()) < 10
 
 
 def test_brokers_with_logs_are_the_default() -> None:

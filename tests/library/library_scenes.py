@@ -1,0 +1,54 @@
+"""A scene of the library, run once for all that is asked of it.
+
+A pass over the library is a minute of a core, and each of its traces is large. So the tests of one scene stand together
+(`conftest.py` sees to that), and only the run they are about is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from functools import cached_property, lru_cache
+
+from groupsim.eventloop.sinks import JsonLinesSink
+from groupsim.pipeline.runs import Label, Rows, rows_of
+from groupsim.scenarios.catalogue import find
+from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.load import load_file
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.runner import Run, run_scenario
+
+SEED = 0  # that of the documentation's figures
+
+
+class Scene:
+    """A run of a scene with seed 0, and what is made of it when it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.run, self.digest = traced(load_file(find(name)))
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Its story, with the indices of the expectations."""
+        return Evidence(self.run.events)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Its rows in the tables of a sweep, those of its trace too."""
+        label = Label(3, SEED, "document", "code", "groupsim run x")
+        failed = len(self.run.failed)
+        return rows_of(self.run.events, self.evidence.story, label, expectations_failed=failed, traces=True)
+
+
+def traced(scenario: Scenario, seed: int = SEED) -> tuple[Run, str]:
+    """Run a scenario; returns the run with the digest of its trace as JSON Lines."""
+    text = io.StringIO()
+    run = run_scenario(scenario, seed=seed, sinks=[JsonLinesSink(text)])
+    return run, hashlib.sha256(text.getvalue().encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def scene(name: str) -> Scene:
+    """A scene by its name. The last one is kept."""
+    return Scene(name)
