@@ -6,9 +6,9 @@ Source: `TransactionCoordinator` (handleListTransactions, handleDescribeTransact
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
+from groupsim.cluster.transactions.patterns import NoPattern, compiled
 from groupsim.cluster.transactions.records import Txn
 from groupsim.cluster.transactions.states import TxnState
 from groupsim.protocol.errors import ErrorCode
@@ -49,10 +49,9 @@ def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
     if not pattern:
         return lambda name: True
     try:
-        found = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):  # the latter for {99999999999} and ((((…
+        return compiled(pattern)
+    except NoPattern:
         return None
-    return lambda name: found.fullmatch(name) is not None
 
 
 def described(txn: Txn) -> DescribedTransaction:

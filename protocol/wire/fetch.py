@@ -123,9 +123,8 @@ def _refused(topic: Topic, asked: FetchPartition, replica: bool, nothing: bool) 
     if replica:
         knows = asked.current_leader_epoch != NO_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if knows else ErrorCode.NOT_LEADER_OR_FOLLOWER
-    return (
-        ErrorCode.UNKNOWN_SERVER_ERROR if nothing or asked.max_bytes < 0 else ErrorCode.NONE
-    )  # no buffer has such a size
+    no_buffer = nothing or asked.max_bytes < 0
+    return ErrorCode.UNKNOWN_SERVER_ERROR if no_buffer else ErrorCode.NONE
 
 
 def _response(

@@ -150,7 +150,8 @@ def _told_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Director
         topic = topics[fetched.partition.topic]
         if topic.topic_id or version < _TOPIC_IDS:  # a topic that is gone has no id to be told under
             told.append((topic, _offset(fetched)))
-    return grouped(told, "name", "partitions")
+    empty = [topic for topic, numbers in asked.topics or () if not numbers]  # asked for, with no partition
+    return [*grouped(told, "name", "partitions"), *({**topic.fields("name"), "partitions": ()} for topic in empty)]
 
 
 def _offset(fetched: FetchedOffset) -> Fields:

@@ -1,0 +1,89 @@
+"""Patterns of transactional ids: RE2's dialect, in time that does not explode."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupsim.cluster.transactions.patterns import NoPattern, compiled
+
+CHARACTERS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "\\w", "\\W", "\\d", "\\s", "-", "\\.", "(?i:A)"])
+PLACES = st.sampled_from(["\\b", "^", "$"])
+TIMES = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,2}", "{0,}", "*?", "{,2}"])
+ATOMS = st.tuples(CHARACTERS, TIMES).map("".join) | PLACES
+
+
+def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    group = st.tuples(inner.map(lambda text: f"({text})"), TIMES).map("".join)
+    return st.lists(ATOMS | group, max_size=3).map("".join) | st.tuples(inner, inner).map("|".join)
+
+
+PATTERNS = st.recursive(ATOMS, _larger, max_leaves=8)
+
+
+@given(PATTERNS, st.text("abA-_ .", max_size=7))
+def test_what_both_dialects_know_means_the_same_in_both(pattern: str, text: str) -> None:
+    """A text matches as a whole where Python's expressions say so, with classes of ASCII alone."""
+    elsewhere = re.compile(pattern.replace("{,2}", "[{],2[}]"), re.ASCII)
+    assert compiled(pattern)(text) == (elsewhere.fullmatch(text) is not None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        ("\\pL\\p{Lu}\\P{Lu}", "üÄü", "üüü"),
+        ("\\p{Greek}+", "αβγ", "αbγ"),
+        ("\\p{^Greek}", "b", "α"),
+        ("[[:alpha:]_]+[[:^digit:]]", "a_ü", "a_1"),
+        ("(?P<a>x)(?<b>y)", "xy", "x"),
+        ("\\Qa.b+\\E+", "a.b++", "axb+"),
+        ("\\x41\\x{1F600}\\101\\07", "A\U0001f600A\a", "A\U0001f600Aa"),
+        ("[]a-]+", "]-a", "b"),
+        ("[a-z&&[^b]]", "&]", "a"),
+        ("(?i)[^a]É", "bé", "Aé"),
+        ("(?s).(?-s).", "\na", "a\n"),
+        ("(?m)a$\\n^b", "a\nb", "ab"),
+        ("a{,2}", "a{,2}", "aa"),
+        ("x{2,}?", "xxx", "x"),
+        ("()", "", "a"),
+        ("a\\Bb", "ab", "a b"),
+    ],
+)
+def test_what_is_res_own(pattern: str, good: str, bad: str) -> None:
+    """Classes by name, names of groups, quotations, numbers of characters, brackets, flags."""
+    assert compiled(pattern)(good)
+    assert not compiled(pattern)(bad)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(", ")", "(?", "(?i", "(?-)", "(?z)", "(?=a)", "(?<=a)b", "(?>a)", "(?#a)", "(?P<a>x)(?P<a>y)", "(?P=a)"),
+        *("[", "[a", "[b-a]", "[a-\\d]", "[[:no:]]", "*", "a|*", "(*)", "a**", "a*+", "a{2}{3}", "a{2,1}", "a{1001}"),
+        *("\\", "\\8", "\\1", "\\Z", "\\u00fc", "\\h", "\\_x\\", "\\p{No such}", "\\p{Nothing}", "\\x{110000}"),
+    ],
+)
+def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+    """What leads back or ahead, what is not closed, what has no name or no number."""
+    with pytest.raises(NoPattern):
+        compiled(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a{1000}){1000}", "((a{100}){100}){100}", "(" * 5_000 + ")" * 5_000, "a" * 10_001]
+)
+def test_what_is_too_large_is_refused(pattern: str) -> None:
+    """A pattern is bounded, before any of it is made."""
+    with pytest.raises(NoPattern):
+        compiled(pattern)
+
+
+def test_a_pattern_that_others_try_for_ever_is_told_at_once() -> None:
+    """Repetitions of repetitions cost their length times that of the text, no more."""
+    began = time.monotonic()
+    assert not compiled("(a*)*(a|a)*(a?){20}b")("a" * 2_000)
+    assert time.monotonic() - began < 20
