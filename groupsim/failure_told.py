@@ -71,7 +71,8 @@ def _parked(simulation: Simulation) -> Iterator[str]:
     for group in groups:
         seen = simulation.group(group)
         for parked in seen.parked if seen is not None else ():
-            yield _named(str(parked), ids)
+            who = ids.get(parked.member_id, parked.member_id)
+            yield f"{parked.what}{' of ' + who if who else ''}, until {parked.until}"
 
 
 # --- what came last --------------------------------------------------------------------------------------------

@@ -168,4 +168,4 @@ def pytest_runtest_makereport(
 def _story(simulation: Simulation) -> str:
     from groupsim.failure_told import failure_told
 
-    return failure_told(simulation)
+    return simulation.at_failure or failure_told(simulation)

@@ -36,6 +36,7 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.failure_told import failure_told
 from groupsim.found_events import Found
 from groupsim.members.ancestors.kinds import CLIENTS, client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
@@ -91,6 +92,8 @@ class Simulation:
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
+    #: What was to be told when a story raised, if one did.
+    at_failure: str | None = field(default=None, init=False, repr=False)
     _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
     _forgotten: dict[Awaited[Any], None] = field(factory=dict, init=False, repr=False)
     _config: ReplicatedConfig | ClusterConfig = field(init=False, repr=False)
@@ -111,7 +114,11 @@ class Simulation:
         """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited."""
 
         async def main(loop: VirtualLoop) -> Any:
-            return await story()
+            try:
+                return await story()
+            except BaseException:
+                self.at_failure = failure_told(self)  # now: when the run unwinds everybody gives up what it has
+                raise
 
         result = self.loop.run(main)
         self.complain()

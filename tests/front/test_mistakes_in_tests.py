@@ -158,6 +158,25 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
     assert "Metadata" not in result.stdout.str()
 
 
+def test_a_failure_is_told_as_things_stood_then(pytester: pytest.Pytester) -> None:
+    """What members give up when the run unwinds is no part of the report: it tells what they had when it failed."""
+    pytester.makepyfile(
+        """
+        async def test_fails(sim):
+            sim.topic("orders", 2)
+            sim.member("c1", on_revoked="30s")
+            await sim.settled(members=1)
+            sim.member("c2")
+            await sim.settled(members=2, within="12s")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(
+        ["  c1  g1  STABLE  generation 1  owns orders-0 orders-1", "  JoinGroup of c2, until every*"]
+    )
+    assert "partition.released" not in result.stdout.str()
+
+
 async def test_a_fault_for_a_host_that_is_not_there_is_refused(sim: Simulation) -> None:
     """A misspelt host or peer is an error that names the nearest; patterns are, too, when nothing fits them."""
     sim.topic("orders", 2)
