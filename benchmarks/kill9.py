@@ -25,7 +25,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from groupsim.cluster.log.files import FileStore
 from groupsim.cluster.log.segment_file import FileSegment
@@ -33,6 +35,7 @@ from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.batch_codec import CHECKED_FROM, encode, read_batches
 from groupsim.protocol.batch_sizes import batch_of
 
+Judgement = TypeVar("Judgement")
 SEGMENT_BYTES = 60_000
 
 
@@ -124,20 +127,23 @@ def check(folder: Path, at_least: int) -> tuple[int, list[str]]:
     return expected, repairs
 
 
-def kill_once(folder: Path, seed: int, longest_s: float) -> tuple[int, list[str]]:
-    """Start a writer, kill it after a random time, judge what it left."""
-    luck = random.Random(seed)
-    reader, writer = os.pipe()
-    command = [sys.executable, "-m", "benchmarks.kill9", "--write", str(folder), "--pipe", str(writer)]
-    root = Path(__file__).resolve().parent.parent
-    process = subprocess.Popen([*command, "--seed", str(seed)], pass_fds=[writer], cwd=root)
-    os.close(writer)
+def _judge(folder: Path, said: list[str]) -> tuple[int, list[str]]:
     told = Told()
-    heard = listen(reader, process, luck.random() * longest_s)
-    for line in heard.decode().split("\n")[:-1]:
+    for line in said:
         word, offset = line.split()
         told.hear(word, int(offset))
     return check(folder, told.appended)
+
+
+def said_until_killed(module: str, folder: Path, seed: int, longest_s: float) -> list[str]:
+    """Start a writer of this module and kill it after a random time: the lines it said."""
+    luck = random.Random(seed)
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", f"benchmarks.{module}", "--write", str(folder), "--pipe", str(writer)]
+    root = Path(__file__).resolve().parent.parent
+    process = subprocess.Popen([*command, "--seed", str(seed)], pass_fds=[writer], cwd=root)
+    os.close(writer)
+    return listen(reader, process, luck.random() * longest_s).decode().split("\n")[:-1]
 
 
 def listen(reader: int, process: subprocess.Popen[bytes], seconds: float) -> bytes:
@@ -156,16 +162,26 @@ def listen(reader: int, process: subprocess.Popen[bytes], seconds: float) -> byt
     return heard
 
 
-def kills(
-    number: int, seed: int, *, longest_s: float = 0.1, restart_every: int = 40
-) -> Iterator[tuple[int, list[str]]]:
-    """So many kills; the log goes on from one to the next and begins anew now and then."""
+def judged(
+    module: str,
+    log: str,
+    judge: Callable[[Path, list[str]], Judgement],
+    number: int,
+    seed: int,
+    *,
+    longest_s: float = 0.1,
+    restart_every: int = 40,
+) -> Iterator[Judgement]:
+    """So many kills of a module's writer; the log goes on from one to the next and begins anew now and then."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "orders-0"
+        folder = Path(scratch) / log
         for round_ in range(number):
             if round_ % restart_every == 0:
                 shutil.rmtree(folder, ignore_errors=True)
-            yield kill_once(folder, seed * 1_000_003 + round_, longest_s)
+            yield judge(folder, said_until_killed(module, folder, seed * 1_000_003 + round_, longest_s))
+
+
+kills = partial(judged, "kill9", "orders-0", _judge)  #: ends of the log, and what was repaired
 
 
 # --- torn writes ------------------------------------------------------------------------------------------------------

@@ -15,17 +15,14 @@ import argparse
 import json
 import os
 import random
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kill9 import listen
+from benchmarks.kill9 import judged
 from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.files import FileStore
 from groupsim.cluster.log.log import PartitionLog
@@ -119,15 +116,8 @@ def rebalance(bench: Bench) -> None:
 # --- the judge -------------------------------------------------------------------------------------------------------
 
 
-def kill_once(folder: Path, seed: int, longest_s: float) -> int:
-    """Start a writer, kill it, judge what it left; returns the records checked. Raises AssertionError."""
-    luck = random.Random(seed)
-    reader, writer = os.pipe()
-    command = [sys.executable, "-m", "benchmarks.kill9_coordinator", "--write", str(folder), "--pipe", str(writer)]
-    root = Path(__file__).resolve().parent.parent
-    process = subprocess.Popen([*command, "--seed", str(seed)], pass_fds=[writer], cwd=root)
-    os.close(writer)
-    said = listen(reader, process, luck.random() * longest_s).decode().split("\n")[:-1]
+def _judge(folder: Path, said: list[str]) -> int:
+    """Judge what a killed writer left; returns the records checked. Raises AssertionError."""
     log = opened(folder)
     try:
         if said:
@@ -142,14 +132,7 @@ def kill_once(folder: Path, seed: int, longest_s: float) -> int:
         log.close()
 
 
-def kills(number: int, seed: int, *, longest_s: float = 0.1, restart_every: int = 40) -> Iterator[int]:
-    """So many kills; the log goes on from one to the next and begins anew now and then."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "__consumer_offsets-0"
-        for round_ in range(number):
-            if round_ % restart_every == 0:
-                shutil.rmtree(folder, ignore_errors=True)
-            yield kill_once(folder, seed * 1_000_003 + round_, longest_s)
+kills = partial(judged, "kill9_coordinator", "__consumer_offsets-0", _judge)  #: how much each had acknowledged
 
 
 def main() -> None:
