@@ -1,4 +1,4 @@
-"""The room's front: what it re-exports, and what its essay promises."""
+"""The room's front: what its essay promises."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ import re
 from pathlib import Path
 
 import groupsim.protocol as room
-
-
-def test_every_reexported_name_is_there_once() -> None:
-    """`__all__` is sorted, without doubles, and each name can be had."""
-    assert len(set(room.__all__)) == len(room.__all__)
-    assert all(hasattr(room, name) for name in room.__all__)
 
 
 def test_the_essay_lists_the_modules_that_exist() -> None:
