@@ -1,23 +1,89 @@
-"""The traffic of traces, counted by Spark, against a plain recount."""
+"""What Spark computes in one session is what is computed without it: a sweep, the analysis, the traffic of traces.
+
+To start and warm a session costs ten times what these tests ask of it, so they share one; among the slow tests each
+starts its own.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import small_sweep
+import spark_cluster
 from analysis_tables import Made, experiment, on_disk, table
 
 from groupsim.eventloop.randomness import Stream
+from groupsim.pipeline.analysis import analyse
 from groupsim.pipeline.analysis.intervals import rank
 from groupsim.pipeline.analysis.metrics import P50, P99
 from groupsim.pipeline.analysis.traffic import traffic
+from groupsim.pipeline.sweep.driver import sweep
+from groupsim.pipeline.sweep.engines import EngineOptions
+from groupsim.pipeline.sweep.session import session
 
-pytest.importorskip("pyspark")
+
+@pytest.fixture(scope="module", params=["one session", pytest.param("their own", marks=pytest.mark.slow)])
+def spark(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A session with two cores that everything uses while it is there; or none, so that each starts its own."""
+    if why := spark_cluster.why_not():
+        pytest.skip(f"no Spark: {why}")
+    if request.param == "their own":
+        yield
+        return
+    with session(EngineOptions(workers=2), lean=True, settings={"spark.sql.shuffle.partitions": "2"}):
+        yield
+
+
+@pytest.mark.usefixtures("spark")
+def test_two_cores_make_the_tables_of_one_process(tmp_path: Path) -> None:
+    """In a session that the process has already, which is left running."""
+    experiment = small_sweep.load(tmp_path)
+    one = sweep(experiment, tmp_path / "pool", EngineOptions("pool", workers=1))
+    two = sweep(experiment, tmp_path / "two", EngineOptions("spark", workers=2))
+    assert small_sweep.tables(tmp_path / "pool") == small_sweep.tables(tmp_path / "two")
+    assert [(done.engine, done.workers, done.failed) for done in (one, two)] == [("pool", 1, 0), ("spark", 2, 0)]
+
+
+# --- the analysis of a sweep ---------------------------------------------------------------------------------------
+
+GRID = [{"assignor": a, "membership": m} for a in ("range", "cooperative-sticky") for m in ("dynamic", "static")]
+
+
+def _made() -> Made:
+    made = Made()
+    for cell in range(len(GRID)):
+        for seed in range(9):
+            luck = Stream(seed, "test.spark", str(cell))
+            stopped = (4 - cell) * 1_000_000 + luck.below(3_000_000)
+            detection = None if seed % 2 else luck.below(10**9)
+            made.run(cell, seed, stopped_us=stopped, lag_area=luck.below(10**12), detection_us=detection)
+            for partition in range(4):
+                made.stop(cell, seed, partition, luck.below(stopped))
+            made.generations.append({"cell": cell, "seed": seed, "began_us": 5, "ended_us": 5 + luck.below(10**7)})
+    made.run(2, 9, status="failed", error="boom")
+    return made
+
+
+@pytest.mark.usefixtures("spark")
+def test_results_from_spark_are_those_of_the_plain_engine_byte_by_byte(tmp_path: Path) -> None:
+    """Grouped tasks on two local workers and a loop in this process write the same three files."""
+    written = {}
+    for engine in ("plain", "spark"):
+        directory = on_disk(tmp_path / engine, experiment(GRID, 10), _made(), parts=2)
+        analyse(directory, engine)
+        written[engine] = {file.name: file.read_bytes() for file in sorted((directory.path / "results").iterdir())}
+    assert set(written["plain"]) == {"answer.json", "cells.parquet", "comparisons.parquet"}
+    assert written["spark"] == written["plain"]
+
+
+# --- traffic -------------------------------------------------------------------------------------------------------
 
 KINDS = ("request.sent", "request.received", "response.sent", "response.received", "request.failed", "timer.set")
 APIS = ("JoinGroup", "Heartbeat", "Fetch")
@@ -68,6 +134,7 @@ def _recounted(events: list[dict[str, Any]], heartbeats: int, virtual_us: int) -
     return dict(found)
 
 
+@pytest.mark.usefixtures("spark")
 def test_traffic_is_what_a_plain_recount_of_the_events_gives(tmp_path: Path) -> None:
     """Counts, the busiest second and nearest-rank times to answer, exactly, over several cells, seeds and files."""
     made = Made()
