@@ -44,6 +44,7 @@ from groupsim.members.producer.load import Load, Sizes
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
+from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, TopicState
 from groupsim.protocol.javahash import java_abs_mod
@@ -154,6 +155,11 @@ class ReplicatedCluster:
                 config=config.topic_settings(brokers),
                 internal=True,
             )
+
+    def make_acls(self, acls: frozenset[Acl]) -> None:
+        """Make ACLs; before the run begins they have been there all along."""
+        with self._formation.unseen() if self._formation.open else nullcontext():
+            self.controller.add_acls(acls)
 
     @property
     def transport(self) -> Transport:

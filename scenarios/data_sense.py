@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from groupsim.cluster.acl.config import AUTHORIZER, STANDARD
 from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
+from groupsim.scenarios.acls import hosts_of, wrong_acls
 from groupsim.scenarios.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
 from groupsim.scenarios.actions import CrashBroker
 from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, without_effect
@@ -33,6 +35,8 @@ def wrong_data(scenario: Scenario) -> Found:
     for name, topic in scenario.topics.items():
         yield from _topic(("topics", name), topic, scenario)
     yield from _need_logs(scenario)
+    for below, wrong in wrong_acls(scenario.cluster.acls):
+        yield ("cluster", "acls", *below), wrong
     yield from _producers(scenario)
     for group, spec in scenario.groups.items():
         if spec.produces is not None:
@@ -81,6 +85,8 @@ def _need_logs(scenario: Scenario) -> Found:
         return
     if scenario.producers:
         yield ("producers",), Wrong("counted logs cannot be written to", f"{REMEDY}, or give the topic a `rate`")
+    if scenario.cluster.acls:
+        yield ("cluster", "acls"), Wrong("brokers with counted logs have no authorizer", REMEDY)
     for group, spec in scenario.groups.items():
         if spec.produces is not None:
             yield ("groups", group, "produces"), Wrong("counted logs cannot be written to", REMEDY)
@@ -152,6 +158,7 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
         for name, topic in scenario.topics.items():
             yield from _unsafe(name, topic, scenario, document)
         yield from unwritable(scenario, document)
+        yield from _noted_acls(scenario, document)
     yield from noted_producers(scenario, document)
     for member in plans(scenario):
         produces = scenario.groups[member.group].produces
@@ -159,6 +166,21 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
             yield from settings_problems(
                 ("groups", member.group, "produces"), transforming_properties(member, produces), document
             )
+
+
+def _noted_acls(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """ACLs that nobody asks about, and those for processes that the file does not name: a rollout may make them."""
+    acls = scenario.cluster.acls
+    if acls and not scenario.broker.properties.get(AUTHORIZER):
+        remedy = f"add `{AUTHORIZER}: {STANDARD}` to `broker`"
+        yield Problem(document.at_key(("cluster", "acls")), "ACLs without an authorizer do nothing", remedy, WARNING)
+    members, producers = [plan.name for plan in plans(scenario)], [one.name for one in producer_plans(scenario)]
+    own = [f"{FEED_PREFIX}{topic}" for topic in scenario.topics] + [f"{name}-producer" for name in members]
+    known = (*members, *producers, *own)
+    for below, host in hosts_of(acls):
+        if host not in known:
+            place = document.at_value(("cluster", "acls", *below))
+            yield Problem(place, f"no process of this file is called `{host}`", suggest(host, known, "processes"), NOTE)
 
 
 def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document) -> Iterator[Problem]:

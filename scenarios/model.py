@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
+from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.data_values import ProducerProperties, RecordSize, Skew, TopicProperties, read_record_size
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
@@ -65,6 +66,9 @@ class ClusterSpec:
     )
     broker_session: Duration | None = key(
         "How long the controller waits for a silent broker; 9s, or ZooKeeper's 18s before 3.3.", None
+    )
+    acls: tuple[AclSpec, ...] = key(
+        "ACLs, where `broker` names an authorizer: who may do what from the beginning of the run on.", ()
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from groupsim.members.ancestors.kinds import CLIENTS
+from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.catalogue import list_scenarios
 from groupsim.scenarios.keys import REQUIRED, fields_of, sentence, short_key
 from groupsim.scenarios.model import (
@@ -39,6 +40,7 @@ END = "<!-- reference: end -->"
 SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("The file", Scenario),
     ("`cluster`", ClusterSpec),
+    ("`cluster`: one of the `acls`", AclSpec),
     ("`topics`: one topic", TopicSpec),
     ("`topics`: a later change of the rate (`steps`)", RateStep),
     ("`producers`: one producer", ProducerSpec),

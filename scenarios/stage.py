@@ -21,6 +21,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.failures import PluginErrors
+from groupsim.scenarios.acls import acls_of
 from groupsim.scenarios.actions import RollingRestart, Scale
 from groupsim.scenarios.actor import Actor, behaviour_of
 from groupsim.scenarios.admin import Admin
@@ -50,6 +51,8 @@ class Stage:
         self.admin = Admin(self)
         self.on_brokers = OnBrokers(self)
         self.topics = self._make_topics()
+        if scenario.cluster.acls:
+            self.on_brokers.replicated.make_acls(acls_of(scenario.cluster.acls))
         for name, topic in scenario.topics.items():
             self.topics.create(name, topic)
             for step in topic.steps:

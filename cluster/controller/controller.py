@@ -45,6 +45,7 @@ from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.controller.telling import Teller
 from groupsim.eventloop.interface import EventLoop, Handle, Host
+from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,
@@ -280,6 +281,11 @@ class Controller:
             self._admin.configure(name, changes)
         if self._partitions.allows_unclean(self.image.topics[name]):
             self._watch_unclean()
+
+    def add_acls(self, acls: frozenset[Acl]) -> None:
+        """Add ACLs to those there are."""
+        with self._doing():
+            self._draft.set_acls(self._draft.acls | acls)
 
     def elect_leaders(
         self, kind: Election, partitions: Sequence[TopicPartition] | None = None

@@ -26,13 +26,16 @@ REMOVALS = {
 def headline(groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] = ()) -> str:
     """One sentence about the group that suffered most; the others are counted behind it.
 
-    `failures` are processes with the error that ended them: when no group ever formed, they say why.
+    `failures` are processes with the error that ended them: when no group ever formed, they say why, and where nothing
+    else went wrong, they are what did.
     """
     told = [group for group in groups if group.generations]
     if not told:
-        return f"no group formed{_why_none(failures)}"
+        return f"no group formed{_failed(failures).replace(';', ':', 1)}"
     worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances)))
     sentence = of_group(worst)
+    if not (worst.rebalances or worst.stopped_us or worst.moved):
+        sentence += _failed(failures)
     others = [g for g in told if g is not worst and g.rebalances]
     if others:
         total = sum(len(g.rebalances) for g in others)
@@ -41,11 +44,11 @@ def headline(groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] =
     return sentence
 
 
-def _why_none(failures: Sequence[tuple[str, str]]) -> str:
+def _failed(failures: Sequence[tuple[str, str]]) -> str:
     if not failures:
         return ""
     (host, error), others = failures[0], len(failures) - 1
-    return f": {host} failed with {error}" + (f", as did {count(others, 'other')}" if others else "")
+    return f"; {host} failed with {error}" + (f", as did {count(others, 'other')}" if others else "")
 
 
 def of_group(group: GroupStory) -> str:

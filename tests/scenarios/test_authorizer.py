@@ -7,7 +7,8 @@ import pytest
 from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.problems import WARNING, ScenarioError
 from groupsim.scenarios.runner import Run, run_scenario
 
 SCENE = """
@@ -50,3 +51,84 @@ def test_an_authorizer_of_others_is_refused_where_it_stands() -> None:
     with pytest.raises(ScenarioError) as refused:
         load_text(SCENE.format(properties="authorizer.class.name: com.example.Mine"), "scene.yaml")
     assert STANDARD in str(refused.value)
+
+
+# --- acls of a file --------------------------------------------------------------------------------------------------
+
+ACLS = """
+run-for: 30s
+broker: {{ {authorizer} }}
+cluster: {{ brokers: 1, acls: [{acls}] }}
+topics: {{ t: {{ partitions: 2, rate: 10/s }} }}
+groups: {{ group-a: {{ members: {{ a: 2 }} }}, other: {{ members: {{ b: 1 }} }} }}
+"""
+EVERY_TOPIC = '{allow: All, topic: "*"}'
+
+
+def scene(*acls: str, authorizer: str = WHO) -> Scenario:
+    """Two groups on a broker with these ACLs."""
+    return load_text(ACLS.format(acls=", ".join(acls), authorizer=authorizer), "scene.yaml")
+
+
+def failed(*acls: str) -> list[str]:
+    """The processes that were refused for good."""
+    events = run_scenario(scene(*acls)).events
+    return sorted(event.host or "" for event in events if event.kind is Kind.PROCESS_FAILED)
+
+
+def test_what_an_acl_allows_is_allowed_and_nothing_else() -> None:
+    """By name, by the beginning of names, and for one process alone; what denies counts more than what allows."""
+    assert failed(EVERY_TOPIC, "{allow: Read, group: group-a}") == ["b"]
+    assert failed(EVERY_TOPIC, "{allow: read, group: grou, prefixed: true}") == ["b"]
+    assert failed(EVERY_TOPIC, '{allow: [Read], group: "*"}') == []
+    assert failed(EVERY_TOPIC, '{allow: All, group: "*"}', "{deny: Read, group: group-a, host: a-2}") == ["a-2"]
+    assert failed(EVERY_TOPIC, '{allow: All, group: "*", principal: "User:Bob"}') == ["a-1", "a-2", "b"]
+
+
+def test_acls_stand_before_the_run_and_are_not_in_the_trace() -> None:
+    """Nothing is refused in the first instant, and with everything allowed the group does what it does without any."""
+    allowed = run_scenario(scene(EVERY_TOPIC, '{allow: All, group: "*"}', "{allow: All, cluster: true}"))
+    open_ = run_scenario(load_text(ACLS.replace(", acls: [{acls}]", "").format(authorizer=""), "scene.yaml"))
+    differ = [
+        (a, b) for a, b in zip(allowed.events, open_.events, strict=True) if a.reason != b.reason or a.t_us != b.t_us
+    ]
+    assert [a.kind for a, _ in differ if a.kind is not Kind.RUN_STARTED] == []
+
+
+@pytest.mark.parametrize(
+    ("acl", "words"),
+    [
+        ("{group: a}", "an ACL allows or denies"),
+        ("{allow: Read, deny: Write, topic: t}", "an ACL allows or denies"),
+        ("{allow: Read}", "about one resource, this one is about none"),
+        ("{allow: Read, topic: t, group: g}", "this one is about 2"),
+        ("{allow: Raed, topic: t}", "did you mean `Read`"),
+        ("{allow: Write, group: g}", "`Write` cannot be done with a group"),
+        ("{allow: Read, transactional-id: x}", "cannot be done with a transactional-id"),
+        ("{allow: Create, cluster: true, prefixed: true}", "no name that could begin"),
+        ('{allow: Read, topic: ""}', "the name of its resource"),
+        ("{allow: Read, topic: t, principal: Bob}", "`Bob` is no principal"),
+        ("{alow: Read, topic: t}", "did you mean `allow`"),
+    ],
+)
+def test_an_acl_that_cannot_be_is_refused_at_its_place(acl: str, words: str) -> None:
+    """With the line, and what would do."""
+    with pytest.raises(ScenarioError) as refused:
+        scene(acl)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith("scene.yaml:4:")
+
+
+def test_acls_that_nobody_asks_about_are_noted() -> None:
+    """Without an authorizer they do nothing, which is a warning; a process of no known name is worth a note."""
+    (warning,) = [note for note in scene(EVERY_TOPIC, authorizer="").notes if note.level == WARNING]
+    assert "ACLs without an authorizer do nothing" in warning.message
+    (note,) = [note for note in scene("{allow: Read, topic: t, host: a-3}").notes if "a-3" in note.message]
+    assert "did you mean" in note.remedy
+
+
+def test_counted_logs_have_no_authorizer() -> None:
+    """Their brokers ask nobody: ACLs there are an error."""
+    text = ACLS.format(acls=EVERY_TOPIC, authorizer="").replace("brokers: 1", "logs: counted")
+    with pytest.raises(ScenarioError, match="no authorizer"):
+        load_text(text, "scene.yaml")
