@@ -74,7 +74,10 @@ def _end(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
 def _document(error: Exception, message: str, remedy: str, code: int) -> dict[str, Any]:
     """An error for programs: what stderr says, and the problems of a scenario file one by one."""
     problems = as_json.plain(error.problems) if isinstance(error, ScenarioError) else []
-    return {"error": {"message": message, "remedy": remedy, "exit_code": code, "problems": problems}}
+    return {
+        "schema": as_json.SCHEMA,
+        "error": {"message": message, "remedy": remedy, "exit_code": code, "problems": problems},
+    }
 
 
 def explain(error: Exception) -> tuple[str, str, int]:

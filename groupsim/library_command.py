@@ -30,7 +30,7 @@ def list_scenarios(words: list[str], wants_json: bool) -> int:
     """Print the scenarios of the library whose files have all these words; returns the exit code."""
     entries = _speaking_of(words, catalogue.list_scenarios(), "scenario", experiments.list_experiments())
     if wants_json:
-        print(as_json.text([as_json.plain(entry) for entry in entries]))
+        print(as_json.text({"schema": as_json.SCHEMA, "scenarios": as_json.plain(entries)}))
         return WELL
     console = Terminal()
     other = {name: alias for alias, name in catalogue.ALIASES.items()}
@@ -46,7 +46,7 @@ def list_experiments(words: list[str], wants_json: bool) -> int:
     """Print the experiments of the library whose files have all these words; returns the exit code."""
     entries = _speaking_of(words, experiments.list_experiments(), "experiment", catalogue.list_scenarios())
     if wants_json:
-        print(as_json.text([as_json.plain(entry) for entry in entries]))
+        print(as_json.text({"schema": as_json.SCHEMA, "experiments": as_json.plain(entries)}))
         return WELL
     console = Terminal()
     for entry in entries:
@@ -77,16 +77,18 @@ def validate(files: list[str], wants_json: bool) -> int:
     """Check every file; returns 0, or 2 when one has an error."""
     findings = {file: _problems(file) for file in files}
     bad = [file for file, problems in findings.items() if any(problem.level == ERROR for problem in problems)]
+    code = BAD_INPUT if bad else WELL
     if wants_json:
-        print(as_json.text([_document(file, problems) for file, problems in findings.items()]))
-        return BAD_INPUT if bad else WELL
+        checked = [_document(file, problems) for file, problems in findings.items()]
+        print(as_json.text({"schema": as_json.SCHEMA, "files": checked, "exit_code": code}))
+        return code
     console = Terminal(soft_wrap=True)
     for file, problems in findings.items():
         for problem in problems:
             console.print(Text(str(problem), "red" if problem.level == ERROR else "yellow"))
         if file not in bad:
             console.print(Text(f"{file}: well", "green"))
-    return BAD_INPUT if bad else WELL
+    return code
 
 
 def _problems(file: str) -> tuple[Problem, ...]:

@@ -315,10 +315,10 @@ def test_the_events_of_a_divergence_are_told_whole() -> None:
 
 def test_list_finds_what_speaks_of_a_word() -> None:
     """A setting, a client, a thread: all words must be there, in any case; nothing found says where something is."""
-    names = [entry["name"] for entry in json.loads(call("list", "INSTANCE-ID", "--json").stdout)]
+    names = [entry["name"] for entry in json.loads(call("list", "INSTANCE-ID", "--json").stdout)["scenarios"]]
     assert {"deploy-jvm-S-static", "two-pods-one-instance-id"} <= set(names)
     assert "demo" not in call("list", "instance-id").stdout
-    both = json.loads(call("list", "instance-id", "statefulset", "--json").stdout)
+    both = json.loads(call("list", "instance-id", "statefulset", "--json").stdout)["scenarios"]
     assert 0 < len(both) < len(names)
     nowhere = call("list", "no-such-word")
     assert (nowhere.exit_code, "no scenario of the library speaks of no-such-word" in nowhere.stderr) == (2, True)
@@ -326,9 +326,20 @@ def test_list_finds_what_speaks_of_a_word() -> None:
     assert "rolling-deploy" in call("list", "--experiments", "kind of rollout").stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["run demo", "diff demo demo", "describe demo --at 40s", "offsets demo --at 40s", "list", "list --experiments",
+     "validate demo", "lint demo", "lint --rules", "run no-such", "diff demo"],
+)  # fmt: skip
+def test_every_json_document_says_its_schema(command: str) -> None:
+    """One object with `schema`, whatever the command and however it ends."""
+    document = json.loads(call(*command.split(), "--json").stdout)
+    assert document["schema"] == 1
+
+
 def test_list_names_every_scenario() -> None:
     """Each of the library with its sentence; as JSON too."""
-    entries = json.loads(call("list", "--json").stdout)
+    entries = json.loads(call("list", "--json").stdout)["scenarios"]
     text = " ".join(call("list").stdout.split())
     assert all(entry["name"] in text and entry["shows"] in text for entry in entries)
 

@@ -46,7 +46,7 @@ def validator() -> Any:
 def test_list_shows_the_experiments() -> None:
     """Name, title and question; as JSON too."""
     shown = call("list", "--experiments").stdout
-    listed = json.loads(call("list", "--experiments", "--json").stdout)
+    listed = json.loads(call("list", "--experiments", "--json").stdout)["experiments"]
     assert [entry["name"] for entry in listed] == list(names())
     assert all(entry["name"] in shown and entry["title"] in shown for entry in listed)
     assert "rolling-deploy-small" not in call("list").stdout
