@@ -176,7 +176,9 @@ class Reader:
         self._handle = None  # or reader and entry would keep each other alive until the garbage collector comes
         if data.sound and self._changes == data.changes:
             due, leaves = self._due, self._leaves_us
-            ready = [tp for tp in positions if due[tp] <= leaves]
+            ready = [tp for tp, when in due.items() if when <= leaves]  # in any order: there is rarely more than one
+            if len(ready) > 1:
+                ready = [tp for tp in positions if due[tp] <= leaves]
         else:
             blocked = self._blocked()
             if blocked and len(blocked) == len(positions):
@@ -203,7 +205,8 @@ class Reader:
         """Up to so many records, in turn. What comes after them is noted: the next fetch wants to know."""
         positions, left, leaves, found = self._positions, self._most, self._leaves_us, []
         for tp in ready:
-            position, number, traffic = positions[tp], tp.partition, self._data.traffic[tp.topic]
+            topic, number = tp
+            position, traffic = positions[tp], self._data.traffic[topic]
             there_us = leaves if leaves > traffic.since_us else traffic.since_us
             count, following = 1, traffic.due_us(number, position + 1)
             if following is not None and following <= there_us:

@@ -14,20 +14,24 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import OffsetCommitRequest
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
+# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+_DEAD, _SYNCING = State.DEAD, State.AWAITING_SYNC
+_PROLONGING = (State.STABLE, State.PREPARING_REBALANCE)
+
 
 def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> ErrorCode | None:
     """Why the sender may not commit now; None when it may.
 
     From outside (generation -1) only an empty group can be committed to; whoever claims membership is checked.
     """
-    if group.state is State.DEAD:
+    if group.state is _DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if request.generation_id < 0 and group.state is State.EMPTY:
         return None
     if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
     return _fenced(turn, group, request, "offset-commit") or (
-        ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.AWAITING_SYNC else None
+        ErrorCode.REBALANCE_IN_PROGRESS if group.state is _SYNCING else None
     )
 
 
@@ -59,5 +63,5 @@ def _fenced(
 
 def keep_session(turn: Turn, group: GroupData, member_id: str) -> None:
     """An accepted commit counts as a heartbeat in Stable and PreparingRebalance."""
-    if group.state in (State.STABLE, State.PREPARING_REBALANCE):
+    if group.state in _PROLONGING:
         turn.refresh_session(group, group.lookup[member_id])

@@ -99,11 +99,21 @@ class LightFetcher(Fetcher):
             self.look_up()
         taken = self._take_from_buffer() if self._buffer else ()
         if not (self._fetching or self._buffer or self._waiting):
-            self._send_fetch()
+            # From the positions; they stay as they are while the fetch is under way, so it needs no copy.
+            wanted, held = self.positions, self._held
+            if held:
+                wanted = {partition: at for partition, at in wanted.items() if partition not in held}
+            if wanted:
+                self._fetching = True
+                self._reader.fetch(wanted)
         return taken
 
     def _take_from_buffer(self) -> tuple[Fetched, ...]:
         buffer, positions, room = self._buffer, self.positions, self._most_a_poll
+        if len(buffer) == 1 and buffer[0].count <= room:  # as nearly always
+            found = buffer.pop()
+            positions[found.partition] = found.base + found.count
+            return (found,)
         taken: list[Fetched] = []
         for found in buffer:
             count = found.count
@@ -123,15 +133,6 @@ class LightFetcher(Fetcher):
         self._buffer[0] = Fetched(partition, base + room, count - room)
         self.positions[partition] = base + room
         return Fetched(partition, base, room)
-
-    def _send_fetch(self) -> None:
-        """Fetch from the positions; they stay as they are while the fetch is under way, so it needs no copy."""
-        wanted, held = self.positions, self._held
-        if held:
-            wanted = {partition: at for partition, at in wanted.items() if partition not in held}
-        if wanted:
-            self._fetching = True
-            self._reader.fetch(wanted)
 
     def _give_up_fetch(self) -> None:
         """The set of partitions has changed: the fetch under way asks for the wrong ones."""

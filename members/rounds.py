@@ -79,6 +79,7 @@ class Rounds:
         finally:
             self._resting = False
         while self._under_way:
+            self._over.clear()
             await self._over.wait()
 
     def records_came(self) -> None:
@@ -135,10 +136,10 @@ class Rounds:
         if records:
             self._clock.leave()
             self._under_way = True
-            self._over.clear()
             self._records, self._next = records, 0
-            self.deliver(records)
-        return bool(records)
+            self._say(_DELIVERED, records)
+            return True
+        return False
 
     def _polled(self) -> None:
         """The application has come to `poll`: what was owed to that goes out."""
@@ -182,8 +183,7 @@ class Rounds:
 
     def deliver(self, records: tuple[Fetched, ...]) -> None:
         """`poll` has returned these."""
-        for found in records:
-            self._say(_DELIVERED, found)
+        self._say(_DELIVERED, records)
 
     def processing_us(self, found: Fetched) -> int:
         """How long the handler takes for a range of records."""
@@ -199,23 +199,19 @@ class Rounds:
         """The handler has finished a range of records."""
         member = self._member
         member.commits.processed[found.partition] = found.base + found.count
-        self._say(_PROCESSED, found)
+        self._say(_PROCESSED, (found,))
         if self._between_batches:
             self._clock.enter()
             member.heartbeat.polled()
             self._clock.leave()
 
-    def _say(self, kind: Kind, found: Fetched) -> None:
-        member, generation = self._member, self._member.generation
-        self._emit(
-            kind,
-            self._host.name,
-            member.group,
-            generation.member_id or None,
-            generation.id if generation.id >= 0 else None,
-            found.partition,
-            {"base": found.base, "count": found.count},
-        )
+    def _say(self, kind: Kind, records: tuple[Fetched, ...]) -> None:
+        member, generation, emit = self._member, self._member.generation, self._emit
+        host, group, member_id = self._host.name, member.group, generation.member_id or None
+        number = generation.id if generation.id >= 0 else None
+        for found in records:
+            said = {"base": found.base, "count": found.count}
+            emit(kind, host, group, member_id, number, found.partition, said)
 
 
 # As plain functions: a bound method for every round would be one more object to make.

@@ -268,25 +268,25 @@ def normalise_response(response: Response, version: int) -> Response:
 def _normalise(message: T, version: int) -> T:
     """First the table, then the rule of this message, if it has one."""
     carried = _carry(message, version)
-    rule = _RULES.get(type(message))
-    return cast(T, rule(message, carried, version)) if rule else carried
+    rule = _RULES.get(message.__class__)
+    return rule(message, carried, version) if rule else carried
 
 
 def _carry(message: T, version: int) -> T:
     """The message, and the parts in its tuples, with the fields that the version lacks set to what is seen then."""
     changes: dict[str, Any] = {}
-    for name, lacking in _plan(cast(type, type(message)), version):
+    for name, lacking in _plan(message.__class__, version):  # type: ignore[arg-type]
         value = getattr(message, name)
         now = _carry_all(value, version) if lacking is None else lacking.absent
         if now is not value and now != value:
             changes[name] = now
-    return cast(T, _changed(message, changes)) if changes else message
+    return _changed(message, changes) if changes else message
 
 
-def _changed(part: Any, changes: Mapping[str, Any]) -> Any:
+def _changed(part: T, changes: Mapping[str, Any]) -> T:
     """A copy with some fields set to something else."""
-    replace = getattr(part, "_replace", None)  # of a tuple with names
-    return evolve(part, **changes) if replace is None else replace(**changes)
+    replace: Any = getattr(part, "_replace", None)  # of a tuple with names
+    return cast(T, evolve(cast(Any, part), **changes) if replace is None else replace(**changes))
 
 
 def _carry_all(value: Any, version: int) -> Any:

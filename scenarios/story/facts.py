@@ -14,7 +14,7 @@ from attrs import Factory, define
 from groupsim.eventloop.events import TraceEvent
 from groupsim.scenarios.story.books import Book, Books, Partition
 
-_by_number = attrgetter("seq")
+_by_number, _began = attrgetter("seq"), attrgetter("began_us")
 
 At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
 Given = tuple[str | None, int | None, str | None]  # topic, partition, group
@@ -61,8 +61,8 @@ class HostFacts:
 
     def busy_us(self, begin_us: int, end_us: int) -> int:
         """For how long of [begin, end] it had records in hand."""
-        first = max(0, bisect_right(self.handling, begin_us, key=lambda one: one.began_us) - 1)
-        last = bisect_right(self.handling, end_us, key=lambda one: one.began_us)
+        first = max(0, bisect_right(self.handling, begin_us, key=_began) - 1)
+        last = bisect_right(self.handling, end_us, key=_began)
         ends = (
             (one, end_us if one.ended_us is None else min(one.ended_us, end_us)) for one in self.handling[first:last]
         )
@@ -70,7 +70,7 @@ class HostFacts:
 
     def in_callback_since(self, at_us: int) -> int | None:
         """When the callback began that was running, or just ended, then; None when there was none."""
-        index = bisect_right(self.callbacks, at_us, key=lambda one: one.began_us)
+        index = bisect_right(self.callbacks, at_us, key=_began)
         last = self.callbacks[index - 1] if index else None
         return last.began_us if last is not None and last.overlaps(at_us, at_us) else None
 

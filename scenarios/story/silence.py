@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
+
 from attrs import frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -15,6 +18,7 @@ DEFAULT_SESSION_US = 45_000_000
 TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
 NOTICEABLE_US = 200_000
 LONGEST_ASSIGNMENT_US = 600_000_000
+_began = attrgetter("began_us")
 STALLING_WORDS = ("stall", "stands still")
 
 
@@ -201,7 +205,9 @@ def _unheard(host: HostFacts, begin: int, until: int) -> Verdict:
 
 
 def _longest(stretches: list[Stretch], begin: int, until: int) -> Stretch | None:
-    overlapping = [s for s in stretches if s.overlaps(begin, until)]
+    first = max(0, bisect_right(stretches, begin, key=_began) - 1)  # they follow each other
+    last = bisect_right(stretches, until, key=_began)
+    overlapping = [s for s in stretches[first:last] if s.overlaps(begin, until)]
     return max(overlapping, key=lambda s: _within(s, begin, until), default=None)
 
 
