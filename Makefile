@@ -13,7 +13,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage spark cross-checks conformance conformance-walk interop interop-short hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage slow spark cross-checks conformance conformance-walk interop interop-short hostile walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -59,18 +59,24 @@ floors: $(VENV)/.dev  ## a room imports only from floors below it
 
 # Measuring coverage doubles the time of whole runs: here it is taken of the lower rooms by their own tests.
 QUICK   := not slow and not interop
+# Each worker has one half of the list and gives of it when the other has come to its end: what a module's tests share is
+# made once, and no core is left alone.
+HALVES  := -n $(JOBS) --dist worksteal
 COVERED := protocol eventloop coordinator members
 ROOMS   := tests/assignors tests/coordinator tests/eventloop tests/members tests/protocol
 
 unit: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' $(COVERED:%=--cov=%) --cov-report=term:skip-covered $(ROOMS)
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' $(ROOMS:%=--ignore=%)
+	@$(BIN)/python -m pytest -q $(HALVES) -m '$(QUICK)' $(COVERED:%=--cov=%) --cov-report=term:skip-covered $(ROOMS)
+	@$(BIN)/python -m pytest -q $(HALVES) -m '$(QUICK)' $(ROOMS:%=--ignore=%)
 
 coverage: $(VENV)/.dev  ## coverage of every room by every test; takes twice as long
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m '$(QUICK)' --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q $(HALVES) -m '$(QUICK)' --cov --cov-report=term:skip-covered
 
-spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors
-	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py
+slow: $(VENV)/.dev  ## what `make test` leaves out for its length: spark, cross-checks, long forms of others
+	@$(BIN)/python -m pytest -q $(HALVES) -m 'slow and not interop'
+
+spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors; analyses, too
+	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py tests/pipeline/test_spark_session.py
 
 cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, those that take long too
 	@$(BIN)/python -m pytest -q -m 'slow or not slow' -n $(JOBS) tests/pipeline/test_cross_checks.py

@@ -10,6 +10,7 @@ mended, the producers stop, and everything must come together: replicas, groups,
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from random import Random
 
 import pytest
@@ -192,6 +193,12 @@ class Walk:
                 self.stage.start(consumer)
 
 
+@lru_cache(maxsize=2)
+def walked(seed: int) -> list[TraceEvent]:
+    """A walk whose trace is looked at again."""
+    return walk(seed)
+
+
 def walk(seed: int) -> list[TraceEvent]:
     """Walk one seed; returns the trace. Raises AssertionError with what did not hold."""
     events: list[TraceEvent] = []
@@ -217,17 +224,17 @@ def walk(seed: int) -> list[TraceEvent]:
 @pytest.mark.parametrize("seed", [*range(FIRST, FIRST + WALKS), *REMEMBERED])
 def test_nothing_that_was_promised_breaks(seed: int) -> None:
     """Whatever fails: what was acknowledged stays, everything is delivered in order, and all comes together again."""
-    walk(seed)
+    walked(seed)
 
 
 def test_one_seed_one_trace() -> None:
     """The same walk twice is the same trace."""
-    assert walk(3) == walk(3)
+    assert walk(REMEMBERED[-1]) == walked(REMEMBERED[-1])
 
 
 def test_the_walk_has_something_to_check() -> None:
     """Faults strike, leaders move, members rebalance, transactions commit and abort: a walk is not an idle cluster."""
-    events = [event for seed in (9, 25) for event in walk(seed)]
+    events = [event for seed in REMEMBERED[-2:] for event in walked(seed)]
     kinds = {event.kind for event in events}
     assert {Kind.FAULT_BEGUN, Kind.PARTITION_LEADER, Kind.ISR_CHANGED, Kind.OFFSETS_COMMITTED} <= kinds
     ends = {event.to for event in events if event.kind is Kind.TRANSACTION_STATE}

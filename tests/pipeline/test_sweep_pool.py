@@ -94,7 +94,7 @@ def test_a_task_that_kills_its_workers_ends_the_sweep(tmp_path: Path) -> None:
 
 def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     """Ctrl-C keeps the tasks that have ended; the same call performs the rest and no run twice."""
-    experiment = small_sweep.load(tmp_path, seeds=60)
+    experiment = small_sweep.load(tmp_path, seeds=30)
 
     def interrupt(progress: Progress) -> None:
         if progress.finished >= 5:
@@ -104,8 +104,8 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
         sweep(experiment, tmp_path / "out", TWO, watch=interrupt)
     kept = len(Directory.open(tmp_path / "out").finished)
     outcome = sweep(experiment, tmp_path / "out", TWO)
-    assert 5 <= kept < 180
-    assert (outcome.performed, outcome.total) == (180 - kept, 180)
+    assert 5 <= kept < 90
+    assert (outcome.performed, outcome.total) == (90 - kept, 90)
     sweep(experiment, tmp_path / "whole", TWO)
     assert small_sweep.tables(tmp_path / "out") == small_sweep.tables(tmp_path / "whole")
 
