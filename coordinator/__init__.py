@@ -10,7 +10,8 @@ Where to read:
     loading, replay, serde    what a broker that takes over knows, from the log
     admin       describe, list, delete
     shard       one partition of `__consumer_offsets`: a state machine, effects out
-    service, leadership, alarms    a broker's coordinator around it, on the event loop
+    service     a broker's coordinator: what it answers
+    runtime, leadership, alarms    the partitions it leads, each with its core, on the event loop
     versions    what coordinators of other releases do otherwise
     testing     the state machine at the end of a string, for tests
 

@@ -1,4 +1,4 @@
-"""Stand-ins for what the coordinator needs from the floors above, for tests and benchmarks of the service alone."""
+"""Stand-ins for what the coordinator needs from the floors above, for tests of the service alone."""
 
 from __future__ import annotations
 
