@@ -46,7 +46,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python tools/house_rules.py
 
-types: $(VENV)/.dev  ## mypy --strict over the assembled package
+types: $(VENV)/.dev  ## mypy --strict over the assembled package and the conformance suite
 	@$(BIN)/python tools/assemble.py --links .build/links
 	@$(BIN)/mypy -p groupsim
 	@$(BIN)/mypy tests/conformance
