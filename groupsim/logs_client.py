@@ -74,6 +74,9 @@ def _class(code: str) -> str:
 
 
 def _exception(error: str | None) -> str:
+    """The exception of an error code; what ended a process is the name of an exception already."""
+    if error is not None and error.endswith("Exception"):
+        return error
     return "".join(part.capitalize() for part in (error or "unknown").split("_")) + "Exception"
 
 

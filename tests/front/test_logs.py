@@ -138,3 +138,12 @@ def test_kafkajs_logs_json() -> None:
     (line,) = logs.render(tape.end())["c1.log"]
     assert json.loads(line)["message"] == "The group is rebalancing, so a rejoin is needed., resync group"
     assert json.loads(line)["timestamp"] == "2026-01-01T00:00:03.000Z"
+
+
+def test_what_ended_a_client_is_logged_under_its_exception() -> None:
+    """The event names an exception already: the log has it as it is."""
+    tape = Tape()
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app-1", "profile": "java-3.9"})
+    tape.client(Kind.PROCESS_FAILED, "c1", error="GroupAuthorizationException", reason="looking up the coordinator")
+    (line,) = [line for line in messages(logs.render(tape.end())["c1.log"]) if line.startswith("ERROR")]
+    assert line.endswith("GroupAuthorizationException: looking up the coordinator")

@@ -57,7 +57,7 @@ def test_an_unauthorised_offset_fetch_is_thrown(on_bench):
         bench.broker.reply(Api.OFFSET_FETCH, E.GROUP_AUTHORIZATION_FAILED)
         bench.consumer.start()
         await bench.consumer.ended()
-        assert bench.consumer.failed.error == "GroupAuthorizationFailedException"
+        assert bench.consumer.failed.error == "GroupAuthorizationException"
 
     on_bench(story)
 

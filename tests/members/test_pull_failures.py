@@ -177,7 +177,7 @@ def test_an_offset_out_of_range_without_a_policy_is_thrown(on_pull_bench):
 @pytest.mark.parametrize(
     ("error", "name"),
     [
-        (E.TOPIC_AUTHORIZATION_FAILED, "TopicAuthorizationFailedException"),
+        (E.TOPIC_AUTHORIZATION_FAILED, "TopicAuthorizationException"),
         (E.CORRUPT_MESSAGE, "KafkaException"),
         (E.INVALID_REQUEST, "IllegalStateException"),
     ],
