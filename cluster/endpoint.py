@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.answers import TITLES, error_of, generation_of, group_of, member_of
+from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
 from groupsim.coordinator.interfaces import Call
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
@@ -21,6 +21,7 @@ from groupsim.protocol.cluster_messages import (
 )
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest
 from groupsim.protocol.messages import HeartbeatRequest, Request, Response
+from groupsim.protocol.response_errors import error_in
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
@@ -87,7 +88,7 @@ class Endpoint:
         trace, request = self._trace, call.request
         if not trace.wants(_ANSWERED):
             return
-        error, generation = error_of(response), generation_of(response)
+        error, generation = error_in(response), generation_of(response)
         if generation is None:
             generation = generation_of(request)
         member = member_of(request) or getattr(response, "member_id", None) or None

@@ -16,7 +16,6 @@ from groupsim.eventloop.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.member import Member
-from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     Api,
     HeartbeatRequest,
@@ -27,13 +26,14 @@ from groupsim.protocol.messages import (
     Request,
     SyncGroupRequest,
 )
+from groupsim.protocol.response_errors import error_in
 
 Done = Callable[[Outcome], None]
 #: The connection that everything but the group's requests goes on.
 SHARED = "data"
 _TITLES = {api: api.title for api in Api}
 # Looked up once: members of an enumeration are found slowly, and these are for every request.
-_SENT, _RECEIVED, _NO_ERROR = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED, ErrorCode.NONE
+_SENT, _RECEIVED = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED
 
 
 class Links:
@@ -224,7 +224,7 @@ def say_outcome(
         )
     if not member.trace.wants(_RECEIVED):
         return 0
-    error = getattr(outcome, "error", _NO_ERROR)
+    error = error_in(outcome)
     return member.say(
         _RECEIVED,
         api=_TITLES[request.API],

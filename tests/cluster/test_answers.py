@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from groupsim.cluster.answers import error_of, generation_of, group_of, member_of
-from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse, DeletedAcls
-from groupsim.protocol.errors import ErrorCode
+from groupsim.cluster.answers import generation_of, group_of, member_of
 from groupsim.protocol.messages import (
-    FetchedOffset,
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -14,14 +11,7 @@ from groupsim.protocol.messages import (
     LeavingMember,
     MetadataRequest,
     OffsetCommitRequest,
-    OffsetFetchResponse,
-    TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
-    TxnOffsetCommitResponse,
-)
-
-TP = TopicPartition("t", 0)
 
 
 def test_columns_of_requests() -> None:
@@ -39,21 +29,3 @@ def test_a_transactional_id_is_no_group() -> None:
     """FindCoordinator with key type 1 asks for a transaction's coordinator."""
     assert group_of(FindCoordinatorRequest("x", key_type=1)) is None
     assert group_of(FindCoordinatorRequest("g")) == "g"
-
-
-def test_the_error_of_one_partition_is_the_answer_s() -> None:
-    """OffsetFetch and TxnOffsetCommit say no error of their own: the first of their partitions' is told."""
-    one, other = TopicPartition("t", 0), TopicPartition("t", 1)
-    unstable = FetchedOffset(other, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-    assert error_of(OffsetFetchResponse(offsets=(FetchedOffset(one, 7), unstable))) is ErrorCode.UNSTABLE_OFFSET_COMMIT
-    results = ((one, ErrorCode.NONE), (other, ErrorCode.UNKNOWN_MEMBER_ID))
-    assert error_of(TxnOffsetCommitResponse(results)) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert error_of(TxnOffsetCommitResponse(results[:1])) is ErrorCode.NONE
-
-
-def test_the_error_of_one_acl_is_the_answer_s() -> None:
-    """CreateAcls and DeleteAcls answer item by item; the first error there is is told."""
-    refused = (ErrorCode.INVALID_REQUEST, "why")
-    assert error_of(CreateAclsResponse(((ErrorCode.NONE, ""), refused))) is ErrorCode.INVALID_REQUEST
-    assert error_of(DeleteAclsResponse((DeletedAcls(), DeletedAcls(*refused)))) is ErrorCode.INVALID_REQUEST
-    assert error_of(DeleteAclsResponse((DeletedAcls(),))) is ErrorCode.NONE

@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 import pytest
 
-from groupsim.cluster.answers import error_of
 from groupsim.protocol.acl_messages import AclFilter, DescribeAclsRequest
 from groupsim.protocol.admin_messages import (
     ConfigsAsked,
@@ -57,6 +56,7 @@ from groupsim.protocol.messages import (
     TopicPartition,
 )
 from groupsim.protocol.refusals import _AT_THE_TOP, _BY_HAND, _FOR_EACH, refusal
+from groupsim.protocol.response_errors import error_in
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
@@ -79,6 +79,19 @@ TP = TopicPartition("t", 0)
         SyncGroupRequest("g", 1, "m"),
         HeartbeatRequest("g", 1, "m"),
         LeaveGroupRequest("g"),
+        DescribeGroupsRequest(("g",)),
+        DeleteGroupsRequest(("g",)),
+        MetadataRequest(("t",)),
+        ProduceRequest(1, 1, ((TP, Batch(0, 1, 70, 0, 0)),)),
+        FetchRequest(500, 1, (FetchPartition(TP, 0),), version=12),
+        CreateTopicsRequest((NewTopic("a"),)),
+        DeleteTopicsRequest(("a",)),
+        CreatePartitionsRequest((MorePartitions("a", 3),)),
+        DescribeConfigsRequest((ConfigsAsked(2, "a"),)),
+        IncrementalAlterConfigsRequest((ConfigsToAlter(4, "1"),)),
+        AddPartitionsToTxnRequest("x", 1, 0, (TP,)),
+        TxnOffsetCommitRequest("x", "g", 1, 0, (OffsetInTxn(TP, 4),)),
+        WriteTxnMarkersRequest((TxnMarker(7, 0, True, (TP,)),)),
         OffsetCommitRequest("g", (OffsetToCommit(TP, 1),)),
         OffsetFetchRequest("g", (TP,)),
         OffsetDeleteRequest("g", (TP,)),
@@ -102,7 +115,7 @@ def test_error_response_is_of_the_request_s_api_and_carries_the_error(request_: 
     """Whatever was asked, the answer is that API's and says the error."""
     response = refusal(request_, ErrorCode.NOT_COORDINATOR)
     assert response.API is request_.API
-    assert error_of(response) is ErrorCode.NOT_COORDINATOR
+    assert error_in(response) is ErrorCode.NOT_COORDINATOR
 
 
 def test_answers_item_by_item_repeat_the_error_for_each() -> None:
