@@ -82,7 +82,7 @@ class StandardAuthorizer:
         self._known = acls
         self._exact, self._prefixed = {}, {}
         self._verdicts.clear()
-        for acl in sorted(acls):
+        for acl in acls:  # in any order: all that counts is whether one of them allows, and whether one denies
             if acl.pattern == Pattern.PREFIXED:
                 self._prefixed.setdefault(acl.resource, []).append(acl)
             else:
