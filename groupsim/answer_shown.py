@@ -52,6 +52,9 @@ def _table(answer: Answer, console: Console) -> Table:
         if _needed(headed) <= console.width:
             break
     widths = _widths(headed, len(labels), console.width)
+    for place, column in enumerate(values, len(labels)):
+        for text in column:
+            _above_its_value(text, widths[place])
     table = Table(box=None, header_style="dim", pad_edge=False)
     for place, heading in enumerate(headings):
         side: JustifyMethod = "right" if len(labels) <= place < len(columns) - 1 else "left"
@@ -134,6 +137,13 @@ def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:
     if found.low is not None and found.low != found.high:
         text.append(f"{between}[{of.figure(found.low, digits)}–{of.figure(found.high, digits)}]", "dim")
     return text
+
+
+def _above_its_value(text: Text, width: int) -> None:
+    """Where there is no room beside it the sign gets a line of its own, so that no number is parted from its unit."""
+    first = text.plain.partition("\n")[0]
+    if len(first) > width and first.startswith(tuple(sign for sign, _ in SIGNS.values())):
+        text.plain = text.plain.replace(" ", "\n", 1)  # as long as before, so that styles stay where they are
 
 
 def _marks(answer: Answer, cell: CellAnswer) -> str:

@@ -400,6 +400,11 @@ class _Analysis:
                 told.setdefault(warning, []).append(cell)
         for warning, where in told.items():
             yield f"{wording.place([cell.labels for cell in where], len(cells))}: {warning}"
+        if all(map(_without_luck, cells)):
+            yield (
+                "the seeds hardly differ, so they say nothing about luck: "
+                "give starts, processing times, pauses or faults of the scenario as distributions"
+            )
 
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The labels of every axis, in order."""
@@ -408,6 +413,18 @@ class _Analysis:
             axis: tuple(dict.fromkeys(labels[axis] for labels in self.labels.values() if axis in labels))
             for axis in names
         }
+
+
+def _without_luck(cell: CellAnswer) -> bool:
+    """Whether several seeds agree in all that is measured, to a hundredth: only latencies are always drawn."""
+    measured = [one for one in cell.statistics.values() if one.pooled is None and one.value is not None]
+    return cell.done > 1 and bool(measured) and all(map(_is_flat, measured))
+
+
+def _is_flat(one: Statistic) -> bool:
+    if one.value is None or one.least is None or one.most is None:
+        return False
+    return one.most - one.least <= abs(one.value) / 100
 
 
 def _task(work: Callable[[Observed], list[Any]], kind: type, table: pa.Table) -> pa.Table:

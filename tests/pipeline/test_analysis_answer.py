@@ -371,6 +371,16 @@ def test_one_cell_is_described() -> None:
     assert answer.comparisons == ()
 
 
+def test_seeds_that_hardly_differ_are_told() -> None:
+    """A scenario that leaves nothing to chance gives one run many times: thirty seeds say no more than one."""
+    same = Made()
+    for run in range(30):
+        same.run(run % 3, run // 3, stopped_us=(run % 3 + 1) * S, moved=4, rebalances=2)
+    assert any("the seeds hardly differ" in warning for warning in _answer(same, ONE_AXIS, 10).warnings)
+    luck = _answer(_stopped(ONE_AXIS, 10, lambda cell: (3 - cell) * S), ONE_AXIS, 10)
+    assert not any("the seeds hardly differ" in warning for warning in luck.warnings)
+
+
 SIZES = [{"size": size, **labels} for size in ("small", "large") for labels in GRID]
 
 

@@ -111,6 +111,19 @@ def test_at_80_columns_the_axes_share_a_column_and_no_word_is_broken() -> None:
     assert {"cooperative-sticky,", "Deployment,", "Recreate,", "baseline,", "breaks", "limit"} <= words
 
 
+def test_no_number_is_parted_from_its_unit() -> None:
+    """Where "better 84.1 s" has no room on one line, the sign goes above the value."""
+    made = Made()
+    for cell in range(2):
+        for seed in range(30):
+            made.run(cell, seed, stopped_us=(90 - 40 * cell) * S + seed * 100_000, false_evictions=0)
+    grid = [{"a-rather-long-axis": text} for text in ("one-long-label-of-the-axis", "another-long-label-of-it")]
+    answer = answer_of(experiment(grid, 30, GOALS), made.read)[0]
+    for width in range(56, 80):
+        rows = [line.split() for line in _shown(answer, width).splitlines()]
+        assert not [row for row in rows if "s" in row and not any(word[:1].isdigit() for word in row)], width
+
+
 def test_large_grid_shows_the_cells_that_matter() -> None:
     """Of thirty cells the recommended and the baseline are there, and the rest is said to be elsewhere."""
     text = _shown(_answer(30), 160)
