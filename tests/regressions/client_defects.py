@@ -18,6 +18,7 @@ from groupsim.members.member import ClientState
 from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
+from groupsim.members.subscription import SubscriptionState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset
 
@@ -128,6 +129,11 @@ def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
         return done
 
     patch.setattr(Joining, "_complete", mutant)
+
+
+def assignment_beats_subscription(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-7961: an assignment is taken as it comes, though the subscription has changed since the JoinGroup."""
+    patch.setattr(SubscriptionState, "covers", lambda self, topic: True)
 
 
 def partition_growth_ignored(patch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, retention
+from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, retention, shard
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.member import Member
@@ -261,3 +261,35 @@ def load_check_order(patch: pytest.MonkeyPatch) -> None:
         return ErrorCode.NOT_COORDINATOR if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error
 
     patch.setattr(GroupCoordinator, "_unavailable", mutant)
+
+
+def unload_drops_callbacks(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-2841, KAFKA-16148: a coordinator that resigns forgets who is parked, and does not tell them."""
+    patch.setattr(classic, "unloaded", lambda turn, group: None)
+
+
+def partial_replay_accepted(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda 9d75795e: a replay that ends half-way is taken for the whole."""
+    replay_all = shard.replay
+
+    def mutant(partition: Any, records: Any) -> None:
+        every = list(records)
+        replay_all(partition, every[: len(every) // 2])
+
+    patch.setattr(shard, "replay", mutant)
+
+
+def field_lost_on_reload(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda 501b9d35: one field of a member is written, and not read back."""
+    restore = replay.restore
+
+    def mutant(group: GroupData, value: Any) -> None:
+        members = tuple(evolve(member, rebalance_timeout_ms=member.session_timeout_ms) for member in value.members)
+        restore(group, evolve(value, members=members))
+
+    patch.setattr(replay, "restore", mutant)
+
+
+def txn_commit_unvalidated(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda 0e3a7522: offsets in a transaction are taken without a look at member and generation (KIP-447)."""
+    patch.setattr(classic, "txn_commit_error", lambda turn, group, request: None)

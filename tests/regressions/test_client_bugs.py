@@ -161,6 +161,21 @@ async def test_kafka_3117_a_subscription_changed_in_a_rebalance_counts(sim: Simu
     assert len(follower.assignment) == 3
 
 
+@caught(bug.assignment_beats_subscription)
+async def test_kafka_7961_an_assignment_that_was_overtaken_by_the_subscription_is_not_taken(sim: Simulation) -> None:
+    """KAFKA-7961: while it waits for its assignment the application drops that topic for another one; no failure."""
+    sim.topic("orders", 4)
+    sim.topic("payments", 2)
+    leader = sim.member("c1", topics=["orders"], assignor_time="2s")
+    await sim.until(lambda: leader.state == "STABLE")
+    follower = sim.member("c2", topics=["orders"])
+    await sim.until(lambda: follower.state == "COMPLETING_REBALANCE")
+    follower.subscribe(["payments"])
+    await sim.settled(members=2)
+    assert sim.find("partition.owned", host="c2", topic="orders") == []
+    assert len(follower.assignment) == 2
+
+
 @caught(bug.partition_growth_ignored)
 async def test_sarama_1462_new_partitions_find_an_owner(sim: Simulation) -> None:
     """sarama 1462: a topic grows; within metadata.max.age.ms the leader has seen it, and a round deals it out."""

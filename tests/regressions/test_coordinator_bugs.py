@@ -8,8 +8,9 @@ import coordinator_defects as bug
 import pytest
 from caught import caught
 
-from groupsim import ErrorCode, Simulation
+from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.cluster.faults import Break, Match
+from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.protocol.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -17,6 +18,7 @@ from groupsim.protocol.messages import (
     LeaveGroupRequest,
     LeavingMember,
 )
+from groupsim.protocol.txn_messages import OffsetInTxn, TxnOffsetCommitRequest
 
 SECOND = 1_000_000
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
@@ -394,3 +396,68 @@ async def test_kafka_8662a022_a_coordinator_that_loads_says_so(sim: Simulation) 
     await sim.run_for("1s")
     answer = await sim.request(join())
     assert answer.error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+@caught(bug.unload_drops_callbacks)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_2841_who_is_parked_is_told_when_the_coordinator_resigns(sim: Simulation) -> None:
+    """KAFKA-2841: a JoinGroup waits in an open round; the partition moves: NOT_COORDINATOR, and not silence."""
+    sim.topic("orders", 2)
+    sim.member("busy", on_revoked="2m", assignors=["range"])
+    await sim.settled(members=1)
+    given = await sim.request(join())
+    parked = sim.send(join(member_id=given.member_id))
+    await sim.run_for("5s")
+    sim.move_coordinator()
+    await sim.until(lambda: parked.answered, within="2s")
+    assert parked.outcome.error is ErrorCode.NOT_COORDINATOR
+
+
+@caught(bug.partial_replay_accepted)
+@pytest.mark.sim(brokers=3)
+async def test_redpanda_9d75795e_the_next_coordinator_has_read_the_whole_log(sim: Simulation) -> None:
+    """Redpanda 9d75795e: a consumer commits and closes, the coordinator moves: the next consumer goes on from there."""
+    sim.topic("orders", 2, rate=10)
+    first = sim.member("c1", properties={"auto.offset.reset": "earliest"})
+    await sim.run_for("20s")
+    await first.close()
+    sim.move_coordinator()
+    second = sim.member("c2", properties={"auto.offset.reset": "earliest"})
+    await sim.until(lambda: second.settled)
+    await sim.run_for("5s")
+    sim.expect("duplicates", 0)
+
+
+@caught(bug.field_lost_on_reload)
+@pytest.mark.sim(brokers=3)
+async def test_redpanda_501b9d35_the_next_coordinator_knows_what_the_last_one_knew(sim: Simulation) -> None:
+    """Redpanda 501b9d35: generation, protocol, leader and all of the members are the same after a move."""
+    sim.topic("orders", 4)
+    sim.member("c1", properties=static("i1", **{"max.poll.interval.ms": 70_000}))
+    sim.member("c2", properties=static("i2", **{"session.timeout.ms": 30_000}))
+    before = await sim.settled(members=2)
+    sim.move_coordinator()
+    await sim.until(lambda: sim.find("group.loaded"))
+    after = sim.group()
+    assert after is not None
+    assert known(after) == known(before)
+
+
+def known(group: GroupSnapshot) -> tuple[object, ...]:
+    """What of a group has to outlast its coordinator."""
+    members = sorted(
+        (one.member_id, one.instance_id, one.session_timeout_ms, one.rebalance_timeout_ms) for one in group.members
+    )
+    return group.generation, group.protocol, group.leader, members
+
+
+@caught(bug.txn_commit_unvalidated)
+async def test_redpanda_0e3a7522_offsets_in_a_transaction_are_fenced_by_the_generation(sim: Simulation) -> None:
+    """Redpanda 0e3a7522: a zombie sends its offsets to a transaction, with the generation it had: refused."""
+    sim.topic("orders", 1)
+    member = sim.member("c1")
+    group = await sim.settled(members=1)
+    offset = OffsetInTxn(TopicPartition("orders", 0), 5)
+    zombie = TxnOffsetCommitRequest("t", "g1", 1, 0, (offset,), group.generation - 1, member.member_id)
+    answer = await sim.request(zombie)
+    assert [error for _, error in answer.results] == [ErrorCode.ILLEGAL_GENERATION]
