@@ -17,7 +17,8 @@ Sums are integers; the one division at the end rounds correctly. Below six value
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import comb
@@ -28,6 +29,7 @@ from groupsim.pipeline.analysis.metrics import Quantile
 from groupsim.pipeline.analysis.resampling import Pick, resamples
 
 CONFIDENCE = 95  # per cent
+STRETCH = 1024  # things of a pool: to go through half of them takes less than to sum up once more
 FEW = 6  # with fewer pairs no sign-flip test reaches 5 %: two of 2**5 sign patterns are 6.25 % already
 
 # Number of values → level of the lower end, in parts per million (from t and normal quantiles of fifteen digits).
@@ -117,8 +119,9 @@ def _weights(n: int, which: Quantile) -> Callable[[int], int]:
 class Pooled:
     """Things pooled over seeds, each seed a cluster of them, and their quantile under any choice of seeds.
 
-    `quantile(pick)` is the quantile of the pool that has the clusters that `pick` chose (some twice, some not at all),
-    found by bisection over the distinct values: how many of each cluster lie at or below a value is counted once.
+    `quantile(pick)` is the quantile of the pool that has the clusters that `pick` chose (some twice, some not at all).
+    The distinct values are cut into stretches. In which of them it lies is found by bisection: how many of each cluster
+    lie before a stretch is counted once. Through that one stretch it goes value by value.
     """
 
     def __init__(self, clusters: Sequence[Sequence[int]], which: Quantile) -> None:
@@ -126,30 +129,56 @@ class Pooled:
         self.clusters = [sorted(cluster) for cluster in clusters]
         self.sizes = [len(cluster) for cluster in self.clusters]
         self.values = sorted({value for cluster in self.clusters for value in cluster})
-        self._counts: dict[int, tuple[int, ...]] = {}
+        self._numbers = range(len(self.clusters))
+        self._stretch = max(1, STRETCH * len(self.values) // max(1, sum(self.sizes)))  # distinct values
+        self._before: dict[int, tuple[int, ...]] = {}
+        self._within: dict[int, list[tuple[int, int, int]]] = {}
 
     def quantile(self, pick: Pick = tuple) -> int | None:
         """The quantile of the clusters that `pick` chooses; `None` when they are empty."""
         total = sum(pick(self.sizes))
         if not total:
             return None
-        wanted = rank(total, self.which)
-        low, high = 0, len(self.values) - 1
+        missing, low, high = rank(total, self.which), 0, (len(self.values) - 1) // self._stretch
+        passed = 0
         while low < high:
-            middle = (low + high) // 2
-            if sum(pick(self._at_most(middle))) >= wanted:
-                high = middle
+            middle = (low + high + 1) // 2
+            before = sum(pick(self._counts_before(middle)))
+            if before < missing:
+                low, passed = middle, before
             else:
-                low = middle + 1
-        return self.values[low]
+                high = middle - 1
+        times = [0] * len(self.clusters)
+        for number in pick(self._numbers):
+            times[number] += 1
+        missing -= passed
+        for value, cluster, count in self._things(low):
+            missing -= count * times[cluster]
+            if missing <= 0:
+                return value
+        raise AssertionError("a stretch without the quantile that lies in it")
 
-    def _at_most(self, position: int) -> tuple[int, ...]:
-        """How many of each cluster are at most the value at that position."""
-        counts = self._counts.get(position)
+    def _counts_before(self, stretch: int) -> tuple[int, ...]:
+        """How many of each cluster come before a stretch."""
+        counts = self._before.get(stretch)
         if counts is None:
-            value = self.values[position]
-            counts = self._counts[position] = tuple(bisect_right(cluster, value) for cluster in self.clusters)
+            first = self.values[stretch * self._stretch]
+            counts = self._before[stretch] = tuple([bisect_left(cluster, first) for cluster in self.clusters])
         return counts
+
+    def _things(self, stretch: int) -> list[tuple[int, int, int]]:
+        """The things of a stretch in order: value, number of the cluster, how many it has of them."""
+        found = self._within.get(stretch)
+        if found is None:
+            last = self.values[min((stretch + 1) * self._stretch, len(self.values)) - 1]
+            begins = zip(self.clusters, self._counts_before(stretch), strict=True)
+            counts = Counter(
+                (value, number)
+                for number, (cluster, begin) in enumerate(begins)
+                for value in cluster[begin : bisect_right(cluster, last)]
+            )
+            found = self._within[stretch] = [(*thing, count) for thing, count in sorted(counts.items())]
+        return found
 
     def within(self) -> list[int]:
         """The quantile of each cluster by itself; 0 for one that has nothing."""
