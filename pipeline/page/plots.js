@@ -68,7 +68,10 @@ function inLines(text, longest) {
 const CONFIG = {
   displaylogo: false,
   displayModeBar: TOUCH.matches ? false : "hover",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+  // A page is somebody's own: nothing of it goes to plotly's servers, not by a slip of the mouse either.
+  plotlyServerURL: "",
+  showSendToCloud: false,
+  modeBarButtonsToRemove: ["sendChartToCloud", "sendDataToCloud", "select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
   scrollZoom: false,
   doubleClick: "reset",
 };

@@ -279,6 +279,16 @@ def test_a_telephone_can_read_what_a_wide_screen_shows(browser: Any, sweep_file:
     opened.close()
 
 
+def test_no_tool_sends_the_page_anywhere(run: Any) -> None:
+    """plotly's own bar has a button that uploads a chart to its makers; here there is none, nor a server to go to."""
+    titles = run.locator(".modebar-btn").evaluate_all(
+        "(all) => all.map((one) => one.dataset.title || one.getAttribute('aria-label') || one.title)"
+    )
+    assert any("PNG" in title for title in titles)
+    assert [title for title in titles if any(word in title.lower() for word in ("share", "cloud", "studio"))] == []
+    assert run.evaluate("document.querySelector('.lanes')._context.plotlyServerURL") == ""
+
+
 def test_the_bar_of_tools_covers_no_tick(run: Any) -> None:
     """It appears above the time axis, the last tick of which would lie below it."""
     run.locator(".lanes").first.hover()
