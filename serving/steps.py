@@ -83,6 +83,10 @@ def read_fault(data: Mapping[str, Any], stage: LiveStage) -> Asked:
 
     def both() -> Asked:
         collector = Collector()
+        for name in _strange(own, cls):
+            remedy = suggest(name, [*fields_of(cls), *fields_of(Aim)], "keys here")
+            collector.add(Wrong(f"unknown key `{name}`", remedy, below=(name,), at_key=True))
+            del own[name]
         deed = collector.attempt((), structure, own, cls)
         aim = collector.attempt((), structure, aimed, Aim)
         collector.done()
@@ -111,6 +115,11 @@ def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict
     if issubclass(cls, OnLinks) and "member" not in own and "client-id" in aimed:
         own["member"] = aimed["client-id"]
     return own, aimed
+
+
+def _strange(own: Mapping[str, Any], cls: type[Deed]) -> list[str]:
+    """Keys that a fault with an aim does not have: the nearest one may be one of the aim's."""
+    return [name for name in own if name not in fields_of(cls)] if issubclass(cls, OnMessages | OnLinks) else []
 
 
 def _named(

@@ -155,6 +155,11 @@ def test_topics_come_grow_and_go(control: Control) -> None:
     [
         ({"fault": "answer-eror"}, "/fault", "did you mean `answer-error`?"),
         ({"fault": "stall", "member": "c-1", "fro": "1s", "for": "1s"}, "/fro", "did you mean `for`?"),
+        (
+            {"fault": "answer-error", "api": "SyncGroup", "is": "NONE", "clientid": "x"},
+            "/clientid",
+            "did you mean `client-id`?",
+        ),
         ({"fault": "answer-error", "to": "next SyncGruop of x", "is": "NONE"}, "/to", "did you mean `SyncGroup`?"),
         ({"fault": "stall", "member": "c-1", "for": 3}, "/for", None),
         ({"fault": "stall", "member": "c-1", "for": "1s", "at": "3s"}, "/at", "what is sent is done now"),
