@@ -139,6 +139,8 @@ function sequenceDiagram(run, generation) {
     ], () => events));
 }
 
+const LEAST_WIDTH = 480; // px, for what is written on arrows and bands
+
 /** The SVG: columns for time, brokers and members; rows for events. */
 class Drawing {
   constructor(brokers, hosts, generation, run) {
@@ -147,7 +149,8 @@ class Drawing {
     this.names = [...brokers, ...hosts];
     this.brokers = brokers.length;
     const room = (onPaper ? PAPER_WIDTH : Math.min(1160, document.documentElement.clientWidth - 40)) - 90;
-    this.step = Math.max(onPaper ? 44 : 78, Math.min(230, room / this.names.length));
+    const least = (LEAST_WIDTH - 90) / this.names.length; // on a telephone it scrolls rather than cuts what is said
+    this.step = Math.max(onPaper ? 44 : 78, least, Math.min(320, room / this.names.length));
     this.width = 90 + this.step * this.names.length;
     this.back = svg("g");
     this.front = svg("g");

@@ -279,6 +279,18 @@ def test_a_telephone_can_read_what_a_wide_screen_shows(browser: Any, sweep_file:
     opened.close()
 
 
+def test_messages_are_not_cut_on_a_telephone(browser: Any, run_file: Path) -> None:
+    """The drawing is as wide as what is written in it, and scrolls in its frame."""
+    opened = Opened(browser, run_file, is_mobile=True, has_touch=True)
+    opened.page.set_viewport_size({"width": 360, "height": 700})
+    opened.page.wait_for_function("() => document.querySelector('.sequence svg').getBoundingClientRect().width < 800")
+    cut = """() => [...document.querySelectorAll('.sequence svg .message')].filter((one) =>
+        one.getBoundingClientRect().right > one.closest('svg').getBoundingClientRect().right + 1).length"""
+    assert opened.page.evaluate(cut) == 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360
+    opened.close()
+
+
 def test_no_tool_sends_the_page_anywhere(run: Any) -> None:
     """plotly's own bar has a button that uploads a chart to its makers; here there is none, nor a server to go to."""
     titles = run.locator(".modebar-btn").evaluate_all(
