@@ -221,7 +221,7 @@ class Drawing {
 
   band(event) {
     const text = event.aside ? `${event.text}: ${event.aside}` : event.text;
-    const fits = Math.floor((this.width - 110) / 7);
+    const fits = Math.floor((this.width - 110) / 7.4);
     this.back.append(svg("rect", { x: 84, y: this.y - 10, width: this.width - 88, height: 20, rx: 2, class: `band ${event.kind}${event.bad ? " bad" : ""}` }));
     this.label(92, this.y + 4, text.length > fits ? `${text.slice(0, fits - 1)}…` : text, `band-text${event.bad ? " bad" : ""}`, text);
   }
