@@ -30,6 +30,7 @@ from groupsim.pipeline.analysis.resampling import Pick, resamples
 
 CONFIDENCE = 95  # per cent
 STRETCH = 1024  # things of a pool: to go through half of them takes less than to sum up once more
+HASTY = 6  # looks by such a guess; from then on by halves
 FEW = 6  # with fewer pairs no sign-flip test reaches 5 %: two of 2**5 sign patterns are 6.25 % already
 
 # Number of values → level of the lower end, in parts per million (from t and normal quantiles of fifteen digits).
@@ -120,8 +121,9 @@ class Pooled:
     """Things pooled over seeds, each seed a cluster of them, and their quantile under any choice of seeds.
 
     `quantile(pick)` is the quantile of the pool that has the clusters that `pick` chose (some twice, some not at all).
-    The distinct values are cut into stretches. In which of them it lies is found by bisection: how many of each cluster
-    lie before a stretch is counted once. Through that one stretch it goes value by value.
+    The distinct values are cut into stretches. In which of them it lies is found by counting what is chosen of all that
+    comes before a stretch, first before the one in which the last quantile lay: how many things are missing there says
+    how far away it is. Through that one stretch it goes value by value.
     """
 
     def __init__(self, clusters: Sequence[Sequence[int]], which: Quantile) -> None:
@@ -131,6 +133,7 @@ class Pooled:
         self.values = sorted({value for cluster in self.clusters for value in cluster})
         self._numbers = range(len(self.clusters))
         self._stretch = max(1, STRETCH * len(self.values) // max(1, sum(self.sizes)))  # distinct values
+        self._last = 0
         self._before: dict[int, tuple[int, ...]] = {}
         self._within: dict[int, list[tuple[int, int, int]]] = {}
 
@@ -141,13 +144,16 @@ class Pooled:
             return None
         missing, low, high = rank(total, self.which), 0, (len(self.values) - 1) // self._stretch
         passed = 0
+        middle, looks = min(max(self._last, 1), high), 0
         while low < high:
-            middle = (low + high + 1) // 2
-            before = sum(pick(self._counts_before(middle)))
+            before, looks = sum(pick(self._counts_before(middle))), looks + 1
             if before < missing:
                 low, passed = middle, before
             else:
                 high = middle - 1
+            near = middle + (missing - before) // STRETCH if looks < HASTY else (low + high + 1) // 2
+            middle = min(max(near, low + 1), high)
+        self._last = low
         times = [0] * len(self.clusters)
         for number in pick(self._numbers):
             times[number] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -83,16 +83,34 @@ def test_interval_of_a_mean_lies_within_the_data_around_the_mean(values: list[in
     assert min(values) <= found.low <= found.high <= max(values)
 
 
+def _sorted_out(clusters: Sequence[Sequence[int]], which: Quantile) -> int | None:
+    """The quantile of all clusters together, from the whole pool in order."""
+    pool = sorted(value for cluster in clusters for value in cluster)
+    return next((value for at, value in enumerate(pool, 1) if at * which.of >= len(pool) * which.part), None)
+
+
 @given(
     st.lists(st.lists(st.integers(0, 50), max_size=6), min_size=2, max_size=5), st.sampled_from([P50, P95, P99, MOST])
 )
 def test_pooled_quantile_is_that_of_all_clusters_together(clusters: list[list[int]], which: Quantile) -> None:
-    """Bisection over counts finds the same value as sorting the whole pool, also for resampled clusters."""
+    """Counting finds the same value as sorting the whole pool, also for resampled clusters."""
     pooled = Pooled(clusters, which)
     for pick in (tuple, resamples(len(clusters))[0]):
-        pool = sorted(value for cluster in pick(clusters) for value in cluster)
-        wanted = next((value for at, value in enumerate(pool, 1) if at * which.of >= len(pool) * which.part), None)
-        assert pooled.quantile(pick) == wanted
+        assert pooled.quantile(pick) == _sorted_out(pick(clusters), which)
+
+
+@pytest.mark.parametrize("which", [P50, P95, P99, MOST])
+@pytest.mark.parametrize("highest", [3, 40, 100_000])
+def test_pooled_quantile_is_the_same_however_long_the_stretches(
+    which: Quantile, highest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool of many stretches, evenly filled or with most things at few values: each resample finds its own value."""
+    monkeypatch.setattr(intervals, "STRETCH", 8)
+    draw = Stream(3, "test.stretches").below
+    clusters = [[draw(highest) * draw(2) for _ in range(draw(30))] for _ in range(40)]
+    pooled = Pooled(clusters, which)
+    for pick in (tuple, *resamples(len(clusters))[:50]):
+        assert pooled.quantile(pick) == _sorted_out(pick(clusters), which)
 
 
 def test_cluster_bootstrap_holds_the_true_median_although_things_of_one_seed_are_alike() -> None:
