@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
-from groupsim.scenarios.problems import Place, one_problem
+from groupsim.scenarios.problems import Place, nearest, one_problem
 
 Path_: TypeAlias = tuple[str | int, ...]
 
@@ -102,10 +102,7 @@ def _text_of(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         words = error.strerror or type(error).__name__
-        remedy = (
-            f"`{path}` is a directory; name a file in it" if path.is_dir() else "check the path and its permissions"
-        )
-        raise one_problem(path, f"cannot be read: {words.lower()}", remedy) from None
+        raise one_problem(path, f"cannot be read: {words.lower()}", _remedy(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long, which no scenario is", f"the limit is {MAX_BYTES:,}")
     try:
@@ -113,3 +110,15 @@ def _text_of(path: Path) -> str:
     except UnicodeDecodeError as error:
         remedy = "a scenario is YAML text in UTF-8"
         raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", remedy) from None
+
+
+def _remedy(path: Path) -> str:
+    """What to do about a file that cannot be read: often it is there under nearly this name."""
+    if path.is_dir():
+        return f"`{path}` is a directory; name a file in it"
+    try:
+        beside = sorted(one.name for one in path.parent.iterdir() if one.suffix == path.suffix) if path.suffix else []
+    except OSError:
+        beside = []
+    near = None if path.exists() else nearest(path.name, beside)
+    return f"did you mean `{path.parent / near}`?" if near else "check the path and its permissions"

@@ -96,3 +96,14 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\n")
     assert read_document(path).data == {"a": 1}
+
+
+def test_a_file_that_is_nearly_there_is_proposed(tmp_path: Path) -> None:
+    """A misspelt name is told the file beside it; one like no other is not."""
+    (tmp_path / "rollout.yaml").write_text("run-for: 1s\n", "utf-8")
+    with pytest.raises(ScenarioError, match=r"did you mean `.*/rollout\.yaml`"):
+        read_document(tmp_path / "rolout.yaml")
+    with pytest.raises(ScenarioError, match="check the path and its permissions"):
+        read_document(tmp_path / "zzz.yaml")
+    with pytest.raises(ScenarioError, match="check the path and its permissions"):
+        read_document(tmp_path / "nowhere" / "rollout.yaml")
