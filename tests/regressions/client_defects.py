@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import evolve
 
+from groupsim.members import ownership
 from groupsim.members.ancestors import kinds
-from groupsim.members.committing import Committer
+from groupsim.members.committing import CommitResult, Committer
+from groupsim.members.failures import ClientFailure
 from groupsim.members.fetching import Fetcher
 from groupsim.members.heartbeat import Heartbeat
 from groupsim.members.joining import Joining, Stage
@@ -19,6 +22,7 @@ from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.subscription import SubscriptionState
+from groupsim.protocol.consumer_protocol import Subscription
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset
 
@@ -119,6 +123,29 @@ def owned_survives_reset(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Joining, "reset", mutant)
 
 
+def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-9815: that a rebalance is due is not remembered; after a JoinGroup that failed nothing tells of it."""
+    again = Joining._again
+
+    def mutant(self: Joining, exception: str, *, at_once: bool) -> None:
+        again(self, exception, at_once=at_once)
+        self.rejoin_needed = exception != "DisconnectException"
+
+    patch.setattr(Joining, "_again", mutant)
+
+
+def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-12898, franz-go 38d17db7: the topics of a subscription are written in another order each time."""
+    encode = ownership.encode_subscription
+    turns = itertools.count()
+
+    def mutant(subscription: Subscription, version: int) -> bytes:
+        topics = subscription.topics[::-1] if next(turns) % 3 == 0 else subscription.topics
+        return encode(evolve(subscription, topics=topics), version)
+
+    patch.setattr(ownership, "encode_subscription", mutant)
+
+
 def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-3117: at the end of a rebalance the present subscription is taken for the one that was joined with."""
     complete = Joining._complete
@@ -170,6 +197,18 @@ def final_commit_dropped(patch: pytest.MonkeyPatch) -> None:
 def commit_dropped_at_rebalance(patch: pytest.MonkeyPatch) -> None:
     """kafka-go 715: a rebalance takes partitions away, and what was delivered of them is not committed."""
     patch.setattr(Committer, "before_rebalance", lambda self: None)
+
+
+def commit_error_kills_coordinator(patch: pytest.MonkeyPatch) -> None:
+    """aiokafka 19494402: what goes wrong with the commit before a rebalance ends the rebalance, and all of them."""
+    committed = Committer._committed_before_rebalance
+
+    def mutant(self: Committer, number: int, result: CommitResult) -> None:
+        if result.error:
+            self._member.fail(ClientFailure(str(result.error), "the commit before the rebalance failed"))
+        committed(self, number, result)
+
+    patch.setattr(Committer, "_committed_before_rebalance", mutant)
 
 
 def autocommit_no_discovery(patch: pytest.MonkeyPatch) -> None:

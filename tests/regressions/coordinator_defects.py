@@ -118,6 +118,15 @@ def heartbeat_hides_rebalance(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(heartbeat._BY_STATE, State.PREPARING_REBALANCE, HeartbeatResponse(ErrorCode.NONE))
 
 
+def last_member_expires_with_pending(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda 25270: the longest rebalance timeout of a group without members is asked for, and there is none."""
+
+    def mutant(self: GroupData) -> int:
+        return 1_000 * max(member.rebalance_timeout_ms for member in self.lookup.values())
+
+    patch.setattr(GroupData, "rebalance_timeout_us", property(mutant))
+
+
 # --- protocols ---------------------------------------------------------------------------------------------------
 
 

@@ -147,6 +147,33 @@ async def test_kafka_12983_partitions_are_lost_with_the_membership(sim: Simulati
     assert len(sim.find("partition.released", host="c1", reason="lost")) == 4
 
 
+@caught(bug.revert_hides_rejoin)
+async def test_kafka_9815_a_join_that_failed_is_sent_again(sim: Simulation) -> None:
+    """KAFKA-9815: partitions are revoked, the connection breaks under the answer to JoinGroup: it is sent again."""
+    sim.topic("orders", 4)
+    sim.member("c1")
+    await sim.settled(members=1)
+    sim.inject(LoseResponse(Match(host="c1", api=Api.JOIN_GROUP), After.BREAK))
+    sim.member("c2")
+    await sim.settled(members=2, within="2m")
+    sim.expect("every-partition-owned")
+
+
+@caught(bug.unsorted_metadata)
+async def test_kafka_12898_the_same_subscription_is_the_same_bytes(sim: Simulation) -> None:
+    """KAFKA-12898, franz-go 38d17db7: a follower of old that joins again with nothing new costs no generation."""
+    sim.topic("orders", 2)
+    sim.topic("payments", 2)
+    members = [sim.member(name, client="java-0.11") for name in ("c1", "c2")]
+    group = await sim.settled(members=2)
+    follower = next(member for member in members if member.member_id != group.leader)
+    joins = len(sim.find("request.received", api="JoinGroup"))
+    follower.enforce_rebalance()
+    await sim.until(lambda: len(sim.find("request.received", api="JoinGroup")) > joins)
+    await sim.run_for("5s")
+    sim.expect("generations", group.generation)
+
+
 @caught(bug.change_during_rebalance_lost)
 async def test_kafka_3117_a_subscription_changed_in_a_rebalance_counts(sim: Simulation) -> None:
     """KAFKA-3117: the application subscribes to a second topic while it waits for its assignment of the first."""
@@ -225,6 +252,18 @@ async def test_kafka_go_715_a_rebalance_commits_what_was_delivered(sim: Simulati
     await sim.settled(members=2)
     await sim.run_for("5s")
     sim.expect("duplicates", 0)
+
+
+@caught(bug.commit_error_kills_coordinator)
+async def test_aiokafka_19494402_a_commit_that_fails_before_a_rebalance_ends_nothing(sim: Simulation) -> None:
+    """aiokafka 19494402: the commit before a rebalance hears that the member is unknown; it joins anew."""
+    sim.topic("orders", 2, rate=10)
+    sim.member("c1", properties={"auto.commit.interval.ms": 3_600_000})
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.OFFSET_COMMIT), ErrorCode.UNKNOWN_MEMBER_ID))
+    sim.member("c2")
+    await sim.until(lambda: sim.find("generation.reset", host="c1"), within="10s")
+    await sim.settled(members=2, within="2m")
 
 
 @caught(bug.autocommit_no_discovery)

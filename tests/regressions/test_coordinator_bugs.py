@@ -187,6 +187,20 @@ async def test_kafka_1740_a_heartbeat_tells_of_an_open_round(sim: Simulation) ->
     assert removed(sim) == []
 
 
+@caught(bug.last_member_expires_with_pending, by=ValueError)
+async def test_redpanda_25270_the_last_member_goes_while_an_id_is_pending(sim: Simulation) -> None:
+    """Redpanda 25270: the only member dies, an id was handed out and is not used: the group empties, and serves on."""
+    sim.topic("orders", 2)
+    only = sim.member("c1", assignors=["range"], properties={"session.timeout.ms": 6_000})
+    await sim.settled(members=1)
+    only.crash()
+    await sim.run_for("4s")
+    await sim.request(join())
+    await sim.run_for("30s")
+    sim.member("c2", assignors=["range"])
+    await sim.settled(members=1, within="5s")
+
+
 # --- protocols ---------------------------------------------------------------------------------------------------
 
 
