@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.subscription import SubscriptionState
-from groupsim.protocol.consumer_protocol import Subscription
+from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset
 
@@ -136,14 +136,13 @@ def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
 
 def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-12898, franz-go 38d17db7: the topics of a subscription are written in another order each time."""
-    encode = ownership.encode_subscription
     turns = itertools.count()
 
-    def mutant(subscription: Subscription, version: int) -> bytes:
-        topics = subscription.topics[::-1] if next(turns) % 3 == 0 else subscription.topics
-        return encode(evolve(subscription, topics=topics), version)
+    def mutant(topics: Iterable[str]) -> list[str]:
+        return sorted(topics, reverse=next(turns) % 3 == 0)
 
-    patch.setattr(ownership, "encode_subscription", mutant)
+    patch.setattr(consumer_protocol, "java_sorted", mutant)
+    patch.setattr(ownership, "encode_subscription", consumer_protocol.encode_subscription.__wrapped__)  # not remembered
 
 
 def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
