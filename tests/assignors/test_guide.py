@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from groupsim import Simulation
 from groupsim.assign import run_document
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-an-assignor.md").read_text(encoding="utf-8")
@@ -24,12 +26,19 @@ def test_the_smallest_assignor_runs_on_the_group_beside_it(tmp_path: Path, monke
 
 
 def test_the_test_in_the_guide_passes() -> None:
-    """The last listing is a test of the first."""
+    """The second listing is a test of the first."""
     names: dict[str, object] = {}
     exec(PYTHON[0] + PYTHON[1], names)
     test = names["test_one_member_gets_everything"]
     assert callable(test)
     test()
+
+
+def test_the_test_of_a_group_in_the_guide_passes() -> None:
+    """The last listing gives the class of the first one to the members of a simulated group."""
+    names: dict[str, Any] = {}
+    exec(PYTHON[0] + PYTHON[2], names)
+    Simulation().run(names["test_a_second_member_stands_by"])
 
 
 def test_the_example_differs_from_range_as_told() -> None:
