@@ -36,10 +36,14 @@ from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.replica.manager import ReplicaManager
 from groupsim.cluster.stores import disk_of
+from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
+from groupsim.cluster.transactions.coordinator import TransactionCoordinator
+from groupsim.cluster.transactions.verification import Verification
 from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
+from groupsim.coordinator.versions import parse_version
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
 from groupsim.protocol.data_messages import (
@@ -87,6 +91,7 @@ class Node(Endpoint):
         self._stopped = False
         self._blocks = blocks
         self._make_transaction_topic = make_transaction_topic
+        self.peers: Callable[[int], Node | None] = lambda node: None  #: the brokers by their numbers
         host = self.host
         to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
         self.agent = ControllerAgent(loop, host, node, rack, to_controller, self.take, config.controller)
@@ -136,6 +141,8 @@ class Node(Endpoint):
             make_topic=self._make_transaction_topic,
             loading=config.loading,
         )
+        if Verification.is_done_by(parse_version(config.coordinator_config.broker_version)):
+            self.groups.verify = Verification(self.replicas, self._coordinator_of)
         self._administrators()
         parts = (self.transactions, self.admin, self._acls, self._operators)
         handlers = {**self._own, **{kind: take for part in parts for kind, take in part.handlers.items()}}
@@ -146,6 +153,14 @@ class Node(Endpoint):
             self.heartbeat = gate.heartbeat(self.groups.heartbeat)
             self.admin.forbids = gate.forbids
         self._handlers = handlers
+
+    def _coordinator_of(self, transactional_id: str) -> TransactionCoordinator | None:
+        """Who coordinates a transactional id, as this broker has heard; None while nobody does."""
+        if TRANSACTION_TOPIC not in self.metadata.image.topics:
+            return None
+        found = self.transactions.find_coordinator(transactional_id)
+        peer = None if found.error else self.peers(found.node)
+        return None if peer is None or not peer.is_open else peer.transactions.coordinator
 
     def _administrators(self) -> None:
         """What a life of the broker has for administrators; its own way to the controller, opened when it is needed."""

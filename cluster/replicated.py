@@ -100,6 +100,8 @@ class ReplicatedCluster:
             )
             for node in range(config.brokers)
         }
+        for broker in self.brokers.values():
+            broker.peers = self.brokers.get
         self.network.attach(self.brokers, {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)})
         self.feeds: dict[str, Producer] = {}
         self._tapped = False

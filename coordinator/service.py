@@ -78,6 +78,10 @@ class GroupCoordinator(CoordinatorRuntime):
         super().__init__(loop, host, config, log, lazy_timers=lazy_timers)
         self._metadata = metadata
         self.ids = MemberIds(loop, node, host.incarnation)  #: who makes up member ids
+        #: Why offsets may not be committed in their transaction; where there is no coordinator of any, they may.
+        self.verify: Callable[[TxnOffsetCommitRequest, TopicPartition], ErrorCode] = lambda request, partition: (
+            ErrorCode.NONE
+        )
         self._handlers = {
             HeartbeatRequest: self._heartbeat,
             JoinGroupRequest: self._join,
@@ -190,9 +194,30 @@ class GroupCoordinator(CoordinatorRuntime):
             call.answer(refusal(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
         elif refused:
             known: Any = tuple(entry for entry in request.offsets if entry.partition not in refused)
-            self._route_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+            self._commit_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
         elif isinstance(request, OffsetCommitRequest):
             self._route(call, request.group_id)
+        else:
+            self._commit_in_transaction(call)
+
+    def _commit_rest(self, call: WithUnknownTopics) -> None:
+        """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
+        if len(call.refused) == len(call.asked):
+            call.answer(refusal(call.request, ErrorCode.NONE))
+        elif isinstance(call.request, TxnOffsetCommitRequest):
+            self._commit_in_transaction(call)
+        else:
+            self._route(call, call.request.group_id)
+
+    def _commit_in_transaction(self, call: Call) -> None:
+        """The transaction is asked before the group."""
+        request: TxnOffsetCommitRequest = call.request  # type: ignore[assignment]
+        led = self._leadership(request.group_id) if request.group_id else None
+        error = ErrorCode.NONE
+        if led is not None:
+            error = self.verify(request, TopicPartition(OFFSETS_TOPIC, led.partition))
+        if error:
+            call.answer(refusal(request, error))
         else:
             self._of_group(call)
 
@@ -238,13 +263,6 @@ class GroupCoordinator(CoordinatorRuntime):
             if not 0 <= tp.partition < counts[tp.topic]:
                 refused[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return refused
-
-    def _route_rest(self, call: WithUnknownTopics) -> None:
-        """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
-        if len(call.refused) == len(call.asked):
-            call.answer(refusal(call.request, ErrorCode.NONE))
-        else:
-            self._route(call, call.request.group_id)
 
     # --- administration ------------------------------------------------------------------------------------------
 

@@ -193,6 +193,15 @@ class TransactionCoordinator:
             return DescribedTransaction(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
         return listing.described(entry.committed)
 
+    def verify(self, transactional_id: str, producer_id: int, epoch: int, partition: TopicPartition) -> ErrorCode:
+        """Why a partition may not be written to in this transaction; NONE too where the id is not coordinated here."""
+        led = self._led.get(self.partition_for(transactional_id))
+        if led is None or not led.active:
+            return ErrorCode.NONE
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        return led.shard.verify(transactional_id, producer_id, epoch, partition)
+
     # --- requests --------------------------------------------------------------------------------------------
 
     def _find(self, call: Call, transactional_id: str) -> _Led | None:

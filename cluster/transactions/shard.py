@@ -187,6 +187,19 @@ class Shard:
             self._write(entry, following, "partitions added", done)
         return self._take()
 
+    def verify(self, name: str, producer_id: int, epoch: int, partition: TopicPartition) -> ErrorCode:
+        """Whether a partition is in the transaction that is under way; it is told as leaders hear it (KIP-890)."""
+        entry = self.entries.get(name)
+        error = self._stale(entry, producer_id, epoch)
+        if error is ErrorCode.PRODUCER_FENCED:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if error or entry is None:
+            return error
+        if entry.pending is not None or entry.committed.state in PREPARED:
+            return ErrorCode.CONCURRENT_TRANSACTIONS
+        there = entry.committed.state is _S.ONGOING and partition in entry.committed.partitions
+        return ErrorCode.NONE if there else ErrorCode.TRANSACTION_ABORTABLE
+
     def _stale(self, entry: Entry | None, producer_id: int, epoch: int) -> ErrorCode:
         if entry is None or entry.committed.producer_id != producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING

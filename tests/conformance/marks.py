@@ -26,7 +26,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^(1\.2-append|1\.4-store-failed)-(unknown-topic|replicas)", "a coordinator's append asks no other replica"),
     (r"^(1\.2-append-not-leader|1\.4-store-failed-leader|1\.2-removed)", _RACE),
     (r"^1\.2-append-storage", "a real disk cannot be made to fail for one partition"),
-    (r"^1\.2-network", "here nobody asks the transaction coordinator first (`1.8-verification`)"),
+    (r"^1\.2-network", "here no question to a transaction coordinator is lost (`1.8-verification`)"),
     (r"^1\.2-invalid", "no log raises it"),
     (r"^1\.4-moved-on-failure", "an append fails at once, before anything else can happen"),
     (r"^1\.12-find-coordinator-can-be-stale", "asked of three nodes, not compared: a race that ends otherwise here"),

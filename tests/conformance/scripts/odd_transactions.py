@@ -150,3 +150,38 @@ async def producer_ids_of_odd_times(s: Script) -> None:
     await init(s.named(".own"), 60_000, "NONE", own, 0)
     await init(s.named(".own"), 60_000, "NONE", own, 0)
     await init(s.named(".own"), 60_000, "PRODUCER_FENCED", own + 424_242, 0)
+
+
+@script(rows=["1.8-verification"], versions=(3, 4))
+async def offsets_of_odd_transactions(s: Script) -> None:
+    a, t, none = await s.actor(), await s.topic(), s.no_topic()
+    producer = Producer(s, a, s.named(".x"))
+    await producer.init()
+    not_in_it = "TRANSACTION_ABORTABLE" if s.v >= 4 else "INVALID_TXN_STATE"
+    missing = "UNKNOWN_TOPIC_OR_PARTITION"
+
+    async def as_other(name: str, pid: int, epoch: int, error: str) -> None:
+        other = Producer(s, a, name, pid, epoch)
+        await other.commit(s.v, {t: {0: 1}}, error=error)
+
+    await producer.commit(s.v, {t: {0: 1}}, error=not_in_it)
+    await producer.commit(s.v, {t: {0: 1}, none: {0: 1}}, error=f"{not_in_it} {missing}")
+    await producer.commit(s.v, {none: {0: 1}}, error=missing)
+    await producer.commit(s.v, {t: {0: 1}}, group="", error="INVALID_GROUP_ID")
+    await as_other(producer.name, producer.pid, producer.epoch + 1, "INVALID_PRODUCER_EPOCH")
+    await as_other(producer.name, 424_242, producer.epoch, "INVALID_PRODUCER_ID_MAPPING")
+    await as_other(s.named(".nobody"), producer.pid, producer.epoch, "INVALID_PRODUCER_ID_MAPPING")
+    await as_other("", producer.pid, producer.epoch, "INVALID_REQUEST")
+    if s.v >= 3:
+        await producer.commit(s.v, {t: {0: 1}}, member="m", generation=1, error=not_in_it)
+    await a.describe(5)
+    await producer.add_offsets()
+    if s.v >= 3:
+        error = "ILLEGAL_GENERATION"
+        await producer.commit(s.v, {t: {0: 1}}, member="m", generation=1, error=error)
+    await producer.commit(s.v, {t: {0: 1}})
+    await as_other(s.named(".nobody"), producer.pid, producer.epoch, "NONE")
+    await producer.end()
+    await s.sleep(300)
+    await producer.commit(s.v, {t: {0: 2}}, error=not_in_it)
+    await a.fetch(8, {t: [0]})

@@ -229,9 +229,7 @@ async def a_fenced_producer_commits(s: Script) -> None:
     await q.fetch(topics={t: [0]}, stable=True)
 
 
-@script(
-    rows=["1.8-verification"], versions=MEMBERS, only_real="the partition is not verified in its transaction (KIP-890)"
-)
+@script(rows=["1.8-verification"], versions=MEMBERS)
 async def offsets_that_are_in_no_transaction(s: Script) -> None:
     p = await s.actor("p")
     t = await s.topic()
