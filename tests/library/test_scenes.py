@@ -27,7 +27,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 FIGURES = [
     ("silent-joiner-removed-at-session-end", "time-between", "10.000 s"),
     ("silent-joiner-removed-at-session-end", "time-between", "3.000 s"),
-    ("bounced-member-holds-rebalance-open", "time-between", "42."),
+    ("bounced-member-holds-rebalance-open", "time-between", "42.2"),
     ("first-join-waits-initial-delay", "time-between", "3.1"),
     ("no-initial-delay-joins-in-milliseconds", "time-between", "0.00"),
     ("poll-loop-blocked-leaves", "time-between", "6.0"),
