@@ -29,7 +29,7 @@ def failure_told(simulation: Simulation) -> str:
     lines += _titled("members", _members(simulation))
     lines += _titled("faults", _faults(simulation))
     lines += _titled("requests without an answer", _parked(simulation))
-    events = [event for event in simulation.events if _matters(event)]
+    events = list(_what_matters(simulation.events))
     title = f"the last {min(LAST_EVENTS, len(events))} events, without polls and timers (sim.events has all)"
     return "\n".join(lines + _titled(title, told(events[-LAST_EVENTS:], ids_of(simulation.events))))
 
@@ -78,10 +78,18 @@ def _parked(simulation: Simulation) -> Iterator[str]:
 # --- what came last --------------------------------------------------------------------------------------------
 
 
-def _matters(event: TraceEvent) -> bool:
-    if event.kind in LEFT_OUT:
-        return False
-    return not (event.kind in MESSAGES and event.api in CHATTER and event.error is None)
+def _what_matters(events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
+    """Without polls and the like; an error of theirs is told when it comes for the first time."""
+    errors: dict[tuple[object, ...], None] = {}
+    for event in events:
+        if event.kind in LEFT_OUT:
+            continue
+        if event.kind in MESSAGES and event.api in CHATTER:
+            said = event.kind, event.host, event.api, event.error
+            if event.error is None or said in errors:
+                continue
+            errors[said] = None
+        yield event
 
 
 def ids_of(events: Iterable[TraceEvent]) -> dict[str, str]:
