@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 from attrs import frozen
 
+from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.grid import Column, Value
 from groupsim.scenarios.changes import Change, read_change
 from groupsim.scenarios.problems import Place, Problem, ScenarioError, suggest
@@ -51,6 +52,10 @@ class Grid:
             for column in self.axes
         }
 
+    def has(self, labels: Mapping[str, str]) -> bool:
+        """Whether every one of these labels was asked for, so that what the file says of them still holds."""
+        return all(labels[column.name] in column.axis.labels for column in self.wanted)
+
     def given(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of the axes that are circumstances those that are left; none where nothing else is."""
         left = [column.name for column in self.axes]
@@ -82,6 +87,12 @@ class Asked:
         if problems:
             raise ScenarioError(problems)
         return (*grid.fixed, *found)
+
+    def added_to(self, question: str) -> str:
+        """The experiment's question, with how it is asked here; without the values of secrets."""
+        found = [read_change(text) for text in self.settings]
+        words = [*self.only, *(f"{one.path}={shown(one.path, one.value)}" for one in found)]
+        return f"{question} (asked with {'; '.join(words)})".lstrip() if words else question
 
 
 AS_WRITTEN = Asked()

@@ -76,7 +76,8 @@ def experiment_of(
         base = attrs.evolve(base, common=(*base.common, *told))
         combinations = _combinations(grid, said)
         goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
-        labels = grid.baseline(baseline_labels(said.baseline, grid.every))
+        of_file = baseline_labels(said.baseline, grid.every)
+        labels = grid.baseline(of_file)
         given = grid.given(given_axes(said.given, grid.every))
     except ScenarioError:
         raise
@@ -88,7 +89,7 @@ def experiment_of(
     return Experiment(
         name=name,
         title=said.title or name,
-        question=" ".join(said.question.split()),
+        question=asked.added_to(" ".join(said.question.split())),
         source=said.source,
         notes=said.notes,
         file=document.file,
@@ -98,7 +99,7 @@ def experiment_of(
         axes=tuple(column.axis for column in grid.axes),
         cells=cells,
         seeds=tuple(range(said.seeds.from_, said.seeds.from_ + said.seeds.count)),
-        baseline=_baseline(cells, labels, said.baseline, document),
+        baseline=_baseline(cells, labels, said.baseline if grid.has(of_file) else {}, document),
         given=given,
         goals=goals,
         warnings=warnings,
@@ -142,7 +143,7 @@ def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:
 
 
 def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[str, Any], document: Document) -> int:
-    """The number of the baseline; the first cell when nothing is said and the first values are left out."""
+    """The number of the baseline; the first cell when nothing is `said` (of what is asked for) and it is left out."""
     for cell in cells:
         if cell.labels == labels:
             return cell.number

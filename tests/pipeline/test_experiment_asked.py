@@ -66,6 +66,13 @@ def test_a_baseline_that_was_not_asked_for_gives_way_to_the_first_value() -> Non
     assert asked.cells[asked.baseline].labels["assignor"] == "sticky"
 
 
+def test_a_baseline_that_skip_leaves_out_is_the_first_cell_when_the_file_s_was_not_asked_for() -> None:
+    """Without the file's baseline (45 s) the first values would be it, which `skip` leaves out: nobody's mistake."""
+    asked = ask("pauses=G1", "session=6s,20s", name="session-timeout")
+    assert asked.baseline == 0
+    assert asked.cells[0].labels == {"session": "6s", "heartbeat": "1s"}
+
+
 def test_the_command_of_a_cell_has_what_the_command_line_set() -> None:
     """`groupsim run` with it is that cell, the axis that is none any more included; a stored one has it."""
     asked = ask(TWELVE, "assignor=range,sticky", settings=("groups.orders.properties.session.timeout.ms=10s",))
@@ -87,6 +94,15 @@ def test_mistakes_are_told_at_the_option_with_what_there_is() -> None:
     assert "the axis `assignor` sets `groups.orders.assignor` in each cell" in undone
     assert "--only assignor=" in undone
     assert "`groups.orders.assignr` leads nowhere" in refused(settings=("groups.orders.assignr=range",))
+
+
+def test_the_question_says_how_it_was_asked() -> None:
+    """So that an answer, its page and its JSON are not taken for those of the file; secrets stay out of it."""
+    secret = "groups.orders.properties.ssl.key.password=hidden"
+    asked = ask(TWELVE, settings=("groups.orders.properties.session.timeout.ms=10s", secret))
+    assert asked.question.startswith(load_experiment(NAME, 2).question)
+    assert f"(asked with {TWELVE}; groups.orders.properties.session.timeout.ms=10s; " in asked.question
+    assert "hidden" not in asked.question
 
 
 def test_a_name_that_is_no_experiment_is_told_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
