@@ -36,9 +36,12 @@ def simulate(document: str, seed: int, *, cell: int, digest: str, code: str, rep
         return failed_rows(label, in_words(error))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def _scenario(document: str) -> Scenario:
-    """The scenario of a canonical document: read once, though every seed of a cell is simulated from it."""
+    """The scenario of a canonical document: read once, though every seed of a cell is simulated from it.
+
+    A sweep goes seed by seed over all cells: of a grid with more of them than are kept, none would ever be found here.
+    """
     return scenario_from_json(document)
 
 
