@@ -1,9 +1,11 @@
-"""What will happen, in order: a heap for the near future, and buckets for the rest.
+"""What will happen, in order: a row and a heap for the near future, and buckets for the rest.
 
 One heap of everything would do, and did; but its comparisons were half of the cost of an event, and grew with the
-number of members, each of whom has timers seconds away. So time is cut into buckets of 16 ms. Events of the present
-bucket are in `near`, a small heap; those of later ones lie unsorted in a list per bucket, and become `near` when their
-bucket's turn comes. The order is exactly that of one heap.
+number of members, each of whom has timers seconds away. So time is cut into buckets of 16 ms, and the events of later
+ones lie unsorted in a list per bucket. When the turn of a bucket comes, its list is sorted, which costs much less than
+taking as many off a heap: it is the `row`, from whose end the next is taken. What is pushed into the present bucket
+after that lies in `near`, a small heap. The next event is the earlier of the two first ones, so that the order is
+exactly that of one heap.
 
 The members of a group beat in step, since all of them got their assignment at the same time: of ten thousand, every
 event falls into one bucket, and `near` would be that one heap again. So a crowded bucket is split, when its turn comes,
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from groupsim.eventloop.heap import ARG, CALLBACK, LIFE, WHEN, Entry
+from groupsim.eventloop.heap import LIFE, WHEN, Entry, number_of
 
 BUCKET_US = 1 << 14  # a message's latency stays within a bucket or crosses into the next
 CROWD = 1_500  # split a bucket with more entries than this: fewer, and each would have a bucket of its own
@@ -25,14 +27,15 @@ _COMPACT_FROM = 1_000
 
 
 class Agenda:
-    """Entries by time, class and ticket. The hot paths use `near` and `near_until_us` directly, as `push` does."""
+    """Entries by time, class and ticket. Hot paths look into `row`, `near` and `near_until_us` themselves."""
 
-    __slots__ = ("_buckets", "_compact_at", "_later", "_split_until_us", "near", "near_until_us", "taken_back")
+    __slots__ = ("_buckets", "_compact_at", "_later", "_split_until_us", "near", "near_until_us", "row", "taken_back")
 
     def __init__(self) -> None:
+        self.row: list[Entry] = []  # sorted, the next one last
         self.near: list[Entry] = []
         self.near_until_us = BUCKET_US
-        self.taken_back = 0
+        self.taken_back: set[int] = set()  # by number; some may have run before
         self._buckets: dict[int, list[Entry]] = {}  # by the time they begin
         self._later: list[int] = []  # heap of the beginnings of buckets that have entries
         self._split_until_us = 0  # the end of the bucket that was last split
@@ -57,8 +60,8 @@ class Agenda:
             bucket.append(entry)
 
     def advance(self) -> bool:
-        """Make the next bucket the present one, when `near` is empty; False when there is none."""
-        while self._later and not self.near:  # compaction may have left a bucket empty
+        """Make the next bucket the present one, when nothing is left of it; False when there is none."""
+        while self._later and not self.row:  # compaction may have left a bucket empty
             begin = heappop(self._later)
             entries = self._buckets.pop(begin)
             if begin < self._split_until_us:
@@ -68,9 +71,9 @@ class Agenda:
             else:
                 self._split(begin, entries)
                 continue
-            self.near.extend(entries)
-        heapify(self.near)
-        return bool(self.near)
+            entries.sort(reverse=True)
+            self.row = entries
+        return bool(self.row)
 
     def _split(self, begin: int, entries: list[Entry]) -> None:
         self._split_until_us = begin + BUCKET_US
@@ -79,24 +82,29 @@ class Agenda:
 
     def first(self) -> Entry | None:
         """The entry that comes first, still in its place."""
-        return self.near[0] if self.near or self.advance() else None
+        row, near = self.row, self.near
+        if near:
+            return near[0] if not row or near[0] < row[-1] else row[-1]
+        return self.row[-1] if row or self.advance() else None
 
     def take_back(self, entry: Entry) -> None:
-        """Make an entry do nothing; once most of them do nothing, throw those out."""
-        if entry[CALLBACK] is None:
+        """Make an entry do nothing; once most of them do nothing, throw those out. Nothing happens if it has run."""
+        backlog = entry[LIFE].backlog
+        if backlog and entry in backlog:
+            backlog.remove(entry)
             return
-        entry[CALLBACK] = entry[ARG] = None
-        self.taken_back += 1
-        if self.taken_back > self._compact_at:
+        self.taken_back.add(number_of(entry))
+        if len(self.taken_back) > self._compact_at:
             self._compact()
 
     def _compact(self) -> None:
-        """Throw out what was taken back or belongs to the dead; in place, because the kernel holds `near`."""
-        for entries in (self.near, *self._buckets.values()):
-            entries[:] = [entry for entry in entries if entry[CALLBACK] is not None and not entry[LIFE].dead]
+        """Throw out what was taken back or belongs to the dead; in place, because the kernel holds these."""
+        taken_back = self.taken_back
+        for entries in (self.row, self.near, *self._buckets.values()):
+            entries[:] = [entry for entry in entries if number_of(entry) not in taken_back and not entry[LIFE].dead]
         heapify(self.near)
-        self.taken_back = 0
+        taken_back.clear()
         self._compact_at = max(_COMPACT_FROM, len(self))
 
     def __len__(self) -> int:
-        return len(self.near) + sum(map(len, self._buckets.values()))
+        return len(self.row) + len(self.near) + sum(map(len, self._buckets.values()))

@@ -1,22 +1,25 @@
-"""What lies in the heap: entries, and the lives they belong to.
+"""What lies in the heap: entries, and the lives they belong to (`host.HostLife` can also schedule).
 
-An entry is a plain list [when_us, rank, serial, callback, argument, cause, life], so that the heap compares entries in
-C: when, rank, serial decide, and no two entries have all three in common. The rank is the class within the instant in
-its high bits and the ticket below. An entry whose callback is None was taken back or has run. The entry is its own
-handle: anything with a name would double the cost of `call_at`.
+An entry is a plain tuple (when_us, rank, serial, callback, argument, cause, life), so that the heap compares entries
+in C: when, rank, serial decide, and no two entries have all three in common. The rank is the class within the instant
+in its high bits and the ticket below; the serial is 0 but where a ticket was given and may be used again. The entry is
+its own handle: anything with a name would double the cost of `call_at`. An entry never changes, for hardly any is ever
+taken back; the agenda keeps a list of those that are, by the number that is theirs alone (`number_of`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from groupsim.eventloop.interface import Order
 
 Callback = Callable[[Any], None]
-Entry = list[Any]
 
-WHEN, RANK, SERIAL, CALLBACK, ARG, CAUSE, LIFE = range(7)
+WHEN: Final = 0
+RANK: Final = 1
+SERIAL: Final = 2
+LIFE: Final = 6
 
 # The rank of ticket 0 in each class; looked up, because arithmetic on an IntEnum is slow.
 RANKS = tuple(order << 48 for order in Order)
@@ -39,13 +42,18 @@ class Life:
 
     def hold(self, entry: Entry) -> None:
         """Keep a due entry for later, or drop it."""
-        if self.dead:
-            entry[CALLBACK] = entry[ARG] = None
-        else:
+        if not self.dead:
             self.backlog.append(entry)
 
 
+Entry = tuple[int, int, int, Callback, Any, int, Life]
+
 FREE = Life("")  # what belongs to no host; never held
+
+
+def number_of(entry: Entry) -> int:
+    """A number that no other entry of a run has: each ticket is drawn once, and stands in a rank or is a serial."""
+    return entry[SERIAL] or entry[RANK]
 
 
 def release(sleeper: Any) -> None:

@@ -6,12 +6,51 @@ from collections.abc import Awaitable, Callable
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.heap import CALLBACK, RANKS, Callback, Entry, Life
+from groupsim.eventloop.heap import RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
+
+
+_MESSAGE = RANKS[Order.MESSAGE]
+_TIMER = RANKS[Order.TIMER]
+
+
+class HostLife(Life):
+    """One life of a host, with two short ways to schedule in it, for what is not in the past.
+
+    They are `Host.call_at` without questions. Who sends often keeps the life and does not look for the host: of ten
+    thousand hosts none is in the processor's caches when its turn comes, but the life is needed anyway.
+    """
+
+    __slots__ = ("_loop",)
+
+    def __init__(self, name: str, loop: Loop) -> None:
+        super().__init__(name)
+        self._loop = loop
+
+    def message_at(self, when_us: int, callback: Callback, arg: Any) -> None:
+        """A message arrives: `callback(arg)` at `when_us`, in its place among the messages of that instant."""
+        loop = self._loop
+        entry = (when_us, _MESSAGE + loop.ticket(), 0, callback, arg, loop.trace.cause, self)
+        agenda = loop._agenda
+        if when_us < agenda.near_until_us:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(when_us, entry)
+
+    def timer_at(self, when_us: int, callback: Callback, arg: Any) -> Handle:
+        """`callback(arg)` at `when_us`, in its place among the timers of that instant."""
+        loop = self._loop
+        entry = (when_us, _TIMER + loop.ticket(), 0, callback, arg, loop.trace.cause, self)
+        agenda = loop._agenda
+        if when_us < agenda.near_until_us:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(when_us, entry)
+        return entry
 
 
 class Host:
@@ -21,29 +60,29 @@ class Host:
     that instant. Crashed: timers and messages are dropped, its stories are cancelled in the order they were started.
     """
 
-    __slots__ = ("_life", "_loop", "_stories", "incarnation", "name")
+    __slots__ = ("_loop", "_stories", "incarnation", "life", "name")
 
     def __init__(self, loop: Loop, name: str) -> None:
         self.name = name
         self.incarnation = 0
         self._loop = loop
-        self._life = Life(name)
+        self.life = HostLife(name, loop)  # the present one; a crash ends it for good
         self._stories: dict[Story, None] = {}  # in the order they were started
 
     @property
     def paused(self) -> bool:
         """Whether it stands still."""
-        return self._life.held and not self._life.dead
+        return self.life.held and not self.life.dead
 
     @property
     def alive(self) -> bool:
         """Whether it runs or is paused, rather than crashed."""
-        return not self._life.dead
+        return not self.life.dead
 
     @property
     def held_back(self) -> int:
         """How many due events a pause holds back."""
-        return sum(entry[CALLBACK] is not None for entry in self._life.backlog)
+        return len(self.life.backlog)
 
     def call_at(
         self,
@@ -57,8 +96,8 @@ class Host:
         """As `Loop.call_at`, in this life of the host."""
         loop = self._loop
         if ticket is not None or when_us < loop.now_us:
-            return loop._schedule(when_us, callback, arg, order, ticket, self._life)
-        entry = [when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self._life]
+            return loop._schedule(when_us, callback, arg, order, ticket, self.life)
+        entry: Entry = (when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self.life)
         agenda = loop._agenda
         if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
@@ -72,7 +111,7 @@ class Host:
 
     def deliver(self, callback: Callback, arg: Any) -> None:
         """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""
-        life = self._life
+        life = self.life
         if not life.held:
             callback(arg)
         elif not life.dead:
@@ -81,7 +120,7 @@ class Host:
 
     def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
         """Start a story; its first step waits for its turn among the tasks of this instant."""
-        task = Story(self._loop, story, args, name, self._life, self._stories)
+        task = Story(self._loop, story, args, name, self.life, self._stories)
         if self.alive:
             task.start()
         else:
@@ -92,31 +131,26 @@ class Host:
         """Sleep on this host's clock: a pause delays the wake-up."""
         loop = self._loop
         waiter = Waiter(loop, "a sleep to end")
-        waiter.entry = loop._release_at(loop.now_us + us, waiter, self._life)
+        waiter.entry = loop._release_at(loop.now_us + us, waiter, self.life)
         await waiter.park()
 
     def pause(self) -> None:
         """Stand still, as in a long garbage collection; nothing happens if it does already or is not alive."""
-        self._life.held = True
+        self.life.held = True
 
     def resume(self) -> None:
         """Go on: what came due meanwhile runs now, in the order it came due."""
-        life = self._life
+        life = self.life
         if not self.paused:
             return
         life.held = False
         backlog, life.backlog = life.backlog, []
         for entry in backlog:
-            self._put_back(entry)
-
-    def _put_back(self, entry: Entry) -> None:
-        """An entry keeps its old due time, and so its place; one that was taken back meanwhile stays out."""
-        if entry[CALLBACK] is not None:
-            self._loop._agenda.push(entry)
+            self._loop._agenda.push(entry)  # with its old due time, and so in its place
 
     def crash(self) -> None:
         """Drop its timers and messages and cancel its stories, in the order they were started."""
-        life = self._life
+        life = self.life
         if life.dead:
             return
         life.held = life.dead = True
@@ -126,9 +160,9 @@ class Host:
 
     def start(self) -> None:
         """Bring a crashed host back, as a new incarnation; nothing happens when it is alive."""
-        if self._life.dead:
+        if self.life.dead:
             self.incarnation += 1
-            self._life = Life(self.name)
+            self.life = HostLife(self.name, self._loop)
 
     def __repr__(self) -> str:
         state = "paused" if self.paused else "running" if self.alive else "crashed"

@@ -124,6 +124,20 @@ class EventLoop(Protocol):
         ...
 
 
+class Life(Protocol):
+    """One life of a host, from its start to its crash. What is scheduled in it does not run once it is over."""
+
+    dead: bool
+
+    def message_at(self, when_us: int, callback: Callback, arg: Any) -> None:
+        """As `Host.call_at` for a message; shorter, for what is not in the past and is never taken back."""
+        ...
+
+    def timer_at(self, when_us: int, callback: Callback, arg: Any) -> Handle:
+        """As `Host.call_at` for a timer; shorter, for what is not in the past."""
+        ...
+
+
 class Host(Protocol):
     """A machine or process: what it does can be paused (a long GC) or killed as one.
 
@@ -138,6 +152,8 @@ class Host(Protocol):
     def paused(self) -> bool: ...
     @property
     def alive(self) -> bool: ...
+    @property
+    def life(self) -> Life: ...
 
     def call_at(
         self,

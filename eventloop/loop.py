@@ -65,7 +65,7 @@ class Loop:
         # As `_schedule`, in place: this is the hottest path of all.
         if ticket is not None or when_us < self.now_us:
             return self._schedule(when_us, callback, arg, order, ticket, FREE)
-        entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE]
+        entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
@@ -83,7 +83,7 @@ class Loop:
         if when_us < self.now_us and self.late_is_now:
             when_us = self.now_us
         if ticket is None:
-            entry = [when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life]
+            entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life)
         else:
             entry = self._entry(when_us, callback, arg, order, ticket, life)
         self._agenda.push(entry)
@@ -93,7 +93,7 @@ class Loop:
         """An entry outside the heap. A ticket may be used again, so that here a serial number settles the tie."""
         serial = self.ticket()
         rank = RANKS[order] + (serial if ticket is None else ticket)
-        return [when_us, rank, serial, callback, arg, self.trace.cause, life]
+        return (when_us, rank, 0 if ticket is None else serial, callback, arg, self.trace.cause, life)
 
     def _release_soon(self, sleeper: Waiter | Story, order: int, life: Life) -> Entry:
         return self._schedule(self.now_us, release, sleeper, order, None, life)

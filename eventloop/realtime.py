@@ -23,7 +23,7 @@ import trio
 
 from groupsim.eventloop.agenda import Agenda
 from groupsim.eventloop.errors import single
-from groupsim.eventloop.heap import CALLBACK, WHEN, Entry, release
+from groupsim.eventloop.heap import WHEN, Entry, number_of, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
@@ -167,13 +167,13 @@ class RealTimeLoop(Loop):
     def _run(self, entry: Entry) -> bool:
         """Run one entry; True when it released a task."""
         _when, _rank, _serial, callback, arg, cause, life = entry
-        if callback is None:
-            self._agenda.taken_back -= 1
+        taken_back = self._agenda.taken_back
+        if taken_back and number_of(entry) in taken_back:
+            taken_back.remove(number_of(entry))
             return False
         if life.held:
             life.hold(entry)
             return False
-        entry[CALLBACK] = None
         self.trace.cause = cause
         if callback is release:
             arg.go()

@@ -35,6 +35,14 @@ def seconds(number: int | float | Decimal | str) -> int:
     return int(Decimal(str(number)) * SECOND_US)
 
 
+_shared: dict[int, int] = {}
+
+
+def shared(us: int) -> int:
+    """The one object for this number: ten thousand members with the same timeouts look at one, which stays at hand."""
+    return _shared.setdefault(us, us)
+
+
 def parse_duration(text: str | int) -> int:
     """Microseconds of a duration as people write it: ``300ms``, ``45s``, ``2m``, ``1h``, ``1m30s``, ``0``.
 

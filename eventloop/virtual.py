@@ -45,7 +45,7 @@ from typing import TypeVar
 import trio
 
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
-from groupsim.eventloop.heap import CALLBACK, Callback, release
+from groupsim.eventloop.heap import Callback, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.one_task import OneTaskPerPass
 from groupsim.eventloop.trace import Trace
@@ -131,19 +131,23 @@ class VirtualLoop(Loop, trio.abc.Clock):
         if watchers and self._release_watcher():
             return
         agenda, trace, now = self._agenda, self.trace, self.now_us
-        near = agenda.near
+        row, near, taken_back = agenda.row, agenda.near, agenda.taken_back
         for _ in range(CALLBACKS_PER_TURN):
-            if not near and not agenda.advance():
-                return self._nothing_left()
-            entry = heappop(near)
-            when, _rank, _serial, callback, arg, cause, life = entry
-            if callback is None:
-                agenda.taken_back -= 1
+            if near:
+                entry = heappop(near) if not row or near[0] < row[-1] else row.pop()
+            else:
+                if not row:
+                    if not agenda.advance():
+                        return self._nothing_left()
+                    row = agenda.row
+                entry = row.pop()
+            when, rank, serial, callback, arg, cause, life = entry
+            if taken_back and (serial or rank) in taken_back:  # `number_of`, in place
+                taken_back.remove(serial or rank)
                 continue
             if life.held:
                 life.hold(entry)
                 continue
-            entry[CALLBACK] = None
             if when > now:
                 self.now_us = now = when
                 self._still = 0
