@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.endpoint import QUIET, Endpoint
 from groupsim.cluster.topics import Topics
+from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.interface import EventLoop
@@ -14,6 +15,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    HeartbeatRequest,
     MetadataRequest,
     MetadataResponse,
 )
@@ -32,6 +34,10 @@ class Handles(Protocol):
 
     def heartbeat(self, call: Call) -> None:
         """Take a Heartbeat: the same, by a shorter way."""
+        ...
+
+    def steady(self, request: HeartbeatRequest) -> Steady | None:
+        """Where heartbeats like this one may be taken, by the shortest way."""
         ...
 
 
@@ -69,6 +75,7 @@ class Broker(Endpoint):
         """Hand everything about groups to this coordinator from now on."""
         self.handle = coordinator.handle
         self.heartbeat = coordinator.heartbeat
+        self.steady = coordinator.steady
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
         return self._topics.describe(request.topics)

@@ -11,7 +11,7 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 * **closed** by the client: as before, but silently.
 
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
-correlation and the way back are fields of the connection, and a heartbeat allocates one tuple.
+correlation and the way back are fields of the connection. Heartbeats have a way of their own (`beating`).
 
 A consumer's Fetch with a negative waiting time stands for all its long polls (`long_polls`).
 
@@ -27,12 +27,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.beating import Beating
 from groupsim.cluster.endpoint import MACHINERY, is_unanswered
 from groupsim.cluster.latency import BLOCK, Draws
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.cluster.long_polls import NEVER as _NEVER
 from groupsim.cluster.long_polls import LongPoll
-from groupsim.cluster.sockets import Correlations, Wire, queued
+from groupsim.cluster.sockets import PREPARED, Correlations, Flight, queued
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
@@ -45,31 +46,35 @@ if TYPE_CHECKING:
     from groupsim.cluster.endpoint import Endpoint
     from groupsim.cluster.network import Network
 
-Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
-"""A request in flight: correlation id, request, the client's callback, deadline, and what it travels on."""
-
 _MESSAGE = Order.MESSAGE
-_ALIVE = HeartbeatResponse()
 _NONE_YET: array[int] = array("Q")
 
 
-class Connection(Wire):
+class Connection(Beating):
     """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
+        "_broken",
         "_check_handle",
+        "_check_us",
         "_held_in",
         "_held_out",
         "_long_poll",
+        "_queue",
         "_ready_us",
+        "_trace",
         "blame",
+        "broker",
+        "client",
         "client_host",
         "client_id",
         "conditions",
+        "correlation",
         "give_up",
         "host_name",
         "number",
         "purpose",
+        "request",
         "took_us",
     )
 
@@ -99,7 +104,7 @@ class Connection(Wire):
         self.client_host = "/" + client.name
         self.purpose = purpose
         self.number = number
-        self._incarnation = client.incarnation
+        self._life = client.life
         self._stream = stream
         self._latencies = _NONE_YET
         self._at = BLOCK
@@ -128,6 +133,7 @@ class Connection(Wire):
         self._held_in: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
+        self._start_beating()
         # When the last response will have arrived, and when the broker will have got to the last request: what is sent
         # next comes after that.
         self._floor_in = 0
@@ -175,7 +181,7 @@ class Connection(Wire):
         if not self.plain:
             self._send_with_care(flight, now)
             return correlation
-        # What follows is `_forward`, written out for the heartbeats' sake.
+        # What follows is `_forward`, written out.
         at = self._at
         if at == BLOCK:
             at = self._refill()
@@ -184,8 +190,12 @@ class Connection(Wire):
         if when < self._floor_out:
             when = self._floor_out
         self._floor_out = when = when + self._processing_us
-        self.broker_host.call_at(when, _arrive, flight, order=_MESSAGE)
+        self.broker_host.life.message_at(when, _arrive, flight)
         return correlation
+
+    def prepare(self, request: HeartbeatRequest, on_done: Callable[[Outcome], None], timeout_us: int) -> Flight:
+        """See `members.interfaces.Connection.prepare`."""
+        return PREPARED, request, on_done, timeout_us, self
 
     def _post(self, flight: Flight, now: int) -> None:
         """Send what gets no answer: to the client it is done as soon as it is on the wire."""
@@ -256,10 +266,11 @@ class Connection(Wire):
             self.client.cancel(self._check_handle)
             self._check_handle = None
         self._check_us = _NEVER
+        self._checked_for = None
 
     def _check(self, _: object) -> None:
         """The earliest deadline once armed for has come: does somebody still wait past his own?"""
-        self._check_us, self._check_handle = _NEVER, None
+        self._check_us, self._check_handle, self._checked_for = _NEVER, None, None
         if self._oldest is None:
             return
         deadline = min(self._deadline(flight) for flight in self._flights())
@@ -272,6 +283,8 @@ class Connection(Wire):
         self._lose(Disconnected("a request timed out", timed_out=True))
 
     def _deadline(self, flight: Flight) -> int:
+        if flight[0] == PREPARED:
+            return self._again_us + flight[3]
         poll = self._long_poll
         return poll.deadline_us if poll is not None and poll.correlation == flight[0] else flight[3]
 
@@ -321,6 +334,14 @@ class Connection(Wire):
         elif self.plain or not self._network.taps.answers(self):
             self.broker.receive(self)
 
+    def _take_again(self) -> None:
+        """A prepared heartbeat that has to be looked at; perhaps those that follow have not."""
+        request = self._again[1] if self._again is not None else None
+        assert isinstance(request, HeartbeatRequest)
+        self._busy, self.correlation, self.request = True, self._again_id, request
+        self.broker.heartbeat(self)
+        self._steady = self.broker.steady(request)
+
     def answer(self, response: Response) -> None:
         """Send the response to the request in hand; see `coordinator.interfaces.Call.answer`.
 
@@ -338,23 +359,15 @@ class Connection(Wire):
             self.broker.note_answer(self, response)
             self._reply(response)
             trace.cause = before
-        elif not self.plain or self._queue or self.client.incarnation != self._incarnation:
+        elif not self.plain or self._queue or self._life.dead:
             self._reply(response)
         else:
             self._busy = False
-            at = self._at
-            if at == BLOCK:
-                at = self._refill()
-            self._at = at + 1
-            when = self._loop.now_us + self._latencies[at]
-            if when < self._floor_in:
-                when = self._floor_in
-            self._floor_in = when
-            self.client.call_at(when, _all_is_well, self, order=_MESSAGE)
+            self._answer_alive()
 
     def _answer_quietly(self, response: Response) -> None:
         """`_reply` for what moves records: while all is well, what follows there is written out here."""
-        if not self.plain or self._queue or self.client.incarnation != self._incarnation:
+        if not self.plain or self._queue or self._life.dead:
             self._reply(response)
             return
         self._busy = False
@@ -367,7 +380,7 @@ class Connection(Wire):
         if when < self._floor_in:
             when = self._floor_in
         self._floor_in = when
-        self.client.call_at(when, self._back, response, order=_MESSAGE)
+        self._life.message_at(when, self._back, response)
 
     @property
     def busy(self) -> bool:
@@ -385,7 +398,7 @@ class Connection(Wire):
     def _reply(self, response: Response) -> None:
         self._busy = False
         self.give_up = None
-        if not self.up or self.client.incarnation != self._incarnation:
+        if not self.up or self.client.life is not self._life:
             self.drop("the connection is gone")
         elif self.plain or not self._network.taps.takes(self, response):
             self.pass_back(response)
@@ -471,28 +484,16 @@ class Connection(Wire):
         return f"<connection {self.host_name}->{self.broker_host.name} {self.purpose} {self.number}>"
 
 
-# What arrives of a quiet heartbeat calls plain functions: a bound method for every message would be one more object to
-# make and to find.
+# What arrives calls plain functions: a bound method for every message would be one more object to make and to find.
 
 
 def _arrive(flight: Flight) -> None:
-    """A request arrives at the broker: `_take`, written out for the heartbeats' sake."""
+    """A request arrives at the broker: `_take`, written out for what is no heartbeat."""
     connection, request = flight[4], flight[1]
-    quiet = connection.plain and not connection._busy and not connection._trace.heartbeats
-    if quiet and request.__class__ is HeartbeatRequest:
-        connection._busy = True
-        connection.correlation = flight[0]
-        connection.request = request
-        connection.broker.heartbeat(connection)
-    elif connection.plain and not connection._busy and request.__class__ is not HeartbeatRequest:
+    if connection.plain and not connection._busy and request.__class__ is not HeartbeatRequest:
         connection._busy = True
         connection.correlation = flight[0]
         connection.request = request
         connection.broker.receive(connection)
     else:
         connection._take(flight)
-
-
-def _all_is_well(connection: Connection) -> None:
-    """The answer to a quiet heartbeat arrives at the client."""
-    connection._back(_ALIVE)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
+from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
@@ -53,6 +54,7 @@ class Endpoint:
         self.host: Host = loop.host(name)
         self.connects: type[Connection] | None = None  #: the class of its connections, where it is not the usual one
         self.heartbeat: Callable[[Call], None] = self._no_groups
+        self.steady: Callable[[HeartbeatRequest], Steady | None] = nobody
         self._loop = loop
         self._trace = loop.trace
 
@@ -119,6 +121,10 @@ class Endpoint:
             reason=reason,
             payload={"from": call.host_name},
         )
+
+
+def nobody(_: HeartbeatRequest) -> None:
+    """No member's heartbeats go by the shortest way (`coordinator.heartbeat.Steady`): each is looked at."""
 
 
 def is_unanswered(request: Request) -> bool:

@@ -30,7 +30,7 @@ from groupsim.cluster.admin.requests import AdminRequests
 from groupsim.cluster.broker import broker_name
 from groupsim.cluster.controller.agent import ControllerAgent
 from groupsim.cluster.controller.controller import CONTROLLER_NODE
-from groupsim.cluster.endpoint import QUIET, Endpoint
+from groupsim.cluster.endpoint import QUIET, Endpoint, nobody
 from groupsim.cluster.metadata import TRANSACTION_KEY, BrokerMetadata, with_errors
 from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
@@ -126,7 +126,7 @@ class Node(Endpoint):
         )
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
-        self.heartbeat = self.groups.heartbeat
+        self.heartbeat, self.steady = self.groups.heartbeat, self.groups.steady
         self._ids = ProducerIds(self._blocks)
         self.transactions = Transactions(
             self._loop,
@@ -150,7 +150,7 @@ class Node(Endpoint):
         self._everybody = gate is None
         if gate is not None:
             handlers = gate.guarded(handlers, lambda call, request: self.groups.handle(call))
-            self.heartbeat = gate.heartbeat(self.groups.heartbeat)
+            self.heartbeat, self.steady = gate.heartbeat(self.groups.heartbeat), nobody
             self.admin.forbids = gate.forbids
         self._handlers = handlers
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from groupsim.cluster.latency import BLOCK, FIRST, Draws, drawn
+from groupsim.members.interfaces import Outcome
+from groupsim.protocol.messages import Request
 
 if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
     from groupsim.cluster.network import Network
     from groupsim.eventloop.randomness import Stream
 
 
 T = TypeVar("T")
+
+Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
+"""A request in flight: correlation id, request, the client's callback, deadline, and what it travels on. In a prepared
+one, which goes out again and again, the id is `PREPARED`, and the deadline counts from when it was last sent."""
+
+PREPARED = -1
 
 
 def queued(queue: deque[T] | None, item: T) -> deque[T]:
@@ -39,28 +49,25 @@ class Quiet:
     """
 
     __slots__ = (
+        "_again",
+        "_again_id",
+        "_again_us",
         "_at",
-        "_broken",
         "_busy",
-        "_check_us",
+        "_checked_for",
         "_floor_in",
         "_floor_out",
         "_ids",
-        "_incarnation",
         "_latencies",
+        "_life",
         "_loop",
         "_more",
         "_oldest",
         "_processing_us",
-        "_queue",
-        "_trace",
-        "broker",
+        "_steady",
         "broker_host",
-        "client",
-        "correlation",
         "open",
         "plain",
-        "request",
         "up",
     )
 

@@ -12,7 +12,7 @@ from groupsim.coordinator.admin import describe, listed
 from groupsim.coordinator.commit import commit_error, keep_session, txn_commit_error
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.heartbeat import heartbeat, quick_heartbeat, session_expired
+from groupsim.coordinator.heartbeat import heartbeat, quick_heartbeat, session_expired, steady
 from groupsim.coordinator.join import join
 from groupsim.coordinator.leave import leave
 from groupsim.coordinator.loading import loaded, unloaded, vanished
@@ -53,6 +53,9 @@ class ClassicGroup(GroupData):
 
     #: Whether this was a steady heartbeat, now done without effects; the answer is NONE.
     quick_heartbeat = quick_heartbeat
+
+    #: The place of the member that sent it, for more of them.
+    steady = steady
 
     def leave(self, turn: Turn, arrival: Arrival, request: LeaveGroupRequest) -> None:
         leave(turn, self, arrival, request)

@@ -12,8 +12,10 @@ from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.rebalance import answer_join, complete_after_expiry, prepare, remove_member
 from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival, member_error
+from groupsim.eventloop.units import shared
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
 
@@ -48,18 +50,65 @@ def quick_heartbeat(group: GroupData, turn: Turn, request: HeartbeatRequest) -> 
     No effects, no objects: only the deadline and its rank move. The caller answers ALIVE. The group comes first because
     this is a method of `ClassicGroup`.
     """
-    if group.state is not State.STABLE or request.generation_id != group.generation:
+    member = _steady_member(group, request)
+    if member is None or member.session is None:
         return False
+    return _prolong(turn, member.session, turn.now_us + 1_000 * member.session_timeout_ms)
+
+
+def _steady_member(group: GroupData, request: HeartbeatRequest) -> Member | None:
+    """The member that a valid heartbeat in Stable is of."""
+    if group.state is not State.STABLE or request.generation_id != group.generation:
+        return None
     member = group.lookup.get(request.member_id)
     if member is None or (request.group_instance_id is not None and request.group_instance_id != member.instance_id):
-        return False
-    timer = member.session
-    due_us = turn.now_us + 1_000 * member.session_timeout_ms
-    if timer is None or not 0 <= timer.due_us <= due_us:
+        return None
+    return member
+
+
+def _prolong(turn: Turn, timer: Timer, due_us: int) -> bool:
+    """Move a session's deadline, if it runs and does not come nearer."""
+    if not 0 <= timer.due_us <= due_us:
         return False
     timer.due_us = due_us
     timer.ticket = turn.timers.draw_ticket()
     return True
+
+
+class Steady:
+    """The place of one member, found once, for heartbeats that are all alike: the shortest way of all.
+
+    Whoever brings the same request again and again may keep this and give it nothing but the time. It holds while the
+    group's era lasts: what a heartbeat is judged by (the state, the generation, who has the member id, its timeouts)
+    changes with the era only; a member that goes, or a partition that is given up, stops the session's timer. Of ten
+    thousand members none is in the processor's caches when its heartbeat comes: here it is two small objects, where a
+    search goes by seven.
+    """
+
+    __slots__ = ("_era", "_group", "_session_us", "_timer", "_turn")
+
+    def __init__(self, turn: Turn, group: GroupData, timer: Timer, session_us: int) -> None:
+        self._turn = turn
+        self._group = group
+        self._era = group.era
+        self._timer = timer
+        self._session_us = session_us
+
+    def heartbeat(self, now_us: int) -> bool:
+        """Handle a heartbeat that is answered ALIVE; False, with nothing done, when it has to be looked at."""
+        turn = self._turn
+        if self._group.era != self._era or not turn.purgatory.idle:
+            return False
+        turn.now_us = now_us
+        return _prolong(turn, self._timer, now_us + self._session_us)
+
+
+def steady(group: GroupData, turn: Turn, request: HeartbeatRequest) -> Steady | None:
+    """The member's place, for heartbeats like this one; None when this is none for the short way."""
+    member = _steady_member(group, request)
+    if member is None or member.session is None:
+        return None
+    return Steady(turn, group, member.session, shared(1_000 * member.session_timeout_ms))
 
 
 def _error(turn: Turn, group: GroupData, request: HeartbeatRequest) -> ErrorCode | None:

@@ -6,7 +6,7 @@ timeout out of bounds, an unknown topic). Then the group's partition is found, a
 partition's core handles it (`shard`), and its effects are carried out (`leadership`).
 
 A heartbeat of a quiet group takes a short way: one look-up, the deadline moved, one answer that is always the same
-object.
+object; and a shorter one where the look-up is kept (`steady`).
 
 Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2, 3.1 and 3.3.
 """
@@ -19,7 +19,7 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.heartbeat import ALIVE
+from groupsim.coordinator.heartbeat import ALIVE, Steady
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.interfaces import Call, Log, Metadata
 from groupsim.coordinator.leadership import Leadership
@@ -114,6 +114,11 @@ class GroupCoordinator(CoordinatorRuntime):
             call.answer(ALIVE)
         else:
             self.handle(call)
+
+    def steady(self, request: HeartbeatRequest) -> Steady | None:
+        """The place of the member that sends this one again and again; None where each has to be looked at."""
+        led = self._by_group.get(request.group_id)
+        return led.shard.steady(request) if led is not None and self._lazy_timers else None
 
     # --- routing -------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import CallToken, Effect, Reply
 from groupsim.coordinator.failures import append_error, leave_failure
+from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
@@ -108,6 +109,11 @@ class Shard:
             return False
         turn.now_us = now_us
         return group.quick_heartbeat(turn, request)
+
+    def steady(self, request: HeartbeatRequest) -> Steady | None:
+        """The place of a member, for heartbeats like this one; None when they are not steady."""
+        group = self.groups.get(request.group_id)
+        return None if group is None else group.steady(self.turn, request)
 
     def describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         """One group of a DescribeGroups."""

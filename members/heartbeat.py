@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.units import MS_US
+from groupsim.eventloop.units import MS_US, shared
 from groupsim.members.backoff import Backoff
 from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
@@ -43,13 +43,11 @@ class _Quiet:
     __slots__ = (
         "_alive_us",
         "_handle",
-        "_host",
         "_interval_us",
+        "_life",
         "_link",
         "_loop",
-        "_on_answer",
-        "_request",
-        "_timeout_us",
+        "_prepared",
         "_trace",
         "_unanswered",
         "last_sent_us",
@@ -60,23 +58,35 @@ class _Quiet:
 class Heartbeat(_Quiet):
     """Sends heartbeats while enabled; keeps the client's own session timer."""
 
-    __slots__ = ("_backoff", "_backoff_at", "_member", "_needs_poll", "_owed", "_session_us", "enabled")
+    __slots__ = (
+        "_backoff",
+        "_backoff_at",
+        "_member",
+        "_needs_poll",
+        "_on_answer",
+        "_owed",
+        "_request",
+        "_session_us",
+        "_timeout_us",
+        "enabled",
+    )
 
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
         self._loop = member.loop
         self._trace = member.trace
-        self._host = member.host
-        self._interval_us = settings.heartbeat_interval_ms * MS_US
+        self._life = member.host.life
+        self._interval_us = shared(settings.heartbeat_interval_ms * MS_US)
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = member.request_timeout_us
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
         self._link: Connection | None = None
+        self._prepared: Any = None
         self._request: HeartbeatRequest = heartbeat_request(member)
-        self._on_answer = _Sent(self, NO_MEMBERSHIP).answered
+        self._on_answer = _Sent(self, NO_MEMBERSHIP)
         self._handle: Handle | None = None
         self._unanswered = 0
         self._owed = False
@@ -93,6 +103,7 @@ class Heartbeat(_Quiet):
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
         self.enabled = True
+        self._life = member.host.life
         self._renew()
         self._look_at_link()
         self._unanswered = 0
@@ -131,19 +142,13 @@ class Heartbeat(_Quiet):
         if link is None or self._unanswered or not link.open:
             self._due_slowly()
         else:
-            self._send(link)
-
-    def _send(self, link: Connection) -> None:
-        now = self._loop.now_us
-        self._handle = self._host.call_at(now + self._interval_us, _due, self)
-        self._unanswered += 1
-        self.last_sent_us = now
-        if self._trace.heartbeats:
-            node = self._member.coordinator.node
-            if node is not None:
-                self._member.links.send(link, node, self._request, self._on_answer, self._timeout_us)
-        else:
-            link.send(self._request, self._on_answer, self._timeout_us)
+            now = self.last_sent_us = self._loop.now_us
+            self._handle = self._life.timer_at(now + self._interval_us, _due, self)
+            self._unanswered = 1
+            if self._trace.heartbeats:
+                self._say_and_send(link)
+            else:
+                link.again(self._prepared)
 
     # -- the slow road ------------------------------------------------------------------------------------------
 
@@ -166,6 +171,20 @@ class Heartbeat(_Quiet):
         if link is not None:
             self._send(link)
 
+    def _send(self, link: Connection) -> None:
+        now = self.last_sent_us = self._loop.now_us
+        self._handle = self._life.timer_at(now + self._interval_us, _due, self)
+        self._unanswered += 1
+        if self._trace.heartbeats:
+            self._say_and_send(link)
+        else:
+            link.send(self._request, self._on_answer, self._timeout_us)
+
+    def _say_and_send(self, link: Connection) -> None:
+        node = self._member.coordinator.node
+        if node is not None:
+            self._member.links.send(link, node, self._request, self._on_answer, self._timeout_us)
+
     def _look_at_session(self, _: Any = None) -> None:
         """With a heartbeat unanswered, see whether the session timer has run out or will before the next one is due.
 
@@ -186,19 +205,21 @@ class Heartbeat(_Quiet):
 
     def _look_at_link(self) -> None:
         """Keep the connection at hand; without a background thread each heartbeat has to look around first."""
-        self._link = None if self._needs_poll else self._member.coordinator.link
+        self._link = link = None if self._needs_poll else self._member.coordinator.link
+        if link is not None:
+            self._prepared = link.prepare(self._request, self._on_answer, self._timeout_us)
 
     def _renew(self) -> None:
         """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
         self._request = heartbeat_request(self._member)
-        self._on_answer = _Sent(self, self._member.generation).answered
+        self._on_answer = _Sent(self, self._member.generation)
 
     def _again(self, wait_us: int) -> None:
         """Set the next heartbeat anew; its phase counts from now."""
         handle = self._handle
         if handle is not None:
             self._member.host.cancel(handle)
-        self._handle = self._host.call_at(self._member.now_us + wait_us, _due, self)
+        self._handle = self._member.host.call_at(self._member.now_us + wait_us, _due, self)
 
     def _troubled(self, sent: Generation, outcome: Outcome) -> None:
         member = self._member
@@ -248,7 +269,7 @@ class Heartbeat(_Quiet):
 
 
 class _Sent:
-    """The heartbeats of one generation: `answered` takes their answers, which may come when that generation is over."""
+    """The heartbeats of one generation: called with their answers, which may come when that generation is over."""
 
     __slots__ = ("_generation", "_heartbeat")
 
@@ -256,7 +277,7 @@ class _Sent:
         self._heartbeat = heartbeat
         self._generation = generation
 
-    def answered(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: Outcome) -> None:
         heartbeat = self._heartbeat
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             heartbeat._unanswered = 0

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from attrs import define, frozen
 
 from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.messages import Request, Response, TopicPartition
+from groupsim.protocol.messages import HeartbeatRequest, Request, Response, TopicPartition
 
 
 @frozen
@@ -44,6 +44,14 @@ class Connection(Protocol):
         When `timeout_us` passes without an answer the connection is broken, as the Java client does: everything in
         flight on it ends in `Disconnected`.
         """
+        ...
+
+    def prepare(self, request: HeartbeatRequest, on_done: Callable[[Outcome], None], timeout_us: int) -> Any:
+        """A heartbeat that is to be sent again and again on this connection, ready for `again`."""
+        ...
+
+    def again(self, prepared: Any) -> None:
+        """`send` what was prepared; not while the last one is unanswered."""
         ...
 
     def close(self) -> None:

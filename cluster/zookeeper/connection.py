@@ -32,7 +32,7 @@ class SessionConnection(Connection):
 
     def push(self, event: WatchEvent) -> None:
         """The server tells the client of an event, behind everything it has sent before."""
-        if self.up and self.client.incarnation == self._incarnation:
+        if self.up and self.client.life is self._life:
             self.pass_back(event)
 
     def _back(self, response: Response) -> None:

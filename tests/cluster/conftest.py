@@ -34,6 +34,9 @@ class FakeCoordinator:
 
     heartbeat = handle
 
+    def steady(self, request: Any) -> None:
+        return None
+
 
 class Rig:
     """One network of three brokers."""
