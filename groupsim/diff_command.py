@@ -19,9 +19,9 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
     """Compare and print; returns the exit code (0: a difference is not a failure)."""
     if right is None and not settings:
         raise Trouble("nothing to compare with", "name a second scenario or trace, or change A with --set PATH=VALUE")
-    if right is None and is_trace(left):
-        raise Trouble(f"{left} is a trace: --set changes scenarios", "name the scenario it was made from")
     other = left if right is None else right
+    if settings and is_trace(other):
+        raise Trouble(f"{other} is a trace: --set changes scenarios", "name the scenario it was made from")
     said = () if right is None or is_trace(left) or is_trace(right) else differences(left, right, settings)
     names = (left, _name(other, settings))
     # What --set changes is told as it was written; of two files what they say differently, --set included.

@@ -61,15 +61,18 @@ def _speaking_of(words: list[str], entries: Sequence[E], kind: str, others: Sequ
     found = [entry for entry in entries if _speaks_of(entry, words)]
     if found:
         return found
-    command = "groupsim list" if kind == "experiment" else "groupsim list --experiments"
+    here, there = "groupsim list", "groupsim list --experiments"
+    if kind == "experiment":
+        here, there = there, here
     elsewhere = [entry.name for entry in others if _speaks_of(entry, words)]
-    remedy = f"`{command} {shlex.join(words)}` finds {len(elsewhere)}" if elsewhere else "`groupsim list` shows all"
+    remedy = f"`{there} {shlex.join(words)}` finds {len(elsewhere)}" if elsewhere else f"`{here}` shows all"
     raise Trouble(f"no {kind} of the library speaks of {' and '.join(words)}", remedy)
 
 
 def _speaks_of(entry: Any, words: list[str]) -> bool:
-    """Whether its name or its file has every word: a setting, a client, an incident, a fault."""
-    said = f"{entry.name}\n{entry.path.read_text('utf-8')}".casefold()
+    """Whether one of its names or its file has every word: a setting, a client, an incident, a fault."""
+    names = (entry.name, *(alias for alias, name in catalogue.ALIASES.items() if name == entry.name))
+    said = "\n".join((*names, entry.path.read_text("utf-8"))).casefold()
     return all(word.casefold() in said for word in words)
 
 

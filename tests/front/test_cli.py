@@ -305,6 +305,15 @@ def test_diff_of_two_files_says_what_they_say_differently(bounce: Path, tmp_path
     assert json.loads(call("diff", bounce, bounce, "--json").stdout)["settings"] == []
 
 
+def test_a_setting_is_no_change_of_a_trace(tmp_path: Path) -> None:
+    """A run that is over has the settings it had: `--set` on a trace is refused, wherever the trace stands."""
+    kept = tmp_path / "four.jsonl"
+    assert call("run", "four-scenes", "--trace", str(kept)).exit_code == 0
+    for left in ([], ["four-scenes"]):
+        refused = call("diff", *left, str(kept), "--set", "run-for=10s")
+        assert (refused.exit_code, "is a trace: --set changes scenarios" in refused.stderr) == (2, True)
+
+
 def test_the_events_of_a_divergence_are_told_whole() -> None:
     """A topic without a partition is no partition None, and a long line goes on below its beginning."""
     told = call("diff", "four-scenes", "demo").stdout
@@ -324,6 +333,8 @@ def test_list_finds_what_speaks_of_a_word() -> None:
     assert (nowhere.exit_code, "no scenario of the library speaks of no-such-word" in nowhere.stderr) == (2, True)
     assert "`groupsim list --experiments 'kind of rollout'` finds " in call("list", "kind of rollout").stderr
     assert "rolling-deploy" in call("list", "--experiments", "kind of rollout").stdout
+    assert "(also: demo)" in call("list", "demo").stdout  # the other name of a scenario is a name
+    assert "`groupsim list --experiments` shows all" in call("list", "--experiments", "no-such-word").stderr
 
 
 @pytest.mark.parametrize(
