@@ -126,11 +126,13 @@ class Producer:
         self.failed = None
         self._ended.clear()
         trace = self.loop.trace
+        before = trace.cause
         trace.begin(trace.emit(Kind.PROCESS_STARTED, host=self.host.name, payload=self._introduction()))
         self._process = Process(
             self.loop, self.host, self.settings, self._transport, self.loads, self._over, self.commit_every_us
         )
         self._process.start()
+        trace.cause = before  # whoever starts several processes at once is not led by the first of them
 
     def _introduction(self) -> dict[str, object]:
         settings = self.settings

@@ -147,3 +147,17 @@ def test_a_transaction_timeout_the_brokers_refuse_is_named_as_such(tmp_path: Pat
     (failed,) = [event for event in run.events if event.kind is Kind.PROCESS_FAILED]
     assert failed.error == "INVALID_TRANSACTION_TIMEOUT"
     assert failed.reason == "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms"
+
+
+def test_a_topics_own_producer_brings_nobody_else_about(tmp_path: Path) -> None:
+    """What starts, or is done, after a topic's built-in producer does not have its start for a cause."""
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        HEAD.replace("replication: 3}", "replication: 3, rate: 5/s}")
+        + "timeline:\n  - {at: 9s, do: crash, member: c}\n"
+    )
+    events = run_scenario(load_file(path), seed=1).events
+    begun = {event.host: event for event in events if event.kind is Kind.PROCESS_STARTED}
+    (action,) = [event for event in events if event.kind is Kind.ACTION]
+    assert begun["producer-t"].seq < begun["c"].seq
+    assert (begun["c"].cause, action.cause) == (0, 0)
