@@ -59,7 +59,7 @@ def accounts(
             first_lost=holes[0] if holes else None,
             records=records_of(book, log) if known and log is not None else None,
             lag=behind.get(key),
-            gap=_gap(facts, key[0], owners.get(key, ()), stops.get(key, ())),
+            gap=_gap(facts, key, owners.get(key, ()), stops.get(key, ())),
         )
         found.append(account)
     return tuple(found), tuple(_of_groups(found, whole))
@@ -162,13 +162,20 @@ def _length(piece: tuple[int, int], begin: int, end: int) -> int:
     return max(0, min(piece[1], end) - max(piece[0], begin))
 
 
-def _gap(facts: Facts, group: str, spans: Sequence[Holding], stops: Sequence[Standstill]) -> Gap | None:
+def _gap(facts: Facts, key: Key, spans: Sequence[Holding], stops: Sequence[Standstill]) -> Gap | None:
     """The longest time nobody could work on a partition, once the group had it; all the time if it never had."""
     if all(span.fetchable_us is None for span in spans):
-        since = min((e.t_us for e in facts.starts if (e.group or "?") == group), default=0)
-        return Gap(since, facts.end_us, open=True)
+        group, partition = key
+        began = min((e.t_us for e in facts.starts if (e.group or "?") == group), default=0)
+        return Gap(max(began, _made_us(facts, partition)), facts.end_us, open=True)
     longest = max(stops, key=lambda stop: (stop.unserved_us, -stop.silent_us), default=None)
     return None if longest is None else Gap(longest.silent_us, longest.ended_us, longest.open)
+
+
+def _made_us(facts: Facts, partition: TopicPartition) -> int:
+    """When a partition was made; 0 when it was there from the beginning."""
+    grown = (e for e in facts.metadata if e.topic == partition.topic)
+    return next((e.t_us for e in grown if (e.payload or {}).get("partitions", 0) > partition.partition), 0)
 
 
 def _of_groups(found: Sequence[Account], whole: Mapping[str, Lag]) -> Iterator[GroupAccount]:

@@ -144,6 +144,14 @@ def test_a_partition_that_nobody_ever_had_waits_and_has_a_gap_all_along() -> Non
     assert account.gap == Gap(1, 3, open=True)
 
 
+def test_a_partition_that_came_later_has_no_gap_before_it_came() -> None:
+    """Nobody was late for what was not there: the gap counts from the change that made the partition."""
+    log = Log()
+    log._add(Kind.METADATA_CHANGED, "controller", topic="orders", payload={"partitions": 1, "before": 0})
+    account = log.append(0, 10).account(0, 10)
+    assert account.gap == Gap(2, 4, open=True)
+
+
 def test_markers_are_no_records_and_aborted_ones_nobody_is_given() -> None:
     """Neither is skipped; an aborted record that somebody read uncommitted was delivered."""
     log = Log().append(0, 10, transaction=7).append(10, 1, transaction=7, marker="abort")
