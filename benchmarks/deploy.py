@@ -15,10 +15,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from heapq import heappop, heappush
 from typing import Any
 
-from benchmarks.common import INTERVAL_US, Stopwatch, in_a_process, table
+from benchmarks.common import Stopwatch, in_a_process, table
+from benchmarks.heartbeat_floor import bare_heapq
 from benchmarks.heartbeats import bare_events, counted
 from groupsim.pipeline.runs import Label, rows_of, simulate
 from groupsim.scenarios.canonical import canonical_json, scenario_from_json
@@ -46,7 +46,6 @@ timeline:
      stop-time: "uniform(0s, 200ms)"}
 """
 _NOBODY = {"cell": 0, "digest": "", "code": "", "repeat": ""}
-_WAITING = 1_000
 
 
 def ours(rate: str, runs: int, repeat: int) -> dict[str, Any]:
@@ -83,23 +82,6 @@ def _cpu_ms(part: Callable[[], object]) -> float:
     watch.start()
     part()
     return watch.stop() * 1_000
-
-
-def bare_heapq(events: int) -> None:
-    """So many events that do nothing but schedule the next, a thousand of them waiting at a time, in a bare heap."""
-    heap: list[tuple[int, int, Callable[[int], None]]] = []
-    number = 0
-
-    def schedule(now: int) -> None:
-        nonlocal number
-        number += 1
-        heappush(heap, (now + INTERVAL_US, number, schedule))
-
-    for at in range(_WAITING):
-        schedule(at)
-    for _ in range(events):
-        now, _number, callback = heappop(heap)
-        callback(now)
 
 
 def run(

@@ -9,6 +9,7 @@ one object per member. What grows there grows for everybody; what the layers abo
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmarks.common import INTERVAL_US, LATENCY_US, tracing
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
+_WAITING = 1_000
 _LOW, _WIDTH = LATENCY_US[0], LATENCY_US[1] - LATENCY_US[0]
 
 
@@ -88,6 +90,23 @@ def event_loop(members: int, horizon_us: int) -> int:
 
     run_virtual(main, trace=tracing("off"))
     return sum(member.beats for member in everybody)
+
+
+def bare_heapq(events: int) -> None:
+    """So many events that do nothing but schedule the next, a thousand of them waiting at a time, in a bare heap."""
+    heap: list[tuple[int, int, Callable[[int], None]]] = []
+    number = 0
+
+    def schedule(now: int) -> None:
+        nonlocal number
+        number += 1
+        heappush(heap, (now + INTERVAL_US, number, schedule))
+
+    for at in range(_WAITING):
+        schedule(at)
+    for _ in range(events):
+        now, _number, callback = heappop(heap)
+        callback(now)
 
 
 FLOORS = {"bare heap": bare_heap, "event loop": event_loop}

@@ -16,7 +16,7 @@ belongs to one member has left the processor's caches when its turn comes again.
 three events with nothing around them: the second table holds layer against layer and tells how each grows.
 
 `churn` is the other figure: a group that forms, loses a member by a crash and is stable again, against as many bare
-events through the same loop.
+events through the same loop and in a plain `heapq`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Any
 import simpy
 
 from benchmarks.common import INTERVAL_US, LATENCY_US, Stopwatch, best, group, table, tracing
-from benchmarks.heartbeat_floor import FLOORS
+from benchmarks.heartbeat_floor import FLOORS, bare_heapq
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
@@ -158,9 +158,12 @@ def counted() -> Iterator[list[int]]:
 
 
 def churn(members: int, kind: str) -> dict[str, Any]:
-    """A group that forms, loses a member and is stable again; or (`events N`) as many bare events."""
-    if kind != "group":
-        return bare_events(int(kind))
+    """A group that forms, loses a member and is stable again; or so many bare events, on our loop or in a heap."""
+    name, _, events = kind.partition(" ")
+    if name == "loop":
+        return bare_events(int(events))
+    if name == "heap":
+        return bare_heap_events(int(events))
     watch = Stopwatch()
     found: dict[str, Any] = {}
 
@@ -179,10 +182,10 @@ def churn(members: int, kind: str) -> dict[str, Any]:
         assert (last.state, len(last.members)) == ("Stable", members - 1)
         found["generations"] = last.generation
 
-    with counted() as events:
+    with counted() as count:
         run_virtual(main, trace=tracing("off"))
     run_virtual(main, trace=tracing("off"))  # the one that is timed: `found` is its own
-    return {"who": "group", "members": members, "events": events[0], **found, "rate": -found["cpu"]}
+    return {"who": "group", "members": members, "events": count[0], **found, "rate": -found["cpu"]}
 
 
 def bare_events(events: int) -> dict[str, Any]:
@@ -210,7 +213,16 @@ def bare_events(events: int) -> dict[str, Any]:
         cpu = watch.stop()
 
     run_virtual(main, trace=tracing("off"))
-    return {"who": "bare events", "events": events, "cpu": cpu, "rate": -cpu}
+    return {"who": "bare events, our loop", "events": events, "cpu": cpu, "rate": -cpu}
+
+
+def bare_heap_events(events: int) -> dict[str, Any]:
+    """The same in a plain `heapq`, with no loop at all."""
+    watch = Stopwatch()
+    watch.start()
+    bare_heapq(events)
+    cpu = watch.stop()
+    return {"who": "bare events, heapq", "events": events, "cpu": cpu, "rate": -cpu}
 
 
 def run(sizes: tuple[int, ...] = SIZES, repeat: int = 3, as_json: bool = False) -> list[dict[str, Any]]:
@@ -235,7 +247,7 @@ def run(sizes: tuple[int, ...] = SIZES, repeat: int = 3, as_json: bool = False) 
     _show_layers(sizes, by_case)
     table(
         "A group of 1,000 forms, loses a member, is stable again",
-        ("who", "events", "CPU s", "ratio"),
+        ("who", "events", "CPU s", "the group / this"),
         [(r["who"], r["events"], f"{r['cpu']:.3f}", r.get("ratio", "")) for r in churned],
     )
     return [*results, *churned]
@@ -254,9 +266,9 @@ def _show_layers(sizes: tuple[int, ...], by_case: dict[tuple[str, ...], dict[str
 
 def _churn_rows(members: int, repeat: int) -> list[dict[str, Any]]:
     (ours_,) = best("heartbeats", "rate", repeat, [("churn", str(members), "group")])
-    (bare,) = best("heartbeats", "rate", repeat, [("churn", str(members), str(ours_["events"]))])
-    ours_["ratio"] = round(ours_["cpu"] / bare["cpu"], 2)
-    return [ours_, bare]
+    kinds = [f"{name} {ours_['events']}" for name in ("loop", "heap")]
+    bare = best("heartbeats", "rate", repeat, [("churn", str(members), kind) for kind in kinds])
+    return [ours_, *({**row, "ratio": round(ours_["cpu"] / row["cpu"], 1)} for row in bare)]
 
 
 def main() -> None:
