@@ -10,6 +10,8 @@ from attrs import define, field
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs_broker import Blanks, Line
 from groupsim.logs_wording import JAVA_CLIENT, MESSAGES, Version, wording
+from groupsim.members.failures import exception_name
+from groupsim.protocol.errors import ErrorCode
 
 COORDINATOR_IDS = 2_147_483_647  # Java clients show a coordinator as this minus its node id
 INTERNALS = "org.apache.kafka.clients.consumer.internals"
@@ -75,9 +77,10 @@ def _class(code: str) -> str:
 
 def _exception(error: str | None) -> str:
     """The exception of an error code; what ended a process is the name of an exception already."""
-    if error is not None and error.endswith("Exception"):
-        return error
-    return "".join(part.capitalize() for part in (error or "unknown").split("_")) + "Exception"
+    code = error or "UNKNOWN"
+    if code in ErrorCode.__members__:
+        return exception_name(ErrorCode[code])
+    return "".join(part.capitalize() for part in code.split("_")) + "Exception" if code.isupper() else code
 
 
 Words = Iterator[tuple[str, Mapping[str, object]]]

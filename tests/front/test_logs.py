@@ -147,3 +147,19 @@ def test_what_ended_a_client_is_logged_under_its_exception() -> None:
     tape.client(Kind.PROCESS_FAILED, "c1", error="GroupAuthorizationException", reason="looking up the coordinator")
     (line,) = [line for line in messages(logs.render(tape.end())["c1.log"]) if line.startswith("ERROR")]
     assert line.endswith("GroupAuthorizationException: looking up the coordinator")
+
+
+@pytest.mark.parametrize(
+    ("error", "exception"),
+    [
+        ("INVALID_TRANSACTION_TIMEOUT", "InvalidTxnTimeoutException"),  # a code that is not called as its exception
+        ("OffsetMetadataTooLarge", "OffsetMetadataTooLarge"),  # an exception that is not called one
+    ],
+)
+def test_exceptions_are_called_as_kafka_calls_them(error: str, exception: str) -> None:
+    """Whether the event names a code or an exception already."""
+    tape = Tape()
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app-1", "profile": "java-3.9"})
+    tape.client(Kind.PROCESS_FAILED, "c1", error=error, reason="too much")
+    (line,) = [line for line in messages(logs.render(tape.end())["c1.log"]) if line.startswith("ERROR")]
+    assert f"{exception}: " in line
