@@ -36,6 +36,7 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     record_fields       the fields of Kafka's messages as bytes, classic and flexible
     errors              Kafka's error codes; ProtocolError for bytes that are no message
     refusals            the answer of each API that says an error and nothing else
+    response_errors     the one error of a response that has one for each item
     versions, releases  what a version carries, what a broker takes, what two sides agree on
     consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3
     sticky_data         what the sticky assignors remember in a subscription's user data

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.members import ownership
+from groupsim.members import heartbeat, ownership
 from groupsim.members.ancestors import kinds
 from groupsim.members.committing import CommitResult, Committer
 from groupsim.members.failures import ClientFailure
@@ -83,15 +83,15 @@ def heartbeat_stops_before_cleanup(patch: pytest.MonkeyPatch) -> None:
 
 def no_assignment_no_heartbeat(patch: pytest.MonkeyPatch) -> None:
     """kafkajs 1361: heartbeats go with batches, and who has no partition has no batches."""
-    send = Heartbeat._send
+    due = Heartbeat._due
 
-    def mutant(self: Heartbeat, link: Any) -> None:
+    def mutant(self: Heartbeat) -> None:
         if self._member.ownership.owned:
-            send(self, link)
+            due(self)
         else:
             self._again(self._interval_us)
 
-    patch.setattr(Heartbeat, "_send", mutant)
+    patch.setattr(heartbeat, "_due", mutant)
 
 
 # --- joining -----------------------------------------------------------------------------------------------------
