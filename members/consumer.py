@@ -194,8 +194,10 @@ class Consumer:
         self._leave, self.failed = None, None
         self._ended.clear()
         member = self._member = self._assemble()
+        before = member.trace.cause
         member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
         self.host.start_soon(self._live, member, name=f"consumer {self.host.name}")
+        member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
 
     def _introduction(self) -> dict[str, Any]:
         settings = self.settings

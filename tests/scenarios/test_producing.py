@@ -161,3 +161,15 @@ def test_a_topics_own_producer_brings_nobody_else_about(tmp_path: Path) -> None:
     (action,) = [event for event in events if event.kind is Kind.ACTION]
     assert begun["producer-t"].seq < begun["c"].seq
     assert (begun["c"].cause, action.cause) == (0, 0)
+
+
+def test_members_that_one_step_starts_have_the_step_for_their_cause(tmp_path: Path) -> None:
+    """Of several processes started at once none is the cause of the next."""
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        f"{HEAD}timeline:\n  - {{at: 9s, do: scale, group: g, to: 4}}\n".replace("{c: 1}", "{c: {count: 1}}")
+    )
+    events = run_scenario(load_file(path), seed=1).events
+    (action,) = [event for event in events if event.kind is Kind.ACTION]
+    later = [event for event in events if event.kind is Kind.PROCESS_STARTED and event.t_us >= action.t_us]
+    assert [event.cause for event in later] == [action.seq] * 3
