@@ -8,6 +8,7 @@ from caught import caught
 
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.faults import After, AnswerError, LoseResponse, Match
+from groupsim.members.consumer import Consumer
 from groupsim.protocol.messages import Api
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
@@ -19,6 +20,15 @@ pytestmark = pytest.mark.sim(broker=NO_DELAY)
 def removed(sim: Simulation) -> list[str | None]:
     """Why members were removed so far."""
     return [event.reason for event in sim.find("member.removed")]
+
+
+async def waits_for_its_assignment(sim: Simulation) -> Consumer:
+    """A second member of `orders`, whose leader takes two seconds for the assignment it waits for."""
+    leader = sim.member("c1", topics=["orders"], assignor_time="2s")
+    await sim.until(lambda: leader.state == "STABLE")
+    follower = sim.member("c2", topics=["orders"])
+    await sim.until(lambda: follower.state == "COMPLETING_REBALANCE")
+    return follower
 
 
 async def overtaken(sim: Simulation, assignors: list[str] | None) -> None:
@@ -179,10 +189,7 @@ async def test_kafka_3117_a_subscription_changed_in_a_rebalance_counts(sim: Simu
     """KAFKA-3117: the application subscribes to a second topic while it waits for its assignment of the first."""
     sim.topic("orders", 2)
     sim.topic("payments", 2)
-    leader = sim.member("c1", topics=["orders"], assignor_time="2s")
-    await sim.until(lambda: leader.state == "STABLE")
-    follower = sim.member("c2", topics=["orders"])
-    await sim.until(lambda: follower.state == "COMPLETING_REBALANCE")
+    follower = await waits_for_its_assignment(sim)
     follower.subscribe(["orders", "payments"])
     await sim.run_for("30s")
     assert len(follower.assignment) == 3
@@ -193,10 +200,7 @@ async def test_kafka_7961_an_assignment_that_was_overtaken_by_the_subscription_i
     """KAFKA-7961: while it waits for its assignment the application drops that topic for another one; no failure."""
     sim.topic("orders", 4)
     sim.topic("payments", 2)
-    leader = sim.member("c1", topics=["orders"], assignor_time="2s")
-    await sim.until(lambda: leader.state == "STABLE")
-    follower = sim.member("c2", topics=["orders"])
-    await sim.until(lambda: follower.state == "COMPLETING_REBALANCE")
+    follower = await waits_for_its_assignment(sim)
     follower.subscribe(["payments"])
     await sim.settled(members=2)
     assert sim.find("partition.owned", host="c2", topic="orders") == []
