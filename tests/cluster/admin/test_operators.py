@@ -281,18 +281,24 @@ def test_a_follower_that_stands_still_makes_a_deletion_time_out() -> None:
     _on_topics(story)
 
 
+async def _deletion_that_waits(stage: Stage) -> list[Any]:
+    """Ask for a deletion that waits for broker 3, which stands still; what is answered comes into the list."""
+    stage.cluster.pause_broker(3)
+    got: list[Any] = []
+    connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
+    connection.send(DeleteRecordsRequest(((MOVED, 2),)), got.append, 60 * SECOND)
+    await stage.loop.sleep(SECOND)
+    assert not got
+    return got
+
+
 def test_a_leader_that_is_deposed_answers_who_waits_for_a_deletion() -> None:
     """It cannot know any more how far the others are."""
 
     async def story(stage: Stage) -> None:
         await _produced(stage, MOVED, 4)
         await stage.loop.sleep(SECOND)
-        stage.cluster.pause_broker(3)
-        got: list[Any] = []
-        connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
-        connection.send(DeleteRecordsRequest(((MOVED, 2),)), got.append, 60 * SECOND)
-        await stage.loop.sleep(SECOND)
-        assert not got
+        got = await _deletion_that_waits(stage)
         stage.cluster.controller.move_leader(MOVED, 2)
         await stage.loop.sleep(SECOND)
         assert got[0].results == ((MOVED, E.NOT_LEADER_OR_FOLLOWER, -1),)
@@ -305,12 +311,7 @@ def test_a_deletion_whose_log_has_moved_away_is_of_no_partition_any_more() -> No
 
     async def story(stage: Stage) -> None:
         await _produced(stage, MOVED, 4)
-        stage.cluster.pause_broker(3)
-        got: list[Any] = []
-        connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
-        connection.send(DeleteRecordsRequest(((MOVED, 2),)), got.append, 60 * SECOND)
-        await stage.loop.sleep(SECOND)
-        assert not got
+        got = await _deletion_that_waits(stage)
         stage.cluster.controller.reassign(MOVED, [2, 3])
         await stage.loop.sleep(SECOND)
         assert got[0].results == ((MOVED, E.UNKNOWN_TOPIC_OR_PARTITION, -1),)
