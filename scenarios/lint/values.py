@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 
 from groupsim.members.keys import JAVA_ASSIGNORS
 from groupsim.scenarios.lint.librdkafka_keys import LIBRDKAFKA_KEYS
@@ -22,6 +23,7 @@ SHIPPED: Mapping[str, Mapping[str, Version]] = {
 }
 _BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _STRATEGY = "partition.assignment.strategy"
+_NEARLY = 0.8  # how like a short name must be to be taken for it, misspelt
 
 
 def _impossible(view: ClientView) -> Iterator[Hit]:
@@ -70,9 +72,10 @@ def _needs_class(view: ClientView) -> Iterator[Hit]:
         return
     classes = {short: name for name, short in JAVA_ASSIGNORS.items()}
     for name in (part.strip() for part in str(written.value).split(",")):
-        if name in classes:
+        meant = get_close_matches(name.lower(), classes, n=1, cutoff=_NEARLY)  # a name all its own may be a class
+        if meant:
             message = f"`{_STRATEGY}` = {name}: the Java consumer wants a class"
-            yield Hit((_STRATEGY,), message, f"write {classes[name]}")
+            yield Hit((_STRATEGY,), message, f"write {classes[meant[0]]}")
 
 
 def _no_such_assignor(view: ClientView) -> Iterator[Hit]:

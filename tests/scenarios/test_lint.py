@@ -56,6 +56,7 @@ CLIENT_CASES = [
     ("librdkafka-range", RD, None, "fetch.wait.max.ms=400000", "fetch.wait.max.ms=300000"),
     ("assignor-needs-class", JAVA, None, "partition.assignment.strategy=range",
      f"partition.assignment.strategy={CLASS}RangeAssignor"),
+    ("assignor-needs-class", JAVA, None, "partition.assignment.strategy=rnge", "partition.assignment.strategy=Fair"),
     ("no-such-assignor", RD, None, "partition.assignment.strategy=sticky", "partition.assignment.strategy=range"),
     ("no-such-assignor", RD, None, f"partition.assignment.strategy={CLASS}RangeAssignor",
      "partition.assignment.strategy=range,roundrobin"),
