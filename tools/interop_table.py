@@ -66,6 +66,14 @@ def tools_table(rows: Sequence[Row], real: Sequence[Row]) -> list[list[str]]:
     return lines + [[str(row["says"]), word(row), word(theirs.get(row["case"]))] for row in cases_of(rows)]
 
 
+def to_keep(before: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+    """What the last runs found, without how long it took; a peer that nothing was run against keeps what it had."""
+    found = {
+        peer: [{key: row[key] for key in sorted(row) if key != "seconds"} for row in outcomes(peer)] for peer in PEERS
+    }
+    return {peer: rows or before[peer] for peer, rows in found.items()}
+
+
 def word(row: Row | None) -> str:
     """A cell: how a case ended."""
     if row is None:
@@ -124,10 +132,7 @@ def main() -> int:
         print(f"nothing was run against {asked.peer}: make interop", file=sys.stderr)
         return 1
     if asked.write:
-        kept = {
-            peer: [{key: row[key] for key in sorted(row) if key != "seconds"} for row in outcomes(peer)]
-            for peer in PEERS
-        }
+        kept = to_keep(json.loads(KEPT.read_text("utf-8")))
         KEPT.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
         PAGE.write_text(refreshed(PAGE.read_text("utf-8"), kept), "utf-8")
     tools, theirs = (split(outcomes(peer))[1] for peer in PEERS)

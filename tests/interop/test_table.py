@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import interop_table
 import pytest
@@ -35,3 +36,12 @@ def test_a_failure_is_told_with_its_reason() -> None:
     assert lines == [["case", "sarama 1"], ["dies", "FAILED: no | event"]]
     assert "| dies | FAILED: no \\| event |" in interop_table.markdown(lines)
     assert interop_table.plain(lines) == "case  sarama 1\ndies  FAILED\n\n  dies, sarama 1: FAILED: no | event\n"
+
+
+def test_a_peer_that_was_not_run_keeps_what_it_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--write` after a run against groupsim alone renews its outcomes and leaves those of the real broker."""
+    monkeypatch.setattr(interop_table, "OUTCOMES", tmp_path)
+    (tmp_path / "groupsim").mkdir()
+    (tmp_path / "groupsim" / "sarama.kill.json").write_text('{"outcome": "ok", "seconds": 1.5}', "utf-8")
+    before = {"groupsim": [{"outcome": "FAILED"}], "kafka": [{"outcome": "ok"}]}
+    assert interop_table.to_keep(before) == {"groupsim": [{"outcome": "ok"}], "kafka": [{"outcome": "ok"}]}
