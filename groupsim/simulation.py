@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from attrs import Factory, define, field, fields_dict, validators
 
+from groupsim.addressed import is_awaited, node_for
 from groupsim.application import Strategy, assignors_of, behaviour_of, names_of, partition_of
 from groupsim.awaiting import Awaited, complain
 from groupsim.cluster.cluster import Cluster
@@ -357,8 +358,11 @@ class Simulation:
     # --- requests by hand ------------------------------------------------------------------------------------
 
     def send(self, request: Request, *, node: int | None = None, client: str = HAND) -> Sent:
-        """Send a request on a connection of its own, to the coordinator of its group unless told; does not wait."""
-        target = node if node is not None else self._coordinator(request)
+        """Send a request on a connection of its own, to its group's or its transactions' coordinator unless told.
+
+        Does not wait: `.answered` and `.outcome` of what comes back say what became of it.
+        """
+        target = node if node is not None else node_for(self.cluster, request)
         self._hands[client] = None
         connection = self.cluster.transport.connect(client, client, target, "hand")
         sent = Sent(request)
@@ -378,17 +382,13 @@ class Simulation:
 
     async def _request(self, request: Request, node: int | None, client: str, within: Duration) -> Response:
         __tracebackhide__ = True
+        if node is None and is_awaited(self.cluster, request):
+            await self._until(lambda: not is_awaited(self.cluster, request), f"nobody coordinates {request}", within)
         sent = self.send(request, node=node, client=client)
         await self._until(lambda: sent.outcome is not None, f"no answer to {request}", within)
         if sent.outcome is None or isinstance(sent.outcome, Disconnected):
             raise AssertionError(f"no answer to {request}: {sent.outcome}")
         return sent.outcome
-
-    def _coordinator(self, request: Request) -> int:
-        group = getattr(request, "group_id", None) or getattr(request, "key", None)
-        if group is None:
-            group = next(iter(getattr(request, "groups", ()) or ()), None)
-        return self.cluster.coordinator_of(group)[0] if group is not None else self.cluster.transport.bootstrap[0]
 
     # --- looking ---------------------------------------------------------------------------------------------
 

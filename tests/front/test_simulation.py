@@ -13,6 +13,7 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     OffsetToCommit,
 )
+from groupsim.protocol.txn_messages import AddOffsetsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 
 async def test_a_group_forms_and_owns_every_partition(sim: Simulation) -> None:
@@ -139,3 +140,12 @@ def test_a_misspelt_name_is_told_with_the_nearest(sim: Simulation) -> None:
         sim.find("member.remved")
     with pytest.raises(ValueError, match=r"no column of events 'resaon'; did you mean `reason`"):
         sim.find("member.removed", resaon="left")
+
+
+async def test_a_transaction_by_hand_meets_its_coordinator(sim: Simulation) -> None:
+    """The first request about transactions has their topic made, and waits until somebody coordinates its id."""
+    sim.topic("orders", 1)
+    given = await sim.request(InitProducerIdRequest("t"))
+    added = await sim.request(AddOffsetsToTxnRequest("t", given.producer_id, given.producer_epoch, "g1"))
+    ended = await sim.request(EndTxnRequest("t", given.producer_id, given.producer_epoch, committed=True))
+    assert [answer.error for answer in (given, added, ended)] == [ErrorCode.NONE] * 3

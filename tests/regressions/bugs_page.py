@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PARTS = {
     "Coordinators": "test_coordinator_bugs.py",
+    "Offsets and fail-over": "test_offset_bugs.py",
     "Consumers": "test_client_bugs.py",
     "Assignors": "test_assignor_bugs.py",
 }

@@ -1,14 +1,8 @@
-"""The defects and `caught` are modules beside the tests; hand-made groups come from `tests/assignors`."""
+"""A test runs with the defect that its `caught` asks for."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-HERE = Path(__file__).parent
-sys.path += [str(HERE), str(HERE.parent / "assignors")]
 
 
 @pytest.fixture(autouse=True)

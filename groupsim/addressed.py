@@ -1,0 +1,48 @@
+"""Which broker a request by hand is for: the coordinator of its group, or of its transactional id, or any."""
+
+from __future__ import annotations
+
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.protocol.messages import Request
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+
+#: What the coordinator of a transactional id takes. TxnOffsetCommit names one too, and is the group's.
+_OF_TRANSACTIONS = (InitProducerIdRequest, AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest)
+
+
+def node_for(cluster: ReplicatedCluster | Cluster, request: Request) -> int:
+    """The node a request is for. Raises LookupError when nobody coordinates its group, or its transactions, just now.
+
+    The first one about transactions has their topic made, as the first look-up does in Kafka.
+    """
+    name = _transactional_id(request)
+    if name is not None and isinstance(cluster, ReplicatedCluster):
+        cluster.make_transaction_topic()
+        return cluster.transaction_coordinator_of(name)[0]
+    group = getattr(request, "group_id", None) or getattr(request, "key", None)
+    if group is None:
+        group = next(iter(getattr(request, "groups", ()) or ()), None)
+    return cluster.coordinator_of(group)[0] if group is not None else cluster.transport.bootstrap[0]
+
+
+def is_awaited(cluster: ReplicatedCluster | Cluster, request: Request) -> bool:
+    """Whether the node it is for has still to hear that it coordinates this transactional id."""
+    name = _transactional_id(request)
+    if name is None or isinstance(cluster, Cluster):
+        return False
+    cluster.make_transaction_topic()
+    try:
+        _, coordinator = cluster.transaction_coordinator_of(name)
+    except LookupError:
+        return True
+    return coordinator.partition_for(name) not in coordinator.led
+
+
+def _transactional_id(request: Request) -> str | None:
+    return request.transactional_id if isinstance(request, _OF_TRANSACTIONS) else None

@@ -1,0 +1,147 @@
+"""Bugs in what coordinators store and take over: each test fails once its bug is put back (`offset_defects`)."""
+
+from __future__ import annotations
+
+import offset_defects as bug
+import pytest
+from caught import caught
+
+from groupsim import ErrorCode, Simulation, TopicPartition
+from groupsim.coordinator.placement import partition_for
+from groupsim.protocol.messages import DeleteGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    OffsetInTxn,
+    TxnOffsetCommitRequest,
+)
+
+NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+pytestmark = pytest.mark.sim(broker=NO_DELAY)
+
+
+def commit(offset: int) -> OffsetCommitRequest:
+    """A commit of orders-0 from outside of any group."""
+    return OffsetCommitRequest("g1", (OffsetToCommit(FIRST, offset),))
+
+
+async def committed(sim: Simulation) -> list[int]:
+    """The group's committed offsets, as a stable fetch sees them."""
+    answer = await sim.request(OffsetFetchRequest("g1"))
+    assert {one.error for one in answer.offsets} <= {ErrorCode.NONE}
+    return [one.offset for one in answer.offsets]
+
+
+async def transaction(sim: Simulation, offset: int) -> tuple[str, int, int]:
+    """A transaction that is open, with an offset of orders-0 in it; how its producer calls itself."""
+    given = await sim.request(InitProducerIdRequest("t"))
+    who = ("t", given.producer_id, given.producer_epoch)
+    await sim.request(AddOffsetsToTxnRequest(*who, "g1"))
+    await sim.request(TxnOffsetCommitRequest("t", "g1", *who[1:], (OffsetInTxn(FIRST, offset),)))
+    return who
+
+
+# --- what is stored ----------------------------------------------------------------------------------------------
+
+
+@caught(bug.pending_commit_leak)
+@pytest.mark.sim(broker=NO_DELAY | {"version": "3.7"})
+async def test_kafka_16371_an_offset_that_was_refused_is_not_under_way(sim: Simulation) -> None:
+    """KAFKA-16371: one of two offsets has too much metadata; a stable fetch of it has an answer all the same."""
+    sim.topic("orders", 2)
+    both = (OffsetToCommit(FIRST, 5), OffsetToCommit(SECOND, 5, metadata="x" * 5_000))
+    answer = await sim.request(OffsetCommitRequest("g1", both))
+    fetched = await sim.request(OffsetFetchRequest("g1", (FIRST, SECOND)))
+    assert [error for _, error in answer.partitions] == [ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE]
+    assert [(one.offset, one.error) for one in fetched.offsets] == [(5, ErrorCode.NONE), (-1, ErrorCode.NONE)]
+
+
+@caught(bug.txn_commit_order)
+async def test_kafka_5247_the_last_offset_in_the_log_counts(sim: Simulation) -> None:
+    """KAFKA-5247: 10 in a transaction, then 20 without one, then the transaction commits: it is 20."""
+    sim.topic("orders", 1)
+    who = await transaction(sim, 10)
+    await sim.request(commit(20))
+    await sim.request(EndTxnRequest(*who, committed=True))
+    await sim.run_for("1s")
+    assert await committed(sim) == [20]
+
+
+@caught(bug.delete_group_with_open_txn)
+@pytest.mark.sim(broker=NO_DELAY | {"offsets.retention.check.interval.ms": 10_000})
+async def test_kafka_19163_a_group_with_an_open_transaction_is_not_deleted(sim: Simulation) -> None:
+    """KAFKA-19163: all that a group has is in an open transaction; the look for what has expired passes it by."""
+    sim.topic("orders", 1)
+    who = await transaction(sim, 10)
+    await sim.run_for("20s")
+    await sim.request(EndTxnRequest(*who, committed=True))
+    await sim.run_for("1s")
+    assert await committed(sim) == [10]
+
+
+# --- fail-over ---------------------------------------------------------------------------------------------------
+
+
+@caught(bug.dead_means_unknown_member)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_8386_a_group_that_was_given_up_costs_no_membership(sim: Simulation) -> None:
+    """KAFKA-8386: the coordinator moves, a heartbeat reaches the last one: the member goes on as who it is."""
+    sim.topic("orders", 2)
+    member = sim.member("c1", properties={"group.instance.id": "i1"})
+    await sim.settled(members=1)
+    before = member.member_id
+    sim.move_coordinator()
+    await sim.run_for("30s")
+    assert member.member_id == before
+    sim.expect("rebalances", 0)
+
+
+@caught(bug.stale_election_event)
+@pytest.mark.sim(brokers=2)
+async def test_kafka_10614_a_resignation_that_comes_late_is_not_carried_out(sim: Simulation) -> None:
+    """KAFKA-10614: away, and back again; then the broker is told once more of the first of the two: it leads on."""
+    sim.topic("orders", 2)
+    member = sim.member("c1")
+    await sim.settled(members=1)
+    for _ in range(2):
+        sim.move_coordinator()
+        await sim.run_for("10s")
+    _, coordinator = sim.cluster.coordinator_of("g1")
+    coordinator.resign(partition_for("g1", coordinator.config.offsets_topic_num_partitions), epoch=1)
+    await sim.run_for("10s")
+    assert sim.state() == "Stable"
+    assert member.state == "STABLE"
+
+
+@caught(bug.stale_state_merged)
+@pytest.mark.sim(brokers=2)
+async def test_redpanda_3ed7492f_who_leads_again_knows_what_the_log_knows(sim: Simulation) -> None:
+    """Redpanda 3ed7492f: the coordinator moves, a member leaves, the coordinator comes back: one member, no ghost."""
+    sim.topic("orders", 2)
+    stays, goes = sim.member("c1"), sim.member("c2")
+    await sim.settled(members=2)
+    sim.move_coordinator()
+    await sim.run_for("10s")
+    await goes.close()
+    await sim.settled(members=1)
+    sim.move_coordinator()
+    await sim.until(lambda: len(sim.find("group.loaded")) >= 2)
+    group = sim.group()
+    assert group is not None
+    assert [member.member_id for member in group.members] == [stays.member_id]
+
+
+@caught(bug.tombstone_then_offsets)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_4704_a_deleted_group_may_have_offsets_again(sim: Simulation) -> None:
+    """KAFKA-4704: a group is deleted, and offsets are committed under its name: the next coordinator has them."""
+    sim.topic("orders", 1)
+    await sim.request(commit(5))
+    await sim.request(DeleteGroupsRequest(("g1",)))
+    await sim.request(commit(7))
+    sim.move_coordinator()
+    await sim.run_for("1s")
+    assert await committed(sim) == [7]
