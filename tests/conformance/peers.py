@@ -44,7 +44,7 @@ class Peer(Protocol):
 
     async def sleep(self, us: int) -> None: ...
     async def create_topic(self, name: str, partitions: int) -> str:
-        """Make a topic, wait until it is known, and tell its id as a UUID."""
+        """Make a topic, wait until it is known and its logs are there, and tell its id as a UUID."""
         ...
 
     async def delete_topic(self, name: str) -> None:
@@ -125,6 +125,8 @@ class TcpPeer:
         topic |= {"assignments": (), "configs": ()}
         await self._ask(line, "CreateTopics", 6, {"topics": [topic], "timeout": 20_000, "validate_only": False})
         told = await self._await_topic(line, name, partitions)
+        if len(self._addresses) == 1:
+            await self._await_logs(line, name, partitions)
         await line.close()
         return str(told["topic_id"])
 
@@ -145,6 +147,17 @@ class TcpPeer:
                 return dict(told)
             await trio.sleep(0.02)
         raise TimeoutError(f"the topic {name!r} has not {partitions} partitions after 10 s: {told}")
+
+    async def _await_logs(self, line: TcpLine, name: str, partitions: int) -> None:
+        """Wait until the only node has all logs of a topic: Kafka tells of it first, then makes them one by one."""
+        asked = [{"partition_index": n, "current_leader_epoch": -1, "timestamp": -1} for n in range(partitions)]
+        body: Body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": name, "partitions": asked}]}
+        for _ in range(500):
+            (told,) = (await self._ask(line, "ListOffsets", 5, body))["topics"]
+            if all(partition["error_code"] != "NOT_LEADER_OR_FOLLOWER" for partition in told["partitions"]):
+                return
+            await trio.sleep(0.02)
+        raise TimeoutError(f"the topic {name!r} has not all its logs after 10 s: {told}")
 
     async def _ask(self, line: TcpLine, api: str, version: int, body: Body) -> Body:
         await line.send(encode(api, version, 1, "admin", body))

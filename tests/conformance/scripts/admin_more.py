@@ -160,7 +160,6 @@ async def sizes_of_logs(s: Script) -> None:
     a = await s.actor()
     t = await s.topic(partitions=2)
     await produce(a, t, 5)
-    await s.sleep(300)  # Kafka makes the logs of a topic one after the other, and answers for the first before the last
     for topics in ([{"topic": t.name, "partitions": [0, 1, 9]}], [{"topic": s.no_topic().name, "partitions": [0]}], []):
         await a.ask("DescribeLogDirs", s.v, {"topics": topics})
 
