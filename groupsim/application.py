@@ -14,7 +14,6 @@ from groupsim.members.assignors.registry import instance_of, resolve
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.settings import ConsumerSettings
 from groupsim.naming import only_known
-from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.problems import suggest
 
 #: An assignor as a test gives it: a name, or a class of its own.
@@ -59,16 +58,6 @@ def _choice(name: str, choices: type[StrEnum], value: Any) -> StrEnum:
     except ValueError:
         names = [one.value for one in choices]
         raise ValueError(f"{name}={value!r}; {suggest(str(value), names, 'it may be')}") from None
-
-
-def partition_of(name: str | TopicPartition) -> TopicPartition:
-    """`orders-0` as a partition. Raises ValueError for what is none."""
-    if isinstance(name, TopicPartition):
-        return name
-    topic, _, number = name.rpartition("-")
-    if not topic or not number.isdecimal():
-        raise ValueError(f"{name!r} is no partition; write topic and number, such as 'orders-0'")
-    return TopicPartition(topic, int(number))
 
 
 def assignors_of(strategies: Sequence[Strategy]) -> Callable[[ConsumerSettings], Sequence[Assignor]]:

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from groupsim.simulation import Simulation
 
 LAST_EVENTS = 25
-LEFT_OUT = {Kind.TIMER_SET, Kind.TIMER_CANCELLED, Kind.APPEND_DONE, Kind.HIGH_WATERMARK, Kind.LOG_ENDS}
+LEFT_OUT = {
+    Kind.TIMER_SET,
+    Kind.TIMER_CANCELLED,
+    Kind.APPEND_DONE,
+    Kind.HIGH_WATERMARK,
+    Kind.LOG_ENDS,
+    Kind.RECORDS_APPENDED,
+    Kind.RECORDS_ACKNOWLEDGED,
+}
 CHATTER = {"ApiVersions", "Fetch", "FindCoordinator", "ListOffsets", "Metadata", "OffsetForLeaderEpoch", "Produce"}
 MESSAGES = {Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED, Kind.REQUEST_PARKED}
 
@@ -30,7 +38,7 @@ def failure_told(simulation: Simulation) -> str:
     lines += _titled("faults", _faults(simulation))
     lines += _titled("requests without an answer", _parked(simulation))
     events = list(_what_matters(simulation.events))
-    title = f"the last {min(LAST_EVENTS, len(events))} events, without polls and timers (sim.events has all)"
+    title = f"the last {min(LAST_EVENTS, len(events))} events, without polls, timers and producers (sim.events has all)"
     return "\n".join(lines + _titled(title, told(events[-LAST_EVENTS:], ids_of(simulation.events))))
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 from attrs import Factory, define, field, fields_dict, validators
 
 from groupsim.addressed import is_awaited, node_for
-from groupsim.application import Strategy, assignors_of, behaviour_of, names_of, partition_of
+from groupsim.application import Strategy, assignors_of, behaviour_of, names_of
 from groupsim.awaiting import Awaited, complain
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
@@ -44,6 +44,7 @@ from groupsim.members.consumer import Consumer, resolve_assignors
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, SettingError
+from groupsim.members.subscription import listed, partition_of
 from groupsim.naming import hosts_exist, known, only_known
 from groupsim.protocol.messages import Request, Response, TopicPartition
 from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
@@ -217,7 +218,7 @@ class Simulation:
             raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
         profile = client if isinstance(client, ClientProfile) else CLIENTS[known(client, CLIENTS, "client profile")]
         wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
-        chosen = None if assign is None else [partition_of(one) for one in assign]
+        chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
         settings = self._settings(profile, group, properties, assignors)
         consumer = consumer_for(
             self.loop,
@@ -259,9 +260,7 @@ class Simulation:
         return settings
 
     def _topics_for(self, name: str, topics: Iterable[str] | None) -> tuple[str, ...]:
-        if isinstance(topics, str):
-            raise ValueError(f"topics={topics!r}: write a list, [{topics!r}]")
-        wanted = tuple(self.topics if topics is None else topics)
+        wanted = tuple(self.topics) if topics is None else listed(topics, "topics")
         if topics is None and not wanted:
             raise ValueError(f"{name} would subscribe to nothing: make a topic first, or say which (topics=[…])")
         return wanted

@@ -47,7 +47,7 @@ from groupsim.members.pull.leaders import Leaders
 from groupsim.members.pull.pushed import PushedFetcher
 from groupsim.members.rounds import Rounds
 from groupsim.members.settings import ConsumerSettings
-from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted
+from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
@@ -333,16 +333,16 @@ class Consumer:
     def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
         """Subscribe to topics, or to a pattern, from the next poll on. Raises SettingError for a bad pattern."""
         self._exclude(Assigned)
-        self._subscription = Topics(tuple(topics)) if pattern is None else Pattern(pattern)
+        self._subscription = Topics(listed(topics, "topics")) if pattern is None else Pattern(pattern)
         self._apply_subscription()
 
-    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+    def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
         """Consume these partitions from the next poll on, without joining the group; its offsets are used all the same.
 
-        Raises RuntimeError while there is a subscription, as Kafka does.
+        Raises RuntimeError while there is a subscription, as Kafka does, ValueError for what is no partition.
         """
         self._exclude(Topics, Pattern)
-        self._subscription = Assigned(tuple(partitions))
+        self._subscription = Assigned(tuple(map(partition_of, listed(partitions, "partitions"))))
         self._apply_subscription()
 
     def _exclude(self, *kinds: type) -> None:

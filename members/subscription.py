@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -45,6 +46,24 @@ class Assigned:
 
 
 Wanted = Topics | Pattern | Assigned
+Name = TypeVar("Name")
+
+
+def partition_of(name: str | TopicPartition) -> TopicPartition:
+    """`orders-0` as a partition. Raises ValueError for what is none."""
+    if isinstance(name, TopicPartition):
+        return name
+    topic, _, number = str(name).rpartition("-")
+    if not topic or not number.isdecimal():
+        raise ValueError(f"{name!r} is no partition; write topic and number, such as 'orders-0'")
+    return TopicPartition(topic, int(number))
+
+
+def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
+    """Names as a tuple. Raises ValueError for one name alone, which would be taken for its letters."""
+    if isinstance(names, str):
+        raise ValueError(f"{what}={names!r}: write a list, [{names!r}]")
+    return tuple(names)
 
 
 class SubscriptionState:

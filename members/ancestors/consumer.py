@@ -90,7 +90,7 @@ class ZookeeperConsumer(Consumer):
 
     # -- what 0.8 could not do ----------------------------------------------------------------------------------
 
-    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+    def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
         """The high-level consumer only ever takes part in its group. Raises ValueError."""
         self._cannot("choose its partitions")
 

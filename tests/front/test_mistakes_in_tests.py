@@ -151,7 +151,7 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
             "    subscribes to 'order', which does not exist; did you mean `orders`?",
             "faults:",
             "  answer UNKNOWN_MEMBER_ID to the next Heartbeat of every host of g2: struck nothing",
-            "the last 25 events, without polls and timers*",
+            "the last 25 events, without polls, timers and producers*",
             "*member.added *broker-0  c1*",
         ]
     )
@@ -209,9 +209,11 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
         sim.member("c1", assign=["orders"])
     with pytest.raises(AssignorError, match="no assignor"):
         sim.member("c1", assignors=[dict])  # type: ignore[list-item]
-    sim.member("c1")
+    member = sim.member("c1")
     with pytest.raises(ValueError, match="there is a member 'c1'"):
         sim.member("c1")
+    with pytest.raises(ValueError, match=r"topics='orders': write a list, \['orders'\]"):
+        member.subscribe("orders")
 
 
 async def test_a_profile_and_an_assignor_of_ones_own_need_no_name(sim: Simulation) -> None:
@@ -271,3 +273,13 @@ async def test_what_is_not_found_says_what_there_is(sim: Simulation) -> None:
     )
     assert repr(sim.find("member.fenced")) == "[] (there is no event member.fenced)"
     assert sim.find("member.fenced") == []
+
+
+async def test_partitions_may_be_written_as_text(sim: Simulation) -> None:
+    """A consumer that chooses its partitions itself may choose others later, as text too; one name is no list."""
+    sim.topic("orders", 2)
+    member = sim.member("c1", assign=["orders-0"])
+    member.assign(["orders-1"])
+    await sim.until(lambda: [str(one) for one in member.assignment] == ["orders-1"])
+    with pytest.raises(ValueError, match=r"partitions='orders-0': write a list, \['orders-0'\]"):
+        member.assign("orders-0")

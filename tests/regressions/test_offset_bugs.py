@@ -4,44 +4,18 @@ from __future__ import annotations
 
 import offset_defects as bug
 import pytest
+from by_hand import FIRST, commit, committed, transaction
 from caught import caught
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.placement import partition_for
 from groupsim.protocol.messages import DeleteGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
-from groupsim.protocol.txn_messages import (
-    AddOffsetsToTxnRequest,
-    EndTxnRequest,
-    InitProducerIdRequest,
-    OffsetInTxn,
-    TxnOffsetCommitRequest,
-)
+from groupsim.protocol.txn_messages import EndTxnRequest
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
-FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+SECOND = TopicPartition("orders", 1)
 
 pytestmark = pytest.mark.sim(broker=NO_DELAY)
-
-
-def commit(offset: int) -> OffsetCommitRequest:
-    """A commit of orders-0 from outside of any group."""
-    return OffsetCommitRequest("g1", (OffsetToCommit(FIRST, offset),))
-
-
-async def committed(sim: Simulation) -> list[int]:
-    """The group's committed offsets, as a stable fetch sees them."""
-    answer = await sim.request(OffsetFetchRequest("g1"))
-    assert {one.error for one in answer.offsets} <= {ErrorCode.NONE}
-    return [one.offset for one in answer.offsets]
-
-
-async def transaction(sim: Simulation, offset: int) -> tuple[str, int, int]:
-    """A transaction that is open, with an offset of orders-0 in it; how its producer calls itself."""
-    given = await sim.request(InitProducerIdRequest("t"))
-    who = ("t", given.producer_id, given.producer_epoch)
-    await sim.request(AddOffsetsToTxnRequest(*who, "g1"))
-    await sim.request(TxnOffsetCommitRequest("t", "g1", *who[1:], (OffsetInTxn(FIRST, offset),)))
-    return who
 
 
 # --- what is stored ----------------------------------------------------------------------------------------------

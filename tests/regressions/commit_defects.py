@@ -1,0 +1,177 @@
+"""Historical bugs of consumers' commits and positions, each as the smallest change that puts it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from groupsim.members import fetching
+from groupsim.members.committing import Committer
+from groupsim.members.fetching import Fetcher
+from groupsim.members.joining import Joining
+from groupsim.members.member import ClientState
+from groupsim.members.ownership import Ownership
+from groupsim.members.pull.fetcher import PullFetcher
+from groupsim.protocol.messages import FetchedOffset, TopicPartition
+
+# --- which offsets, and in which order ---------------------------------------------------------------------------
+
+
+def commits_reordered(patch: pytest.MonkeyPatch) -> None:
+    """sarama 2940: what to commit is decided before it is settled whose turn it is; every other one comes late."""
+    attempt = Committer._attempt
+    late: list[bool] = [False]
+
+    def mutant(self: Committer, offsets: Any, **how: Any) -> None:
+        if how["auto"] or not offsets:
+            attempt(self, offsets, **how)
+            return
+        late[0] = not late[0]
+        wait_us = 300_000 if late[0] else 0
+        self._member.host.call_at(self._member.now_us + wait_us, lambda _: attempt(self, offsets, **how))
+
+    patch.setattr(Committer, "_attempt", mutant)
+
+
+def commit_undelivered_position(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-18641: auto-commit takes the position that the fetches have reached, not that of what poll returned."""
+    positions = Committer._positions
+
+    def mutant(self: Committer) -> Mapping[TopicPartition, int]:
+        found = dict(positions(self))
+        for piece in self._member.fetcher._buffer:  # type: ignore[attr-defined]
+            found[piece.state.partition] = max(batch.next_offset for batch in piece.data.batches)
+        return found
+
+    patch.setattr(Committer, "_positions", mutant)
+
+
+def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16203: an auto-commit without anything to commit counts as under way, and the next waits for its end."""
+    auto_commit = Committer._auto_commit
+    stuck: dict[int, None] = {}
+
+    def mutant(self: Committer) -> None:
+        if not self._positions():
+            stuck[id(self)] = None
+        if id(self) in stuck:
+            self._arm(self._interval_us)
+        else:
+            auto_commit(self)
+
+    patch.setattr(Committer, "_auto_commit", mutant)
+
+
+# --- around a rebalance ------------------------------------------------------------------------------------------
+
+
+def fetch_during_revoke_commit(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-14196: while the commit before a rebalance is under way, polls go on delivering."""
+    before_rebalance = Committer.before_rebalance
+
+    def mutant(self: Committer) -> None:
+        with pytest.MonkeyPatch.context() as open_:
+            open_.setattr(Fetcher, "stop_delivering", lambda fetcher, partitions: None)
+            before_rebalance(self)
+
+    patch.setattr(Committer, "before_rebalance", mutant)
+
+
+def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-14024: every poll begins the commit before the rebalance anew, and waits for the newest."""
+    prepare = Joining._prepare
+
+    async def mutant(self: Joining) -> bool:
+        if self._member.commits.before_rebalance_pending:
+            self._member.commits.before_rebalance()
+        return await prepare(self)
+
+    patch.setattr(Joining, "_prepare", mutant)
+
+
+def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 1.7.0, franz-go 409: auto-commits go out between JoinGroup and SyncGroup as at any other time."""
+    attempt = Committer._attempt
+
+    def mutant(self: Committer, *args: Any, **how: Any) -> None:
+        member = self._member
+        before, member.state = member.state, ClientState.STABLE
+        attempt(self, *args, **how)
+        member.state = before
+
+    patch.setattr(Committer, "_attempt", mutant)
+
+
+def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 2933: what is new is not fetched before the commits under way have succeeded."""
+    failed, look_up = Committer._failed, Fetcher.look_up
+    unfinished: dict[int, None] = {}
+
+    def failing(self: Committer, *args: Any) -> None:
+        unfinished[id(self._member)] = None
+        failed(self, *args)
+
+    def looking(self: Fetcher) -> None:
+        if id(self._member) not in unfinished:
+            look_up(self)
+
+    patch.setattr(Committer, "_failed", failing)
+    patch.setattr(Fetcher, "look_up", looking)
+
+
+def batch_straddles_rebalance(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 3340: what was fetched before a rebalance is delivered after it, whoever owns it now."""
+    drop = PullFetcher._drop_unwanted
+
+    def mutant(self: PullFetcher) -> None:
+        kept = list(self._buffer)
+        drop(self)
+        self._buffer.extend(piece for piece in kept if piece not in self._buffer)
+
+    patch.setattr(PullFetcher, "_drop_unwanted", mutant)
+
+
+def pending_revocation_sticks(patch: pytest.MonkeyPatch) -> None:
+    """kafka-python 3132: all partitions are marked as about to be given up, and those that stay keep the mark."""
+    give_up, changed = Ownership._give_up, Fetcher.ownership_changed
+
+    async def giving_up(self: Ownership, kind: str, partitions: list[TopicPartition]) -> None:
+        self._member.fetcher.stop_delivering(list(self.owned))
+        await give_up(self, kind, partitions)
+
+    def mutant(self: Fetcher) -> None:
+        held = set(self._held)
+        changed(self)
+        self._held.update(partition for partition in self._member.ownership.owned if partition in held)
+
+    patch.setattr(Ownership, "_give_up", giving_up)
+    patch.setattr(Fetcher, "ownership_changed", mutant)
+
+
+# --- where to begin ----------------------------------------------------------------------------------------------
+
+
+def reset_before_committed(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-17674: the answer to a look-up resets whatever has no position by then, asked for or not."""
+    start = PullFetcher._start
+
+    def mutant(self: PullFetcher, committed: tuple[FetchedOffset, ...]) -> None:
+        asked = {entry.partition for entry in committed}
+        others = [FetchedOffset(partition) for partition in self._without_position() if partition not in asked]
+        start(self, (*committed, *others))
+
+    look_up = Fetcher.look_up
+
+    def looking(self: Fetcher) -> None:
+        if not self._looking_up:  # one look-up at a time
+            look_up(self)
+
+    patch.setattr(PullFetcher, "_start", mutant)
+    patch.setattr(Fetcher, "look_up", looking)
+
+
+def unstable_fetch(patch: pytest.MonkeyPatch) -> None:
+    """franz-go 9dde6ad8: committed offsets are asked for without waiting for the transactions that are open."""
+    patch.setattr(fetching, "_STABLE_SINCE", 1_000)
