@@ -27,10 +27,71 @@ fail. [writing-a-test.md](writing-a-test.md#a-test-that-can-fail) shows how to d
 [defects.md](defects.md) those that Kafka still has.
 """
 
+#: What cannot be put back, and why.
+MISSING = (
+    (
+        "franz-go d7ae9db9",
+        "Where subscriptions differ Kafka's own `cooperative-sticky` takes raw claims for what is owned, as "
+        "that one did, and so does ours.",
+    ),
+    (
+        "franz-go 1365, a568b216",
+        "A consumer's rebalance protocol is that of all its assignors together, as in Java; one that follows "
+        "the protocol the group has chosen is not modelled.",
+    ),
+    (
+        "KAFKA-15784",
+        "Whether a transaction knows the group's partition is asked within one turn: there is no wait in "
+        "which the group could go on.",
+    ),
+    (
+        "KAFKA-17507",
+        "The end of a transaction is applied when it is written, before it is answered: there is no cache "
+        "that comes later.",
+    ),
+    (
+        "franz-go 416e8269, 7d050fc8, 769d52d1",
+        "No commit is taken back while it is under way, and no client has auto-commit and commits of the "
+        "application at once.",
+    ),
+    (
+        "librdkafka 4059",
+        "A commit and a JoinGroup share a connection and are answered in order, so that no answer to a commit "
+        "comes between a new generation and its assignment.",
+    ),
+    (
+        "aiokafka 747, d8941bec, KAFKA-8104, KAFKA-10793, KAFKA-19242",
+        "Races between the threads, or tasks, of one process: a consumer here is one story.",
+    ),
+    (
+        "librdkafka 4783",
+        "A loop without end in an assignor would be one in the test.",
+    ),
+    (
+        "librdkafka 4442, 4844, 5199, KAFKA-4547",
+        "What an application sees of single records and partitions: markers, errors that stick, paused "
+        "partitions, commits without a leader epoch.",
+    ),
+    (
+        "KAFKA-4472, KAFKA-7286, KAFKA-18484",
+        "Numbers and buffers of a fixed size, and answers that cannot be delivered.",
+    ),
+    (
+        "aiokafka 108, KAFKA-14201, KAFKA-20778, Redpanda a666c9b4",
+        "Could be put back, and has not been yet.",
+    ),
+    (
+        "bugs of the protocol of KIP-848",
+        "That protocol is not modelled yet; those that any consumer can have are above.",
+    ),
+)
+
 
 def page() -> str:
     """The whole page."""
-    return INTRODUCTION + "".join(f"\n## {title}\n\n{_table(HERE / name)}" for title, name in PARTS.items())
+    tables = "".join(f"\n## {title}\n\n{_table(HERE / name)}" for title, name in PARTS.items())
+    missing = "".join(f"| {issue} | {why} |\n" for issue, why in MISSING)
+    return f"{INTRODUCTION}{tables}\n## Not here\n\n| issue | why |\n| --- | --- |\n{missing}"
 
 
 def _table(path: Path) -> str:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
+from assignor_defects import drop_older_claims
 from attrs import evolve
 
-from groupsim.members import heartbeat, ownership
+from groupsim.members import consumer, heartbeat, ownership
 from groupsim.members.ancestors import kinds
 from groupsim.members.committing import CommitResult, Committer
+from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetching import Fetcher
 from groupsim.members.heartbeat import Heartbeat
 from groupsim.members.joining import Joining, Stage
 from groupsim.members.leader import Leader
-from groupsim.members.member import ClientState
+from groupsim.members.member import ClientState, Member
+from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.subscription import SubscriptionState
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FetchedOffset
+from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse
 
 
 def _profile(patch: pytest.MonkeyPatch, **changes: Any) -> None:
@@ -129,7 +133,7 @@ def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
 
     def mutant(self: Joining, exception: str, *, at_once: bool) -> None:
         again(self, exception, at_once=at_once)
-        self.rejoin_needed = exception != "DisconnectException"
+        self.rejoin_needed = not exception.endswith("DisconnectException")
 
     patch.setattr(Joining, "_again", mutant)
 
@@ -165,6 +169,120 @@ def assignment_beats_subscription(patch: pytest.MonkeyPatch) -> None:
 def partition_growth_ignored(patch: pytest.MonkeyPatch) -> None:
     """sarama 1462: the leader does not look at the number of partitions again."""
     patch.setattr(Leader, "metadata_changed", lambda self: False)
+
+
+def returning_static_leader(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-13435: a static leader that is told to assign nothing takes itself for a follower."""
+    assign = Leader.assign
+
+    async def mutant(self: Leader, response: JoinGroupResponse, assignor: Any) -> Any:
+        if response.skip_assignment:
+            self.resign()
+            return ()
+        return await assign(self, response, assignor)
+
+    patch.setattr(Leader, "assign", mutant)
+
+
+def leader_topics_omit_own_change(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-10056: a leader asks for the topics that the group had at the last assignment, and no others."""
+    watch_group, wanted = MetadataView.watch_group, MetadataView.wanted
+
+    def watching(self: MetadataView, topics: Iterable[str]) -> bool:
+        if self._group_topics:
+            return False  # what it watches is thought to be all
+        return watch_group(self, topics)
+
+    patch.setattr(MetadataView, "watch_group", watching)
+    patch.setattr(MetadataView, "wanted", property(lambda self: self._group_topics or wanted.fget(self)))  # type: ignore[attr-defined]
+
+
+def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-7126: nobody looks at all topics anew before it joins."""
+    patch.setattr(Joining, "_pattern_is_fresh", lambda self: True)
+
+
+def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 1.8.0: a subscription that changes while a JoinGroup is under way sends another one."""
+
+    async def mutant(self: Joining) -> bool:
+        if self.stage is Stage.JOINING and self._subscription_changed:
+            self._send_join()
+        return False
+
+    patch.setattr(Joining, "_wait", mutant)
+
+
+def close_leaves_first(patch: pytest.MonkeyPatch) -> None:
+    """librdkafka 5541: LeaveGroup goes out before partitions have been given up."""
+    close_process = consumer.close_process
+
+    async def mutant(member: Member, leave: bool | None) -> None:
+        owned = dict(member.ownership.owned)
+        member.joining.leave("closing")
+        member.ownership.owned = owned
+        await close_process(member, leave)
+
+    patch.setattr(consumer, "close_process", mutant)
+
+
+# --- the coordinator ---------------------------------------------------------------------------------------------
+
+
+def stale_coordinator_node(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-17293: after a disconnect the same broker is asked again and again, and nobody is asked who it is now."""
+    found, again = CoordinatorClient._found, CoordinatorClient.ensure
+    last: dict[int, int] = {}
+
+    def finding(self: CoordinatorClient, node: int) -> None:
+        last[id(self)] = node
+        found(self, node)
+
+    def mutant(self: CoordinatorClient) -> None:
+        if id(self) not in last or self._busy or self.known:
+            again(self)
+            return
+        self._busy = True
+        member = self._member
+        member.host.call_at(member.now_us + self._backoff.next_us(), partial(_to_the_same, self, last[id(self)]))
+
+    def unavailable(self: CoordinatorClient, node: int, wait_us: int) -> None:
+        self._member.host.call_at(self._member.now_us + wait_us, partial(_to_the_same, self, node))
+
+    patch.setattr(CoordinatorClient, "_found", finding)
+    patch.setattr(CoordinatorClient, "ensure", mutant)
+    patch.setattr(CoordinatorClient, "_unavailable", unavailable)
+
+
+def _to_the_same(client: CoordinatorClient, node: int, _: Any) -> None:
+    client._found(node)
+
+
+def dead_heartbeat_thread(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-20253: an error that nothing is known of ends the heartbeats, and nothing else."""
+    react = Heartbeat._react
+
+    def mutant(self: Heartbeat, sent: Any, error: ErrorCode) -> None:
+        if self._member.profile.reaction(Api.HEARTBEAT, error) is Reaction.BACKOFF:
+            self.disable()
+        else:
+            react(self, sent, error)
+
+    patch.setattr(Heartbeat, "_react", mutant)
+
+
+# --- cooperative members -----------------------------------------------------------------------------------------
+
+
+def stale_owned_after_missed_sync(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-13406, KAFKA-13419: a claim is as old as the last assignment, and older claims count for nothing."""
+    encode = ownership.encode_subscription
+    drop_older_claims(patch)
+
+    def mutant(subscription: Any, version: int) -> bytes:
+        return encode(evolve(subscription, generation=None), version)
+
+    patch.setattr(ownership, "encode_subscription", mutant)
 
 
 def owned_list_empty_at_join(patch: pytest.MonkeyPatch) -> None:

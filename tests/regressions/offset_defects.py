@@ -111,3 +111,26 @@ def tombstone_then_offsets(patch: pytest.MonkeyPatch) -> None:
         replay_all(partition, every)
 
     patch.setattr(shard, "replay", mutant)
+
+
+def unmapped_write_error(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-4362: that there is no log here any more is an error that nobody thought of."""
+    unavailable = GroupCoordinator._unavailable
+
+    def mutant(self: GroupCoordinator, *args: Any) -> ErrorCode | None:
+        error = unavailable(self, *args)
+        return ErrorCode.UNKNOWN_SERVER_ERROR if error is ErrorCode.NOT_COORDINATOR else error
+
+    patch.setattr(GroupCoordinator, "_unavailable", mutant)
+
+
+def load_while_offline(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16030: a load goes on, and takes the partition over, though its broker leads it no more."""
+    resign = CoordinatorRuntime.resign
+
+    def mutant(self: CoordinatorRuntime, partition: int, epoch: int) -> None:
+        led = self._led.get(partition)
+        if led is None or led.active:
+            resign(self, partition, epoch)
+
+    patch.setattr(CoordinatorRuntime, "resign", mutant)

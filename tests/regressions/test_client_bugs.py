@@ -7,7 +7,7 @@ import pytest
 from caught import caught
 
 from groupsim import ErrorCode, Simulation
-from groupsim.cluster.faults import After, AnswerError, LoseResponse, Match
+from groupsim.cluster.faults import After, AnswerError, DelayResponse, LoseResponse, Match
 from groupsim.members.consumer import Consumer
 from groupsim.protocol.messages import Api
 
@@ -227,6 +227,114 @@ async def test_franz_go_dcfcacb5_a_join_lists_what_is_owned(sim: Simulation) -> 
         await sim.settled(members=count)
     sim.expect("moved", 5)
     sim.expect("no-two-owners")
+
+
+@caught(bug.stale_owned_after_missed_sync)
+async def test_kafka_13419_who_missed_a_sync_keeps_what_it_owns(sim: Simulation) -> None:
+    """KAFKA-13406, KAFKA-13419: a cooperative member syncs too late and joins anew: what it owns is still its own."""
+    sim.topic("orders", 6)
+    members = [sim.member(name, assignors=COOPERATIVE) for name in ("c1", "c2")]
+    group = await sim.settled(members=2)
+    late = next(member for member in members if member.member_id != group.leader)
+    sim.inject(DelayResponse(Match(host=late.host.name, api=Api.JOIN_GROUP), 2_000_000))
+    sim.member("c3", assignors=COOPERATIVE)
+    await sim.until(lambda: sim.state() == "Stable" and sim.group().generation > group.generation)
+    sim.member("c4", assignors=COOPERATIVE)
+    await sim.settled(members=4, within="1m")
+    sim.expect("no-two-owners")
+
+
+@caught(bug.returning_static_leader)
+async def test_kafka_13435_a_static_leader_watches_on_after_its_restart(sim: Simulation) -> None:
+    """KAFKA-13435, KIP-814: the static leader restarts, the topic grows: the new partitions find an owner."""
+    sim.topic("orders", 2)
+    leader = sim.member("c1", properties={"group.instance.id": "i1", "metadata.max.age.ms": 10_000})
+    await sim.settled(members=1)
+    leader.crash()
+    leader.start()
+    await sim.settled(members=1)
+    sim.cluster.add_partitions("orders", 4)
+    await sim.run_for("20s")
+    sim.expect("every-partition-owned")
+
+
+@caught(bug.leader_topics_omit_own_change)
+async def test_kafka_10056_a_leader_looks_at_the_topics_it_has_just_subscribed_to(sim: Simulation) -> None:
+    """KAFKA-10056: the leader subscribes to a second topic, and assigns it in the round that this begins."""
+    sim.topic("orders", 2)
+    sim.topic("payments", 2)
+    leader = sim.member("c1", topics=["orders"])
+    group = await sim.settled(members=1)
+    leader.subscribe(["orders", "payments"])
+    await sim.until(lambda: sim.group().generation == group.generation + 1 and leader.settled)
+    assert {partition.topic for partition in leader.assignment} == {"orders", "payments"}
+
+
+@caught(bug.pattern_staggered_discovery)
+async def test_kafka_7126_a_new_topic_costs_a_group_of_patterns_one_or_two_rounds(sim: Simulation) -> None:
+    """KAFKA-7126: four members see a new topic at four times; who joins looks first, so that one round is for all."""
+    sim.topic("orders-a", 4)
+    for number in range(4):
+        sim.member(f"c{number}", pattern="orders-.*", properties={"metadata.max.age.ms": 30_000 + 7_000 * number})
+    group = await sim.settled(members=4)
+    sim.topic("orders-b", 4)
+    await sim.run_for("2m")
+    sim.expect("every-partition-owned")
+    sim.expect("generations", f"<= {group.generation + 2}")
+
+
+@caught(bug.second_join_in_flight)
+async def test_librdkafka_1_8_0_one_join_is_under_way_at_a_time(sim: Simulation) -> None:
+    """librdkafka 1.8.0: the application subscribes anew while its JoinGroup waits: the next one goes out after that."""
+    sim.topic("orders", 2)
+    sim.topic("payments", 2)
+    sim.member("busy", topics=["orders"], on_revoked="10s")
+    await sim.settled(members=1)
+    member = sim.member("c1", topics=["orders"])
+    await sim.until(lambda: len(sim.find("request.sent", host="c1", api="JoinGroup")) == 2)
+    member.subscribe(["payments"])
+    await sim.run_for("5s")
+    assert len(sim.find("request.sent", host="c1", api="JoinGroup")) == 2
+
+
+@caught(bug.close_leaves_first)
+async def test_librdkafka_5541_who_closes_gives_up_before_it_leaves(sim: Simulation) -> None:
+    """librdkafka 5541: a member takes five seconds over its last callback; meanwhile nobody owns what it has."""
+    sim.topic("orders", 2)
+    goes = sim.member("c1", on_revoked="5s")
+    sim.member("c2")
+    await sim.settled(members=2)
+    await goes.close()
+    await sim.settled(members=1)
+    sim.expect("no-two-owners")
+
+
+# --- the coordinator ---------------------------------------------------------------------------------------------
+
+
+@caught(bug.stale_coordinator_node)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_17293_a_coordinator_that_is_gone_is_looked_for_elsewhere(sim: Simulation) -> None:
+    """KAFKA-17293: the coordinator's broker dies; within the session the member has found the next one."""
+    sim.topic("orders", 2)
+    member = sim.member("c1")
+    await sim.settled(members=1)
+    node, _ = sim.cluster.coordinator_of("g1")
+    sim.cluster.crash_broker(node)
+    await sim.run_for("2m")
+    assert removed(sim) == []
+    assert member.state == "STABLE"
+
+
+@caught(bug.dead_heartbeat_thread)
+async def test_kafka_20253_an_odd_error_ends_no_heartbeats(sim: Simulation) -> None:
+    """KAFKA-20253: one heartbeat is not authorized; the next one is sent, and the member stays."""
+    sim.topic("orders", 2)
+    sim.member("c1", commit="never")
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.HEARTBEAT), ErrorCode.GROUP_AUTHORIZATION_FAILED))
+    await sim.run_for("60s")
+    assert removed(sim) == []
 
 
 # --- commits -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,13 @@ from caught import caught
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.placement import partition_for
-from groupsim.protocol.messages import DeleteGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    HeartbeatRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetToCommit,
+)
 from groupsim.protocol.txn_messages import EndTxnRequest
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
@@ -119,3 +125,31 @@ async def test_kafka_4704_a_deleted_group_may_have_offsets_again(sim: Simulation
     sim.move_coordinator()
     await sim.run_for("1s")
     assert await committed(sim) == [7]
+
+
+@caught(bug.unmapped_write_error)
+@pytest.mark.sim(brokers=3)
+async def test_kafka_4362_a_coordinator_without_the_log_says_that_it_is_none(sim: Simulation) -> None:
+    """KAFKA-4362: the partition moves away; a commit that comes to the broker it was on looks for the next one."""
+    sim.topic("orders", 2, rate=10)
+    member = sim.member("c1", commit="sync-after-batch", properties={"enable.auto.commit": False})
+    await sim.settled(members=1)
+    sim.move_coordinator()
+    await sim.run_for("30s")
+    assert member.failed is None
+    assert {event.error for event in sim.find("commit.failed")} <= {"NOT_COORDINATOR"}
+
+
+@caught(bug.load_while_offline)
+@pytest.mark.sim(brokers=3, load_us=5_000_000)
+async def test_kafka_16030_a_load_ends_with_the_leadership(sim: Simulation) -> None:
+    """KAFKA-16030: a partition moves on while it is being loaded; whoever asks that broker then is sent elsewhere."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    between = sim.move_coordinator()
+    await sim.run_for("1s")
+    sim.move_coordinator()
+    await sim.run_for("10s")
+    answer = await sim.request(HeartbeatRequest("g1", 1, "c1-somebody"), node=between)
+    assert answer.error is ErrorCode.NOT_COORDINATOR
