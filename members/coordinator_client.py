@@ -108,9 +108,11 @@ class CoordinatorClient:
             self._member.fail(ClientFailure(exception_name(error), f"looking up the coordinator: {error.name}"))
 
     def _again(self) -> None:
-        member = self._member
-        member.metadata.outdated()
-        member.host.call_at(member.now_us + self._backoff.next_us(), self._ask)
+        self._member.metadata.outdated()
+        self._later()
+
+    def _later(self) -> None:
+        self._member.host.call_at(self._member.now_us + self._backoff.next_us(), self._ask)
 
     def _found(self, node: int) -> None:
         member = self._member
@@ -128,11 +130,15 @@ class CoordinatorClient:
         member.wake.set()
 
     def _unavailable(self, node: int, wait_us: int) -> None:
-        """The broker named may not be connected to again yet: wait for that, or, if it takes long, look up anew."""
+        """The broker named may not be connected to again yet.
+
+        `poll` gives it up and looks it up anew after the backoff. The background thread comes back after
+        retry.backoff.ms: by then it may be connected to, or is given up, too.
+        """
         member = self._member
-        if wait_us <= member.settings.retry_backoff_ms * MS_US:
+        if not member.poll_clock.inside and wait_us <= member.settings.retry_backoff_ms * MS_US:
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
-        self._again()
+        self._later()

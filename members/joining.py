@@ -28,7 +28,7 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
 from groupsim.members.member import ClientState, Generation, Member
-from groupsim.members.reactions import Reaction
+from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_sorted
@@ -48,8 +48,9 @@ _JOIN_SLACK_MS = 5_000
 LEAVING = "consumer pro-actively leaving the group"
 SUBSCRIPTION_CHANGED = "subscription has changed"
 METADATA_CHANGED = "cached metadata has changed"
-#: Errors after which Java joins again at once; others wait for retry.backoff.ms.
-_AT_ONCE = (Reaction.STORE_ID, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
+#: Errors after which Java joins again at once; others wait for retry.backoff.ms. Who lost the coordinator looks for it
+#: at once, and joins when it is found: the pause is that look-up's (`CoordinatorClient`).
+_AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
 
 
 class Stage(StrEnum):
@@ -286,13 +287,13 @@ class Joining:
         if isinstance(outcome, JoinGroupResponse):
             self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
         else:
-            self._again("DisconnectException", at_once=False)
+            self._again(_failure("DisconnectException"), at_once=True)
         return True
 
     async def _joined(self, response: JoinGroupResponse) -> bool:
         member = self._member
         if member.state is not ClientState.PREPARING_REBALANCE:
-            self._again("UnjoinedGroupException", at_once=False)
+            self._again(_failure("UnjoinedGroupException"), at_once=False)
             return True
         member.generation = Generation(response.generation_id, response.member_id, response.protocol_name)
         member.become(ClientState.COMPLETING_REBALANCE)
@@ -316,7 +317,7 @@ class Joining:
             self._discarded()
             return True
         if not member.coordinator.known:
-            self._again("CoordinatorNotAvailableException", at_once=False)
+            self._again(_failure("CoordinatorNotAvailableException"), at_once=True)
             return True
         self._sent = generation
         self._flight += 1
@@ -328,7 +329,7 @@ class Joining:
             assignor = self._member.ownership.assignor_named(response.protocol_name or "")
             return await self.leader.assign(response, assignor)
         except ClientFailure as failure:
-            self._again(failure.error, at_once=True)
+            self._again(_failure(failure.error), at_once=True)
             raise
 
     def _sync_answered(self, flight: int, outcome: Outcome) -> None:
@@ -357,7 +358,7 @@ class Joining:
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
         else:
-            self._again("DisconnectException", at_once=False)
+            self._again(_failure("DisconnectException"), at_once=True)
         return True
 
     async def _complete(self) -> bool:
@@ -390,50 +391,56 @@ class Joining:
 
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
-        self._again(exception_name(ErrorCode.ILLEGAL_GENERATION), at_once=True)
+        self._again(_failure(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
 
     def _react(self, api: Api, error: ErrorCode, given_id: str) -> None:
         """Do what the table says about an error. Raises ClientFailure for those the application sees."""
         member = self._member
         reaction = member.profile.reaction(api, error)
         unchanged = member.generation == self._sent
-        if reaction is Reaction.STORE_ID:
+        if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one
             member.generation = Generation(NO_GENERATION, given_id)
-            self.request(f"need to re-join with the given member-id: {given_id}")
-        elif reaction is Reaction.REDISCOVER:
+            self._again(f"need to re-join with the given member-id: {given_id}", at_once=True)
+            return
+        if reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
         elif reaction in (Reaction.RESET_MEMBER, Reaction.RESET_GENERATION) and unchanged:
             self.reset(
                 f"encountered {error.name} from {api.name} response",
                 member_id_too=reaction is Reaction.RESET_MEMBER,
             )
-        self._again(exception_name(error), at_once=reaction in _AT_ONCE)
+        self._again(_failure(exception_of(api, error)), at_once=reaction in _AT_ONCE)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
         """Newer answers say which protocol they are about; another than one's own is an error. Raises ClientFailure."""
         if told is not None and told != wanted:
-            self._again(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), at_once=False)
+            self._again(_failure(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)), at_once=False)
             self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
 
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
-        failure = ClientFailure(exception_name(error), f"{api.title} answered {error.name}", fatal=fatal)
+        failure = ClientFailure(exception_of(api, error), f"{api.title} answered {error.name}", fatal=fatal)
         if fatal:
             self._member.fail(failure)
         raise failure
 
-    def _again(self, exception: str, *, at_once: bool) -> None:
-        """This attempt has failed; the next one follows at once or after the library's pause."""
+    def _again(self, reason: str, *, at_once: bool) -> None:
+        """This attempt is over; the next one follows at once or after the library's pause."""
         member = self._member
         self._abandon()
-        self.request(f"rebalance failed due to {exception}")
+        self.request(reason)
         delay_ms = member.profile.rejoin_delay_ms
         if delay_ms is None:
             delay_ms = 0 if at_once else member.settings.retry_backoff_ms
         if delay_ms:
             self._not_before_us = member.now_us + delay_ms * MS_US
             member.wake_at(self._not_before_us)
+
+
+def _failure(exception: str) -> str:
+    """The reason of a JoinGroup after one that failed."""
+    return f"rebalance failed due to {exception}"
 
 
 def _ignore(outcome: Outcome) -> None:

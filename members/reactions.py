@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from groupsim.members.failures import exception_name
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -110,3 +111,12 @@ OTHERWISE: Mapping[Api, Reaction] = {
     Api.OFFSET_FETCH: Reaction.THROW,
     Api.FIND_COORDINATOR: Reaction.THROW,
 }
+
+
+def exception_of(api: Api, error: ErrorCode) -> str:
+    """The simple name of what the Java client throws: an error it does not expect of an API is a KafkaException."""
+    expected = error in JAVA[api] and (api, error) not in _UNEXPECTED
+    return exception_name(error) if expected or api is Api.FIND_COORDINATOR else "KafkaException"
+
+
+_UNEXPECTED = frozenset({(Api.OFFSET_FETCH, _E.UNKNOWN_TOPIC_OR_PARTITION)})

@@ -1,4 +1,4 @@
-"""Compiles the Java member program, once per change of its source, into the user's cache."""
+"""Compiles the Java programs, each once per change of its source, into the user's cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import kafka_jars
 
-SOURCE = Path(__file__).with_name("Member.java")
+FOLDER = Path(__file__).parent
 _LIBRARIES = [
     "com.fasterxml.jackson.core:jackson-annotations:2.21",
     "com.fasterxml.jackson.core:jackson-core:2.21.7",
@@ -28,26 +28,27 @@ _JVM = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfD
 _LOGGED = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
 
 
-def command() -> Sequence[str]:
-    """How a member program is started. Raises `kafka_jars.Unavailable` without Java or jars."""
+def command(program: str = "Member") -> Sequence[str]:
+    """How a program of this folder is started. Raises `kafka_jars.Unavailable` without Java or jars."""
     java, libraries = kafka_jars.java(), kafka_jars.class_path(CLIENT)
-    classes = _compiled(libraries)
+    source = FOLDER / f"{program}.java"
+    classes = _compiled(source, libraries)
     start = [java, *_JVM, *_LOGGED, "-cp"]
     if classes is None:
-        return [*start, libraries, str(SOURCE)]
-    return [*start, os.pathsep.join([str(classes), libraries]), "Member"]
+        return [*start, libraries, str(source)]
+    return [*start, os.pathsep.join([str(classes), libraries]), program]
 
 
-def _compiled(libraries: str) -> Path | None:
+def _compiled(source: Path, libraries: str) -> Path | None:
     """The folder of the classes; None where there is no compiler, and Java runs the source as it is."""
     javac = shutil.which("javac")
     if javac is None:
         return None
-    digest = hashlib.sha256(SOURCE.read_bytes() + libraries.encode()).hexdigest()[:16]
-    folder = kafka_jars.cache().parent / "classes" / f"member-{digest}"
+    digest = hashlib.sha256(source.read_bytes() + libraries.encode()).hexdigest()[:16]
+    folder = kafka_jars.cache().parent / "classes" / f"{source.stem.lower()}-{digest}"
     if not folder.exists():
         beside = folder.with_name(f"{folder.name}.{os.getpid()}")
-        subprocess.run([javac, "-nowarn", "-cp", libraries, "-d", str(beside), str(SOURCE)], check=True)
+        subprocess.run([javac, "-nowarn", "-cp", libraries, "-d", str(beside), str(source)], check=True)
         try:
             beside.rename(folder)
         except OSError:  # another process was first

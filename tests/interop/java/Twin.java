@@ -1,0 +1,222 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Kafka's own Java consumers, many in one process, each with an application that does what a simulated one does.
+ *
+ * Lines of JSON on stdin: {"do": "start", "name": ..., "settings": {...}, "topics": [...] or "pattern": ..., "policy": ...,
+ * "stubborn": ..., "poll_ms": ..., "error_pause_ms": ...}, then {"do": "close", "name": ...} and so on (tests/twins).
+ * Lines on stdout: {"name": ..., "said": "assigned t-0 t-1"}. When stdin ends the process ends at once.
+ */
+public final class Twin {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+
+    public static void main(String[] arguments) throws Exception {
+        Map<String, Application> running = new ConcurrentHashMap<>();
+        try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                JsonNode told = JSON.readTree(line);
+                String name = told.get("name").asText();
+                if (told.get("do").asText().equals("start")) {
+                    Application application = new Application(name, told);
+                    running.put(name, application);
+                    application.start();
+                } else {
+                    running.get(name).tell(told);
+                }
+            }
+        }
+        OUT.flush();
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static synchronized void say(String name, String said) {
+        ObjectNode line = JSON.createObjectNode().put("name", name).put("said", said);
+        OUT.print(line + "\n");
+        OUT.flush();
+    }
+
+    /** One consumer and its thread. */
+    private static final class Application extends Thread implements ConsumerRebalanceListener {
+        final LinkedBlockingQueue<JsonNode> told = new LinkedBlockingQueue<>();
+        private final String name;
+        private final JsonNode config;
+        private final String policy;
+        private final Map<TopicPartition, OffsetAndMetadata> finished = new HashMap<>();
+        private volatile KafkaConsumer<byte[], byte[]> consumer;
+
+        Application(String name, JsonNode config) {
+            super("application of " + name);
+            this.name = name;
+            this.config = config;
+            this.policy = config.path("policy").asText("never");
+            setDaemon(true);
+        }
+
+        /** A command from outside: it interrupts a poll, as whoever shuts an application down does. */
+        void tell(JsonNode command) {
+            told.add(command);
+            consumer.wakeup();
+        }
+
+        @Override
+        public void run() {
+            try {
+                Properties settings = new Properties();
+                config.get("settings").properties().forEach(one -> settings.put(one.getKey(), one.getValue().asText()));
+                settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
+                settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+                consumer = new KafkaConsumer<>(settings);
+                if (config.hasNonNull("pattern")) {
+                    consumer.subscribe(Pattern.compile(config.get("pattern").asText()), this);
+                } else {
+                    consumer.subscribe(texts(config.get("topics")), this);
+                }
+                live();
+            } catch (Throwable failed) {
+                say(name, "error " + failed);
+            }
+        }
+
+        private void live() throws InterruptedException {
+            Duration wait = Duration.ofMillis(config.path("poll_ms").asInt(20));
+            while (true) {
+                JsonNode command = told.poll();
+                try {
+                    if (command != null && carriedOut(command)) {
+                        return;
+                    }
+                    finish(consumer.poll(wait));
+                } catch (WakeupException woken) {
+                    // there is something to be done
+                } catch (RuntimeException failed) {
+                    say(name, "threw " + failed.getClass().getSimpleName() + " # " + failed.getMessage());
+                    if (!config.path("stubborn").asBoolean(false)) {
+                        close(null);
+                        return;
+                    }
+                    Thread.sleep(config.path("error_pause_ms").asInt(100));
+                }
+            }
+        }
+
+        /** Carry a command out; true when it was the last one. */
+        private boolean carriedOut(JsonNode command) throws InterruptedException {
+            switch (command.get("do").asText()) {
+                case "close":
+                    close(command.get("leave"));
+                    return true;
+                case "block":
+                    Thread.sleep(command.get("ms").asLong());
+                    return false;
+                case "subscribe":
+                    consumer.subscribe(texts(command.get("topics")), this);
+                    return false;
+                case "unsubscribe":
+                    consumer.unsubscribe();
+                    return false;
+                case "enforce":
+                    consumer.enforceRebalance(command.get("reason").asText());
+                    return false;
+                default:
+                    throw new IllegalArgumentException(command.toString());
+            }
+        }
+
+        private void close(JsonNode leave) {
+            try {
+                if (leave == null || leave.isNull()) {
+                    consumer.close();
+                } else {
+                    CloseOptions.GroupMembershipOperation what = leave.asBoolean()
+                        ? CloseOptions.GroupMembershipOperation.LEAVE_GROUP
+                        : CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP;
+                    consumer.close(CloseOptions.groupMembershipOperation(what));
+                }
+            } catch (RuntimeException failed) {
+                say(name, "close threw " + failed.getClass().getSimpleName() + " # " + failed.getMessage());
+            }
+            say(name, "closed");
+        }
+
+        /** The application has finished a batch: commit by its policy, partition by partition what it has finished. */
+        private void finish(ConsumerRecords<byte[], byte[]> records) {
+            for (ConsumerRecord<byte[], byte[]> one : records) {
+                finished.put(new TopicPartition(one.topic(), one.partition()), new OffsetAndMetadata(one.offset() + 1,
+                    one.leaderEpoch(), ""));
+            }
+            if (records.isEmpty() || finished.isEmpty()) {
+                return;
+            }
+            if (policy.equals("sync-after-batch")) {
+                consumer.commitSync(new HashMap<>(finished));
+                finished.clear();
+            } else if (policy.equals("async-after-batch")) {
+                consumer.commitAsync(new HashMap<>(finished), (offsets, failed) -> { });
+                finished.clear();
+            }
+        }
+
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            say(name, "assigned " + named(partitions));
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            say(name, "revoked " + named(partitions));
+            finished.keySet().retainAll(consumer.assignment());
+            if (policy.equals("on-revoke") && !finished.isEmpty()) {
+                try {
+                    consumer.commitSync(new HashMap<>(finished));
+                    finished.clear();
+                } catch (RuntimeException failed) {
+                    // the application swallows it
+                }
+            }
+        }
+
+        @Override
+        public void onPartitionsLost(Collection<TopicPartition> partitions) {
+            say(name, "lost " + named(partitions));
+        }
+
+        private static String named(Collection<TopicPartition> partitions) {
+            List<String> names = new ArrayList<>();
+            partitions.forEach(one -> names.add(one.toString()));
+            return String.join(" ", names);
+        }
+
+        private static List<String> texts(JsonNode rows) {
+            List<String> found = new ArrayList<>();
+            rows.forEach(row -> found.add(row.asText()));
+            return found;
+        }
+    }
+}

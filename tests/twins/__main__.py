@@ -1,0 +1,90 @@
+"""The real client is asked again: its stories are recorded, or compared with what was recorded before.
+
+python -m tests.twins                   plays all stories with the real client, compares them with the facts
+python -m tests.twins join              those with `join` in their names
+python -m tests.twins --record 5 …      plays them five times, and keeps what came of it
+python -m tests.twins --simulated …     the simulated consumers against the facts
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from groupsim.members.profiles import PROFILES
+from tests.twins import facts
+from tests.twins.simulated import play_simulated
+from tests.twins.stories import ALL, CLIENT, PROFILE
+from tests.twins.story import Story
+from tests.twins.writing import Told
+
+TRIES = 3
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what was asked; 1 when anything differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.twins", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--record", type=int, metavar="TIMES")
+    parser.add_argument("--simulated", action="store_true")
+    asked = parser.parse_args(arguments)
+    stories = [one for one in ALL if not asked.names or any(name in one.name for name in asked.names)]
+    if asked.record:
+        record(stories, asked.record)
+        return 0
+    play = _simulated if asked.simulated else _live
+    return _report(stories, compared(stories, play, 1 if asked.simulated else TRIES))
+
+
+def _simulated(stories: Sequence[Story]) -> Mapping[str, Told]:
+    return {story.name: play_simulated(story, PROFILES[PROFILE]) for story in stories}
+
+
+def _live(stories: Sequence[Story]) -> Mapping[str, Told]:
+    from tests.twins.live import play_live
+
+    return play_live(stories)
+
+
+def record(stories: Sequence[Story], times: int) -> None:
+    """Play stories several times with the real client and keep the facts."""
+    plays = [_live(stories) for _ in range(times)]
+    for story in stories:
+        told = [play[story.name] for play in plays]
+        fact = facts.gathered(told)
+        facts.write(CLIENT, story, fact)
+        alike = sum((one.requests, one.application) == (fact.requests, fact.application) for one in told)
+        if alike < times:
+            print(f"{story.name}: {alike} of {times} alike")
+            for one in told:
+                print("\n".join(f"    {line}" for line in fact.differences(one) if line[0] in "+-" and alike < times))
+
+
+def compared(
+    stories: Sequence[Story], play: Callable[[Sequence[Story]], Mapping[str, Told]], tries: int
+) -> dict[str, list[str]]:
+    """What differs from the facts, by story, each time it was tried; a story that was the same once is not there."""
+    wrong: dict[str, list[str]] = {}
+    for _ in range(tries):
+        if stories:
+            told = play(stories)
+            found = {one.name: facts.read(CLIENT, one).differences(told[one.name]) for one in stories}
+            wrong = {name: lines for name, lines in found.items() if lines}
+            stories = [one for one in stories if one.name in wrong]
+    return wrong
+
+
+def _report(stories: Sequence[Story], wrong: Mapping[str, Sequence[str]]) -> int:
+    for name, lines in wrong.items():
+        print(f"{name}:")
+        print("\n".join(f"    {line}" for line in lines))
+    print(f"{len(stories)} stories, {len(wrong)} differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""The simulated consumer of a profile plays a story, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
+from groupsim.members.consumer import Consumer
+from groupsim.members.profiles import ClientProfile
+from groupsim.members.settings import settings_from
+from tests.twins.story import Deed, Story
+from tests.twins.tap import Play
+from tests.twins.world import World
+from tests.twins.writing import Told, written
+
+ERROR_PAUSE_MS = 150
+
+
+def play_simulated(story: Story, profile: ClientProfile, seed: int = 0) -> Told:
+    """What the simulated consumer did."""
+    trace, sink = Trace(), MemorySink()
+    trace.subscribe(sink)
+
+    async def main(loop: VirtualLoop) -> tuple[Play, bool]:
+        world = World(loop)
+        await loop.sleep(1_000_000)
+        await world.prepare(story)
+        consumer = _consumer(story, profile, world)
+        play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer))
+        _subscribe(consumer, story, story.topics)
+        consumer.start()
+        await loop.until(lambda: play.over, 60_000_000)
+        return play, consumer.running
+
+    play, running = run_virtual(main, seed=seed, trace=trace)
+    ended_us = play.began_us + story.ends_ms * 1_000 if play.began_us is not None else 0
+    events = [event for event in sink.events if event.host == story.slug and event.t_us <= ended_us]
+    return written(play, [*_lived(events), *([] if running else ["closed"])])
+
+
+def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
+    settings, _ = settings_from(profile, story.properties)
+    behaviour = Behaviour(
+        poll_timeout=parse_distribution(f"{story.poll_ms}ms"),
+        commit=CommitPolicy(story.policy),
+        on_error=OnError.RETRY if story.stubborn else OnError.STOP,
+        on_commit_failure=OnError.STOP,
+        error_pause_us=ERROR_PAUSE_MS * 1_000,
+    )
+    return Consumer(world.loop, story.slug, settings, world.cluster.transport, None, behaviour, profile)
+
+
+def _subscribe(consumer: Consumer, story: Story, topics: tuple[str, ...]) -> None:
+    if story.pattern is None:
+        consumer.subscribe([story.topic(topic) for topic in topics])
+    else:
+        consumer.subscribe(pattern=story.topic(story.pattern))
+
+
+def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None:
+    if world.does(play, deed) or not consumer.running:
+        return
+    given: Mapping[str, Any] = deed.given
+    if deed.what == "close":
+        consumer.begin_close(given.get("leave"))
+    elif deed.what == "block":
+        consumer.block_poll(given["ms"] * 1_000)
+    elif deed.what == "subscribe":
+        _subscribe(consumer, play.story, given["topics"])
+    elif deed.what == "unsubscribe":
+        consumer.unsubscribe()
+    elif deed.what == "enforce":
+        consumer.enforce_rebalance(given["reason"])
+    else:
+        raise ValueError(f"{play.story.name}: no such deed: {deed.what}")
+
+
+def _lived(events: list[Any]) -> list[str]:
+    """What the application went through: callbacks, exceptions, its end."""
+    lines = []
+    for event in events:
+        if event.kind is Kind.CALLBACK_BEGUN:
+            lines.append(" ".join([event.reason, *event.payload["partitions"]]))
+        elif event.kind is Kind.PROCESS_FAILED:
+            lines.append(f"threw {event.error}")
+        elif event.kind is Kind.WARNING and event.reason.startswith("poll threw "):
+            lines.append(f"threw {event.reason.split()[2].rstrip(':')}")
+    return lines

@@ -1,0 +1,140 @@
+"""Where both twins are looked at: the broker's end of their connections, whatever is at the other end.
+
+`Tap` stands in the place of the network's message faults: every request passes by it before the broker sees it, every
+answer before it goes out. It writes down the group requests of the consumers that it knows, and puts their stories'
+rules in the way. So what is compared was seen by the same eyes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from attrs import define, field
+
+from groupsim.cluster.lines import Line
+from groupsim.cluster.network import Network
+from groupsim.cluster.taps import Taps
+from groupsim.eventloop.interface import EventLoop
+from groupsim.protocol.messages import Api, Request, Response
+from groupsim.protocol.refusals import refusal
+from tests.twins.story import Answer, Deed, Story, Strike
+
+_GROUP = frozenset(
+    {
+        Api.FIND_COORDINATOR,
+        Api.JOIN_GROUP,
+        Api.SYNC_GROUP,
+        Api.HEARTBEAT,
+        Api.LEAVE_GROUP,
+        Api.OFFSET_COMMIT,
+        Api.OFFSET_FETCH,
+    }
+)
+
+
+@define(eq=False)
+class Seen:
+    """One request, and what became of it: an answer, or `struck` says what instead; neither: it was still waiting."""
+
+    request: Request
+    at_us: int
+    response: Response | None = None
+    answered_us: int | None = None
+    struck: str = ""
+
+
+@define(eq=False)
+class Play:
+    """A story while it is played by one consumer. `carry_out` does what the story says is to be done."""
+
+    loop: EventLoop
+    story: Story
+    carry_out: Callable[[Play, Deed], None]
+    seen: list[Seen] = field(factory=list)
+    over: bool = False
+    began_us: int | None = None
+    connection: Line | None = None
+    at_the_end: Callable[[], None] | None = None
+    _count: Counter[Api] = field(factory=Counter)
+    _in_hand: dict[int, Seen] = field(factory=dict)
+
+    def wants(self, api: Api) -> bool:
+        """Whether requests of this kind are part of the story."""
+        return not self.over and (api in _GROUP or (self.story.metadata and api is Api.METADATA))
+
+    def came(self, connection: Line) -> bool:
+        """A request has come in; True when a rule has seen to it."""
+        if self.began_us is None:
+            self.began_us = self.loop.now_us
+            self.loop.call_at(self.began_us + self.story.ends_ms * 1_000, self._end)
+        api = connection.request.API
+        if api is not Api.FIND_COORDINATOR and api is not Api.METADATA:
+            self.connection = connection
+        seen = Seen(connection.request, self.loop.now_us)
+        self.seen.append(seen)
+        self._in_hand[id(connection)] = seen
+        self._count[api] += 1
+        number = self._count[api]
+        for rule in self.story.rules:
+            if isinstance(rule, Deed) and rule.api is api and rule.at == number:
+                self.loop.call_at(self.loop.now_us + rule.wait_ms * 1_000, self._due, rule)
+        return any(self._struck(rule, number, connection) for rule in self.story.rules)
+
+    def _due(self, deed: Deed) -> None:
+        if not self.over:
+            self.carry_out(self, deed)
+
+    def _struck(self, rule: object, number: int, connection: Line) -> bool:
+        if not isinstance(rule, Answer | Strike) or rule.api is not connection.request.API:
+            return False
+        if not rule.at <= number < rule.at + rule.times:
+            return False
+        connection.broker.note_received(connection)
+        if isinstance(rule, Answer):
+            connection.answer(refusal(connection.request, rule.error))
+            return True
+        seen = self._in_hand.pop(id(connection))
+        seen.struck = "the connection breaks" if rule.breaks else "silence"
+        if rule.breaks:
+            connection.cut("connection reset")
+        else:
+            connection.hush()
+        return True
+
+    def went(self, connection: Line, response: Response) -> None:
+        """An answer goes out."""
+        seen = self._in_hand.pop(id(connection), None)
+        if seen is not None and not self.over:
+            seen.response, seen.answered_us = response, self.loop.now_us
+
+    def _end(self, _: object) -> None:
+        self.over = True
+        if self.at_the_end is not None:
+            self.at_the_end()
+
+
+class Tap(Taps):
+    """All plays of a cluster, by client id; there is always something to look at."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self.plays: dict[str, Play] = {}
+        network.taps = self
+        for watcher in network.watchers:
+            watcher()
+
+    def __len__(self) -> int:
+        return 1
+
+    def answers(self, connection: Line) -> bool:
+        play = self.plays.get(connection.client_id)
+        if play is None or not play.wants(connection.request.API):
+            return super().answers(connection)
+        return play.came(connection)
+
+    def takes(self, connection: Line, response: Response) -> bool:
+        play = self.plays.get(connection.client_id)
+        if play is not None:
+            play.went(connection, response)
+        return super().takes(connection, response)

@@ -1,0 +1,23 @@
+"""The simulated Java consumer does what the real one did: every recorded story, in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.members.profiles import PROFILES
+from tests.twins import facts
+from tests.twins.simulated import play_simulated
+from tests.twins.stories import ALL, CLIENT, PROFILE
+from tests.twins.story import Story
+
+
+@pytest.mark.parametrize("story", [pytest.param(story, id=story.slug) for story in ALL])
+def test_a_simulated_consumer_does_what_the_real_one_did(story: Story) -> None:
+    """The same group requests, with the same fields, after the same pauses; the same callbacks and exceptions."""
+    assert facts.read(CLIENT, story).differences(play_simulated(story, PROFILES[PROFILE])) == []
+
+
+def test_every_fact_belongs_to_a_story() -> None:
+    """No file is left of a story that is not told any more, and no two stories share one."""
+    kept = sorted(path.stem for path in (facts.FOLDER / CLIENT).glob("*.txt"))
+    assert kept == sorted(story.slug for story in ALL)

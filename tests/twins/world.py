@@ -1,0 +1,116 @@
+"""The cluster that a consumer meets: two brokers, the story's topics and records, and a partner when there is one.
+
+One broker coordinates all groups and leads all topics; the other is there to be asked who coordinates and which topics
+there are. It is the same in virtual and in real time. What a story does (`Deed.what`):
+
+    close [leave]        the application ends; `leave` as `Consumer.close` has it
+    block ms             it stays away from poll for so long
+    unsubscribe, subscribe topics, enforce
+    cut                  the connection over which the group's requests go breaks
+    partitions total     the first topic gets more partitions
+    topic name           a topic is made
+    partner, partner-ends    another consumer joins the group; it closes
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.interface import EventLoop
+from groupsim.members.consumer import Consumer
+from groupsim.members.profiles import PROFILES
+from groupsim.members.settings import settings_from
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch_sizes import record_size
+from groupsim.protocol.data_messages import ProduceRequest
+from tests.twins.story import Deed, Story
+from tests.twins.tap import Play, Tap
+
+_BROKER = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "auto.create.topics.enable": "false",
+}
+_QUICK = {"latency": parse_distribution("100us"), "processing": parse_distribution("0us")}
+_PATIENCE_US = 30_000_000
+_OF_THE_CLUSTER = ("cut", "partitions", "topic", "partner", "partner-ends")
+
+
+class World:
+    """A cluster of two brokers, with the tap in it."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        self.loop = loop
+        self.cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(_BROKER, brokers=2, **_QUICK))
+        self.tap = Tap(self.cluster.network)
+        self.partners: dict[str, Consumer] = {}  #: by story
+
+    async def prepare(self, story: Story) -> None:
+        """Make the story's topics with their records, and the partner that was there before."""
+        for name in story.topics:
+            self._create(story.topic(name), story.partitions)
+        if story.topics:
+            where = TopicPartition(story.topic(story.topics[0]), 0)
+            await self.loop.until(lambda: self.cluster.controller.image.partition(where) is not None, _PATIENCE_US)
+            if story.records:
+                await self._write(where, story.records)
+        if story.partner:
+            await self._partner_before(story)
+
+    def _create(self, name: str, partitions: int) -> None:
+        self.cluster.create_topic(name, partitions, assignment=[[self.node]] * partitions)
+
+    @property
+    def node(self) -> int:
+        """The broker that does it all."""
+        return self.cluster.coordinator_of("any")[0]
+
+    async def _write(self, where: TopicPartition, count: int) -> None:
+        got: list[Any] = []
+        connection = self.cluster.network.connect("writer", "writer", self.node, "data")
+        for _ in range(count):
+            record = LogRecord(0, None, b"v")
+            batch = Batch(0, 1, HEADER_BYTES + record_size(record), 0, 0, records=(record,))
+            connection.send(ProduceRequest(1, 10_000, ((where, batch),)), got.append, _PATIENCE_US)
+        await self.loop.until(lambda: len(got) == count, _PATIENCE_US)
+        connection.close()
+
+    async def _partner_before(self, story: Story) -> None:
+        partner = self.join(story)
+        self.partners[story.slug] = partner
+        await self.loop.until(lambda: partner.settled, _PATIENCE_US)
+
+    def join(self, story: Story) -> Consumer:
+        """Another consumer, a simulated one in either half, joins the story's group."""
+        name = f"{story.slug}-partner"
+        given = {**story.properties, "client.id": name}
+        given.pop("group.instance.id", None)
+        settings, _ = settings_from(PROFILES["java-4.x"], given)
+        consumer = Consumer(self.loop, name, settings, self.cluster.transport, None, None, PROFILES["java-4.x"])
+        consumer.subscribe([story.topic(topic) for topic in story.topics])
+        consumer.start()
+        return consumer
+
+    def does(self, play: Play, deed: Deed) -> bool:
+        """Carry out what concerns the cluster; False for what is the application's."""
+        story = play.story
+        if deed.what not in _OF_THE_CLUSTER:
+            return False
+        if deed.what == "cut":
+            if play.connection is not None:
+                play.connection.cut("connection reset")
+        elif deed.what == "partitions":
+            self.cluster.add_partitions(story.topic(story.topics[0]), deed.given["total"])
+        elif deed.what == "topic":
+            self._create(story.topic(deed.given["name"]), 1)
+        elif deed.what == "partner":
+            self.partners[story.slug] = self.join(story)
+        else:
+            self.partners[story.slug].begin_close()
+        return True
