@@ -27,9 +27,7 @@ JOINS = (
     Story("join of a generation that is none", (answer(JOIN, 2, "ILLEGAL_GENERATION"),), 1200, stubborn=True),
     Story("join is fenced", (answer(JOIN, 1, "FENCED_INSTANCE_ID"),), 1200, {"group.instance.id": "i"}),
     Story("join into a full group", (answer(JOIN, 1, "GROUP_MAX_SIZE_REACHED"),), 1200),
-    Story(
-        "join into a full group again and again", (answer(JOIN, 1, "GROUP_MAX_SIZE_REACHED", 3),), 1900, stubborn=True
-    ),
+    Story("join into a full group again", (answer(JOIN, 1, "GROUP_MAX_SIZE_REACHED", 3),), 1900, stubborn=True),
     Story("join is told of a server error", (answer(JOIN, 2, "UNKNOWN_SERVER_ERROR"),), 1500, stubborn=True),
     Story("join is told of a rebalance", (answer(JOIN, 2, "REBALANCE_IN_PROGRESS"),), 1200),
     Story("the connection breaks under a join", (breaks(JOIN, 2),), 2000),
@@ -49,9 +47,7 @@ HEARTBEATS = (
     Story("a heartbeat of an old generation", (answer(HEARTBEAT, 2, "ILLEGAL_GENERATION"),), 2800),
     Story("a heartbeat is fenced", (answer(HEARTBEAT, 2, "FENCED_INSTANCE_ID"),), 2500, {"group.instance.id": "i"}),
     Story("a heartbeat is told of another coordinator", (answer(HEARTBEAT, 2, "NOT_COORDINATOR"),), 2800, QUICK),
-    Story(
-        "a heartbeat is told of a loading coordinator", (answer(HEARTBEAT, 2, "COORDINATOR_LOAD_IN_PROGRESS"),), 2800
-    ),
+    Story("a heartbeat is told of a load", (answer(HEARTBEAT, 2, "COORDINATOR_LOAD_IN_PROGRESS"),), 2800),
     Story("a heartbeat is told of a server error", (answer(HEARTBEAT, 2, "UNKNOWN_SERVER_ERROR", 2),), 2500),
     Story("the connection breaks under a heartbeat", (breaks(HEARTBEAT, 2),), 2800, QUICK),
 )
