@@ -14,7 +14,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import Api
+from groupsim.protocol.basics import Api, Asks
 from groupsim.protocol.errors import ErrorCode
 
 ANY: Final = 1
@@ -120,7 +120,7 @@ class AclFilter:
 
 
 @frozen
-class CreateAclsRequest:
+class CreateAclsRequest(Asks["CreateAclsResponse"]):
     """Make ACLs."""
 
     API: ClassVar[Api] = Api.CREATE_ACLS
@@ -137,7 +137,7 @@ class CreateAclsResponse:
 
 
 @frozen
-class DescribeAclsRequest:
+class DescribeAclsRequest(Asks["DescribeAclsResponse"]):
     """Tell the ACLs that a filter takes."""
 
     API: ClassVar[Api] = Api.DESCRIBE_ACLS
@@ -156,7 +156,7 @@ class DescribeAclsResponse:
 
 
 @frozen
-class DeleteAclsRequest:
+class DeleteAclsRequest(Asks["DeleteAclsResponse"]):
     """Delete the ACLs that any of the filters takes."""
 
     API: ClassVar[Api] = Api.DELETE_ACLS

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 from attrs import frozen
 
 from groupsim.protocol.acl_messages import NOT_ASKED
-from groupsim.protocol.basics import Api
+from groupsim.protocol.basics import Api, Asks
 from groupsim.protocol.errors import ErrorCode
 
 
@@ -28,7 +28,7 @@ class NewTopic:
 
 
 @frozen
-class CreateTopicsRequest:
+class CreateTopicsRequest(Asks["CreateTopicsResponse"]):
     """Make topics; `validate_only` says what would happen."""
 
     API: ClassVar[Api] = Api.CREATE_TOPICS
@@ -75,7 +75,7 @@ class CreateTopicsResponse:
 
 
 @frozen
-class DeleteTopicsRequest:
+class DeleteTopicsRequest(Asks["DeleteTopicsResponse"]):
     """Delete topics by name."""
 
     API: ClassVar[Api] = Api.DELETE_TOPICS
@@ -112,7 +112,7 @@ class MorePartitions:
 
 
 @frozen
-class CreatePartitionsRequest:
+class CreatePartitionsRequest(Asks["CreatePartitionsResponse"]):
     """Add partitions to topics."""
 
     API: ClassVar[Api] = Api.CREATE_PARTITIONS
@@ -145,7 +145,7 @@ class ConfigsAsked:
 
 
 @frozen
-class DescribeConfigsRequest:
+class DescribeConfigsRequest(Asks["DescribeConfigsResponse"]):
     """Tell the settings of topics, brokers, groups."""
 
     API: ClassVar[Api] = Api.DESCRIBE_CONFIGS
@@ -187,7 +187,7 @@ class ConfigsToAlter:
 
 
 @frozen
-class IncrementalAlterConfigsRequest:
+class IncrementalAlterConfigsRequest(Asks["IncrementalAlterConfigsResponse"]):
     """Change settings one by one (KIP-339)."""
 
     API: ClassVar[Api] = Api.INCREMENTAL_ALTER_CONFIGS
@@ -205,7 +205,7 @@ class IncrementalAlterConfigsResponse:
 
 
 @frozen
-class DescribeClusterRequest:
+class DescribeClusterRequest(Asks["DescribeClusterResponse"]):
     """Who is there?"""
 
     API: ClassVar[Api] = Api.DESCRIBE_CLUSTER

@@ -6,7 +6,7 @@ Source: `ApiKeys`, `TopicPartition`.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 NO_GENERATION = -1
 NO_OFFSET = -1
@@ -70,6 +70,15 @@ class Api(IntEnum):
     def title(self) -> str:
         """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
         return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+class Asks(Generic[Answer_co]):
+    """A request says which response it is answered by, for type checkers alone: `class XRequest(Asks["XResponse"])`."""
+
+    __slots__ = ()
 
 
 class TopicPartition(NamedTuple):

@@ -19,7 +19,7 @@ from typing import ClassVar, Final, TypeAlias
 from attrs import define, field, frozen
 
 from groupsim.protocol.acl_messages import Acl
-from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.basics import Api, Asks, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 
 NO_LEADER: Final = -1
@@ -96,7 +96,7 @@ class ClusterImage:
 
 
 @frozen
-class BrokerRegistrationRequest:
+class BrokerRegistrationRequest(Asks["BrokerRegistrationResponse"]):
     """A broker's new incarnation reports; it starts fenced."""
 
     API: ClassVar[Api] = Api.BROKER_REGISTRATION
@@ -118,7 +118,7 @@ class BrokerRegistrationResponse:
 
 
 @frozen
-class BrokerHeartbeatRequest:
+class BrokerHeartbeatRequest(Asks["BrokerHeartbeatResponse"]):
     """A broker's sign of life: how far it has read the metadata, and what it wants."""
 
     API: ClassVar[Api] = Api.BROKER_HEARTBEAT
@@ -158,7 +158,7 @@ class IsrChange:
 
 
 @frozen
-class AlterPartitionRequest:
+class AlterPartitionRequest(Asks["AlterPartitionResponse"]):
     """A leader asks the controller to change in-sync replicas."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION
@@ -178,7 +178,7 @@ class AlterPartitionResponse:
 
 
 @frozen
-class MetadataLogRequest:
+class MetadataLogRequest(Asks["MetadataLogResponse"]):
     """What changed after this version? Waits until something has."""
 
     API: ClassVar[Api] = Api.METADATA_LOG

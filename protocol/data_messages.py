@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from attrs import define
 
-from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.basics import Api, Asks, TopicPartition
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.errors import ErrorCode
 
@@ -52,7 +52,7 @@ class Unfit:
 
 
 @define(unsafe_hash=True)
-class ProduceRequest:
+class ProduceRequest(Asks["ProduceResponse"]):
     """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent).
 
     `unfit` are partitions for which something else came; they are refused, the others are appended.
@@ -112,7 +112,7 @@ class FetchPartition(NamedTuple):
 
 
 @define(unsafe_hash=True)
-class FetchRequest:
+class FetchRequest(Asks["FetchResponse"]):
     """Records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
 
     `replica_id` is the follower's node id, CONSUMER for consumers, who may name their rack (KIP-392).
@@ -186,7 +186,7 @@ class OffsetAsked(NamedTuple):
 
 
 @define(unsafe_hash=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(Asks["ListOffsetsResponse"]):
     """Offsets by time, or the ends of the log."""
 
     API: ClassVar[Api] = Api.LIST_OFFSETS
@@ -227,7 +227,7 @@ class EpochAsked(NamedTuple):
 
 
 @define(unsafe_hash=True)
-class OffsetForLeaderEpochRequest:
+class OffsetForLeaderEpochRequest(Asks["OffsetForLeaderEpochResponse"]):
     """Where does this epoch end in your log? Asked by consumers after a change of leader (KIP-320)."""
 
     API: ClassVar[Api] = Api.OFFSET_FOR_LEADER_EPOCH

@@ -19,6 +19,7 @@ from groupsim.protocol.basics import NO_EPOCH as NO_EPOCH
 from groupsim.protocol.basics import NO_GENERATION as NO_GENERATION
 from groupsim.protocol.basics import NO_OFFSET as NO_OFFSET
 from groupsim.protocol.basics import Api as Api
+from groupsim.protocol.basics import Asks as Asks
 from groupsim.protocol.basics import TopicPartition as TopicPartition
 from groupsim.protocol.cluster_messages import ClusterRequest, ClusterResponse
 from groupsim.protocol.data_messages import DataRequest, DataResponse
@@ -31,7 +32,7 @@ from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 
 
 @frozen
-class MetadataRequest:
+class MetadataRequest(Asks["MetadataResponse"]):
     """Ask any broker for topics; `topics=None` asks for all of them.
 
     `auto_create` lets the broker make what it is asked for and does not have, if it is configured to. The other two ask
@@ -85,7 +86,7 @@ class MetadataResponse:
 
 
 @frozen
-class FindCoordinatorRequest:
+class FindCoordinatorRequest(Asks["FindCoordinatorResponse"]):
     """Ask any broker which one coordinates the group `key`, or (key type 1) the transactional id `key`."""
 
     API: ClassVar[Api] = Api.FIND_COORDINATOR
@@ -116,7 +117,7 @@ class JoinProtocol:
 
 
 @frozen
-class JoinGroupRequest:
+class JoinGroupRequest(Asks["JoinGroupResponse"]):
     """Join, or rejoin, a group. Version 0 has no rebalance timeout: the session timeout is used."""
 
     API: ClassVar[Api] = Api.JOIN_GROUP
@@ -167,7 +168,7 @@ class SyncAssignment:
 
 
 @frozen
-class SyncGroupRequest:
+class SyncGroupRequest(Asks["SyncGroupResponse"]):
     """Ask for this member's assignment; the leader sends everybody's along."""
 
     API: ClassVar[Api] = Api.SYNC_GROUP
@@ -196,7 +197,7 @@ class SyncGroupResponse:
 
 
 @frozen
-class HeartbeatRequest:
+class HeartbeatRequest(Asks["HeartbeatResponse"]):
     """Keep a member's session alive."""
 
     API: ClassVar[Api] = Api.HEARTBEAT
@@ -225,7 +226,7 @@ class LeavingMember:
 
 
 @frozen
-class LeaveGroupRequest:
+class LeaveGroupRequest(Asks["LeaveGroupResponse"]):
     """Remove members. Versions 0–2 carry exactly one, without instance id."""
 
     API: ClassVar[Api] = Api.LEAVE_GROUP
@@ -269,7 +270,7 @@ class OffsetToCommit:
 
 
 @frozen
-class OffsetCommitRequest:
+class OffsetCommitRequest(Asks["OffsetCommitResponse"]):
     """Store offsets for a group; generation -1 with member id "" is a commit from outside the membership."""
 
     API: ClassVar[Api] = Api.OFFSET_COMMIT
@@ -299,7 +300,7 @@ class OffsetCommitResponse:
 
 
 @frozen
-class OffsetFetchRequest:
+class OffsetFetchRequest(Asks["OffsetFetchResponse"]):
     """Read committed offsets of one group; `partitions=None` asks for all."""
 
     API: ClassVar[Api] = Api.OFFSET_FETCH
@@ -330,7 +331,7 @@ class OffsetFetchResponse:
 
 
 @frozen
-class OffsetDeleteRequest:
+class OffsetDeleteRequest(Asks["OffsetDeleteResponse"]):
     """Delete committed offsets of partitions the group does not subscribe to."""
 
     API: ClassVar[Api] = Api.OFFSET_DELETE
@@ -352,7 +353,7 @@ class OffsetDeleteResponse:
 
 
 @frozen
-class DescribeGroupsRequest:
+class DescribeGroupsRequest(Asks["DescribeGroupsResponse"]):
     """Describe groups by id."""
 
     API: ClassVar[Api] = Api.DESCRIBE_GROUPS
@@ -396,7 +397,7 @@ class DescribeGroupsResponse:
 
 
 @frozen
-class ListGroupsRequest:
+class ListGroupsRequest(Asks["ListGroupsResponse"]):
     """List the groups of a broker; empty filters match everything."""
 
     API: ClassVar[Api] = Api.LIST_GROUPS
@@ -425,7 +426,7 @@ class ListGroupsResponse:
 
 
 @frozen
-class DeleteGroupsRequest:
+class DeleteGroupsRequest(Asks["DeleteGroupsResponse"]):
     """Delete empty groups."""
 
     API: ClassVar[Api] = Api.DELETE_GROUPS

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 from attrs import frozen
 
 from groupsim.protocol.acl_messages import NOT_ASKED
-from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.basics import Api, Asks, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 
 PREFERRED_ELECTION: Final = 0
@@ -26,7 +26,7 @@ NO_WATERMARK: Final = -1
 
 
 @frozen
-class ElectLeadersRequest:
+class ElectLeadersRequest(Asks["ElectLeadersResponse"]):
     """Elect leaders of these partitions, or (None) of all; `election` 0: the preferred one, 1: anybody who is up."""
 
     API: ClassVar[Api] = Api.ELECT_LEADERS
@@ -46,7 +46,7 @@ class ElectLeadersResponse:
 
 
 @frozen
-class AlterPartitionReassignmentsRequest:
+class AlterPartitionReassignmentsRequest(Asks["AlterPartitionReassignmentsResponse"]):
     """Give partitions these replicas, or (None) call off the reassignment that is under way."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION_REASSIGNMENTS
@@ -68,7 +68,7 @@ class AlterPartitionReassignmentsResponse:
 
 
 @frozen
-class ListPartitionReassignmentsRequest:
+class ListPartitionReassignmentsRequest(Asks["ListPartitionReassignmentsResponse"]):
     """Which reassignments are under way, of these partitions or (None) of all?"""
 
     API: ClassVar[Api] = Api.LIST_PARTITION_REASSIGNMENTS
@@ -98,7 +98,7 @@ class ListPartitionReassignmentsResponse:
 
 
 @frozen
-class DescribeTopicPartitionsRequest:
+class DescribeTopicPartitionsRequest(Asks["DescribeTopicPartitionsResponse"]):
     """Topics with their partitions, all if none is named, so many partitions at most, from a partition on."""
 
     API: ClassVar[Api] = Api.DESCRIBE_TOPIC_PARTITIONS
@@ -146,7 +146,7 @@ class DescribeTopicPartitionsResponse:
 
 
 @frozen
-class DeleteRecordsRequest:
+class DeleteRecordsRequest(Asks["DeleteRecordsResponse"]):
     """Let logs begin at these offsets; HIGH_WATERMARK deletes all there is."""
 
     API: ClassVar[Api] = Api.DELETE_RECORDS
@@ -164,7 +164,7 @@ class DeleteRecordsResponse:
 
 
 @frozen
-class DescribeLogDirsRequest:
+class DescribeLogDirsRequest(Asks["DescribeLogDirsResponse"]):
     """How much lies on a broker's disks, of these partitions or (None) of all?"""
 
     API: ClassVar[Api] = Api.DESCRIBE_LOG_DIRS
@@ -195,7 +195,7 @@ class DescribeLogDirsResponse:
 
 
 @frozen
-class DescribeProducersRequest:
+class DescribeProducersRequest(Asks["DescribeProducersResponse"]):
     """Which producers has the leader of these partitions in mind?"""
 
     API: ClassVar[Api] = Api.DESCRIBE_PRODUCERS
@@ -234,7 +234,7 @@ class DescribeProducersResponse:
 
 
 @frozen
-class ListTransactionsRequest:
+class ListTransactionsRequest(Asks["ListTransactionsResponse"]):
     """The transactional ids of a coordinator: in these states, with these producer ids, open for longer, by pattern."""
 
     API: ClassVar[Api] = Api.LIST_TRANSACTIONS
@@ -256,7 +256,7 @@ class ListTransactionsResponse:
 
 
 @frozen
-class DescribeTransactionsRequest:
+class DescribeTransactionsRequest(Asks["DescribeTransactionsResponse"]):
     """What does the coordinator know of these transactional ids?"""
 
     API: ClassVar[Api] = Api.DESCRIBE_TRANSACTIONS

@@ -10,12 +10,12 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, TopicPartition
+from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, Asks, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 
 
 @frozen
-class InitProducerIdRequest:
+class InitProducerIdRequest(Asks["InitProducerIdResponse"]):
     """Ask for a producer id and epoch; with a transactional id, fence whoever had it and end what he left open."""
 
     API: ClassVar[Api] = Api.INIT_PRODUCER_ID
@@ -37,7 +37,7 @@ class InitProducerIdResponse:
 
 
 @frozen
-class AddPartitionsToTxnRequest:
+class AddPartitionsToTxnRequest(Asks["AddPartitionsToTxnResponse"]):
     """Partitions that the transaction is about to write to."""
 
     API: ClassVar[Api] = Api.ADD_PARTITIONS_TO_TXN
@@ -58,7 +58,7 @@ class AddPartitionsToTxnResponse:
 
 
 @frozen
-class AddOffsetsToTxnRequest:
+class AddOffsetsToTxnRequest(Asks["AddOffsetsToTxnResponse"]):
     """The transaction is about to commit offsets of this group: its partition of `__consumer_offsets` is added."""
 
     API: ClassVar[Api] = Api.ADD_OFFSETS_TO_TXN
@@ -88,7 +88,7 @@ class OffsetInTxn:
 
 
 @frozen
-class TxnOffsetCommitRequest:
+class TxnOffsetCommitRequest(Asks["TxnOffsetCommitResponse"]):
     """Commit offsets inside a transaction, fenced by the group's generation since version 3 (KIP-447)."""
 
     API: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
@@ -112,7 +112,7 @@ class TxnOffsetCommitResponse:
 
 
 @frozen
-class EndTxnRequest:
+class EndTxnRequest(Asks["EndTxnResponse"]):
     """Commit or abort the transaction."""
 
     API: ClassVar[Api] = Api.END_TXN
@@ -145,7 +145,7 @@ class TxnMarker:
 
 
 @frozen
-class WriteTxnMarkersRequest:
+class WriteTxnMarkersRequest(Asks["WriteTxnMarkersResponse"]):
     """The transaction coordinator has partition leaders append commit or abort markers."""
 
     API: ClassVar[Api] = Api.WRITE_TXN_MARKERS
