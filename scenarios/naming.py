@@ -14,9 +14,9 @@ import attrs
 from attrs import frozen
 
 from groupsim.coordinator.placement import DEFAULT_PARTITIONS, OFFSETS_TOPIC
-from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.profiles import ClientProfile
 from groupsim.protocol.messages import Api
+from groupsim.scenarios.clients import simulated
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.properties import is_secret, parse_properties
 
@@ -35,9 +35,14 @@ class MemberPlan:
     key: str = ""
 
     @property
+    def client(self) -> str:
+        """The client as it is written, perhaps a release; Java when nothing is said."""
+        return self.spec.client or DEFAULT_CLIENT
+
+    @property
     def profile(self) -> ClientProfile:
-        """The client profile; Java when nothing is said."""
-        profile = CLIENTS[self.spec.client or DEFAULT_CLIENT]
+        """The profile that the client behaves as."""
+        profile = simulated(self.client)
         if self.spec.versions is None:
             return profile
         versions = {_APIS[name]: version for name, version in self.spec.versions.items()}

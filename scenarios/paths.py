@@ -15,9 +15,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from attrs import frozen, has
 
-from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.profiles import ClientProfile
+from groupsim.scenarios.clients import simulated
 from groupsim.scenarios.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.document import Path_
 from groupsim.scenarios.keys import fields_of, short_key
@@ -46,7 +46,10 @@ class _Spot:
     @property
     def profile(self) -> ClientProfile:
         """The client profile, as far as it is known."""
-        return CLIENTS.get(self.client, CLIENTS[DEFAULT_CLIENT])
+        try:
+            return simulated(self.client)
+        except ValueError:
+            return simulated(DEFAULT_CLIENT)
 
 
 def put(data: dict[str, Any], path: str, value: Any) -> Path_:

@@ -58,6 +58,12 @@ def reference() -> str:
     return "\n".join([BEGIN, *_lines(), END])
 
 
+_RELEASES = (
+    "A release (`java-3.6`, `librdkafka-2.3.0`, `confluent-kafka-python-2.3.0`) is simulated as the profile that "
+    "covers it; `groupsim lint` judges it as that very release."
+)
+
+
 def _lines() -> Iterator[str]:
     for title, cls in SECTIONS:
         yield from section(title, cls)
@@ -72,6 +78,7 @@ def _lines() -> Iterator[str]:
             yield from _entry(name, entry)
     names = ", ".join(f"`{name}`" for name in CLIENTS)
     yield from ("", "### Client profiles", "", *_wrapped(names))
+    yield from ("", *_wrapped(_RELEASES))
     yield from ("", "### The library", "", "| name | what it shows | source |", "|---|---|---|")
     for one in list_scenarios():
         yield f"| `{one.name}` | {one.shows} | {one.source or ''} |"

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from groupsim.coordinator.config import BROKER_KEYS
 from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
+from groupsim.scenarios.clients import LIBRARIES
 from groupsim.scenarios.data_values import SETTINGS, BrokerProperties, ProducerProperties
 from groupsim.scenarios.keys import fields_of, required, sentence, short_key
 from groupsim.scenarios.model import BrokerSettings, Expectation, MemberDefaults, Scenario, Step
@@ -119,7 +120,8 @@ class SchemaMaker:
         field = fields_of(cls)[name]
         schema = self.of(field.type)
         if name == "client" and issubclass(cls, MemberDefaults):
-            schema = {"enum": sorted(CLIENTS)}
+            releases = {"type": "string", "pattern": rf"^({'|'.join(LIBRARIES)})[-_ @]?v?[0-9]"}
+            schema = {"anyOf": [{"enum": sorted(CLIENTS)}, releases]}
         return {**schema, "description": field.metadata["doc"]}
 
     # --- the shapes that are not plain classes -----------------------------------------------------------------------

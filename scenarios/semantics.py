@@ -15,12 +15,13 @@ from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.units import parse_duration
-from groupsim.members.ancestors.kinds import CLIENTS, client_settings, uses_zookeeper
+from groupsim.members.ancestors.kinds import client_settings, uses_zookeeper
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
 from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
+from groupsim.scenarios.clients import is_profile, simulated
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.data_sense import REMEDY, noted_data, wrong_data
@@ -128,8 +129,12 @@ def _groups(scenario: Scenario) -> Found:
 
 def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
     """Names and patterns that a group or member gives."""
-    if spec.client is not None and spec.client not in CLIENTS:
-        yield (*path, "client"), Wrong(f"no client profile `{spec.client}`", _profile_for(spec.client))
+    if spec.client is not None:
+        try:
+            simulated(spec.client)
+        except ValueError as error:
+            message, _, remedy = str(error).partition("; ")
+            yield (*path, "client"), Wrong(message, remedy)
     for topic in spec.subscribe or ():
         if topic not in limits:
             yield (*path, "subscribe"), _no_topic(topic, limits)
@@ -139,19 +144,6 @@ def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found
         yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
     for name in spec.assignor or ():
         yield from _assignor((*path, "assignor"), name)
-
-
-def _profile_for(name: str) -> str:
-    """What to write instead: the linter knows single releases, a member behaves as one of the profiles does."""
-    from groupsim.scenarios.lint.clients import client_of  # the linter's package imports this module
-
-    try:
-        profile = client_of(name).profile.name
-    except ValueError:
-        profile = ""
-    if profile not in CLIENTS:
-        return suggest(name, CLIENTS, "profiles")
-    return f"write `{profile}`: that release behaves like it"
 
 
 def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:
@@ -295,6 +287,10 @@ def _of_member(
         return
     for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         yield _note(document, plan, note)
+    if not is_profile(plan.client):
+        where = path_of(document, plan, "client", last=())
+        message = f"`client`: {plan.client} behaves as the profile `{plan.profile.name}`"
+        yield Problem(document.at_value(where), message, "", NOTE)
     if "partition.assignment.strategy" in properties:
         yield from _assignors(document, plan, settings)
     yield from _session(document, plan, settings, broker, path)

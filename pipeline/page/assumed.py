@@ -16,6 +16,7 @@ from groupsim.members.ancestors.kinds import client_settings
 from groupsim.members.ancestors.settings import ZookeeperSettings
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.scenarios.actor import behaviour_of
+from groupsim.scenarios.clients import is_profile
 from groupsim.scenarios.clusters import cluster_config, is_replicated, replicated_config
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
@@ -162,7 +163,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
-    yield "client", plan.profile.name
+    yield "client", plan.client if is_profile(plan.client) else f"{plan.client}, as {plan.profile.name}"
     try:
         settings, _ = client_settings(plan.profile, properties_of(plan, folder))
     except (OSError, ValueError, SettingError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from groupsim.members.profiles import RebalanceTimeout
-from groupsim.scenarios.lint.clients import ANY
+from groupsim.scenarios.clients import ANY
 from groupsim.scenarios.lint.names import shown
 from groupsim.scenarios.lint.places import Version
 from groupsim.scenarios.lint.rule import Hit, Rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from groupsim.coordinator.versions import BASELINE, parse_version
+from groupsim.scenarios.clients import Client
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
-from groupsim.scenarios.lint.clients import Client
 from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.view import ClientView

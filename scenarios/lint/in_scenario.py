@@ -16,12 +16,12 @@ from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.ancestors.kinds import uses_zookeeper
 from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
+from groupsim.scenarios.clients import Client, client_of, is_profile
 from groupsim.scenarios.clusters import is_replicated
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.keys import key_of
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
-from groupsim.scenarios.lint.clients import client_of
 from groupsim.scenarios.lint.in_writes import of_writing, transactional_topics
 from groupsim.scenarios.lint.membership import GroupView
 from groupsim.scenarios.lint.rule import Finding
@@ -126,7 +126,7 @@ def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactiona
     properties = properties_of(plan, Path(document.file).parent)
     entries = {key: Written(value, place_of(document, plan, key)) for key, value in properties.items()}
     return ClientView(
-        evolve(client_of(plan.profile.name), profile=plan.profile),
+        _client(plan),
         entries,
         broker,
         document.at_key(("groups", plan.group, "members", plan.key)),
@@ -136,6 +136,12 @@ def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactiona
         spots=_spots(document, plan),
         transactional=tuple(topic for topic in transactional if _reads(plan, topic)),
     )
+
+
+def _client(plan: MemberPlan) -> Client:
+    """The release that is written, or the one the profile is named after."""
+    name = plan.profile.name if is_profile(plan.client) else plan.client
+    return evolve(client_of(name), profile=plan.profile)
 
 
 def _reads(plan: MemberPlan, topic: str) -> bool:

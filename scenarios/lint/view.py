@@ -14,8 +14,8 @@ from attrs import define, field
 from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS, KeyType
 from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, SettingName
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
+from groupsim.scenarios.clients import Client
 from groupsim.scenarios.lint.brokers import BrokerView, Written
-from groupsim.scenarios.lint.clients import Client
 from groupsim.scenarios.model import MemberSpec
 from groupsim.scenarios.problems import Place
 

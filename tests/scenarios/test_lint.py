@@ -323,12 +323,6 @@ def test_min_insync_above_the_replicas_is_an_error_before_3_7() -> None:
     assert level == {"3.6": ERROR, "3.7": WARNING}
 
 
-def test_a_client_that_only_the_linter_knows_is_told_its_profile() -> None:
-    """`java-2.4` is a release; a member of a scenario is one of the profiles, and the error says which."""
-    with pytest.raises(ScenarioError, match=r"write `java-2\.8`: that release"):
-        of_scenario(scenario("client: java-2.4"))
-
-
 @pytest.mark.parametrize(("rule", "version", "speaks", "silent"), BROKER_CASES)
 def test_a_rule_on_the_broker(rule: str, version: str, speaks: str, silent: str) -> None:
     """The rule speaks of the one server.properties and is silent on the other."""

@@ -75,7 +75,7 @@ BAD = [
     ("partitions: 3", "partitions: 0"),
     ("rate: 10/s", "rate: 10"),
     ("rate: 10/s", "speed: 10/s"),
-    ("java-3.9", "java-3.85"),
+    ("java-3.9", "jawa-3.9"),
     ("count: 2", "count: -1"),
     ("count: 2", "count: two"),
     ("count: 2", "count: 10001"),

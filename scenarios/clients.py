@@ -1,7 +1,8 @@
 """Which client a configuration is for: a library, a range of versions, and the profile that knows its defaults.
 
 `java-3.9` is one version, `librdkafka-2.x` any of a line, `kafkajs` any at all. A rule that depends on the version
-fires only when it holds for every version meant: silence is better than a false alarm.
+fires only when it holds for every version meant: silence is better than a false alarm. A simulated member behaves as
+the profile that covers the release does; a few releases that the linter knows have none.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
+from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.profiles import PROFILES, ClientProfile, RebalanceTimeout
 from groupsim.scenarios.problems import suggest
 
@@ -93,6 +95,10 @@ _NOT_SIMULATED: Mapping[str, ClientProfile] = {
 }
 
 
+#: Every library by every name people know it by.
+LIBRARIES = tuple(sorted((*_AGES, *_ALIASES)))
+
+
 @frozen
 class Client:
     """A library and the versions meant, `low` to `high`, both included."""
@@ -139,6 +145,30 @@ def client_of(name: str) -> Client:
         near = f"{library}-{low[0]}.{last}"
         raise ValueError(f"no release `{name}`: the last of {library} {low[0]}.x is {low[0]}.{last}; write `{near}`")
     return Client(name, library, low, high, _profile(ages[-1]))
+
+
+def simulated(name: str) -> ClientProfile:
+    """The profile a member of this client behaves as: one by its own name, or the one that covers a release.
+
+    Raises ValueError with the remedy (`problem; remedy`) for a client that cannot be simulated.
+    """
+    plain = name.strip().lower()
+    if is_profile(name):
+        return CLIENTS[plain]
+    if _split(plain)[0] not in (*_AGES, *_ALIASES):
+        raise ValueError(f"no client profile `{name}`; {suggest(name, CLIENTS, 'profiles')}")
+    client = client_of(name)
+    if client.profile.name not in CLIENTS:
+        near = ", ".join(f"`{one}`" for one in CLIENTS if one.startswith(f"{client.library}-"))
+        raise ValueError(
+            f"no member behaves as `{name}` does, only the linter knows that release; simulated are {near}"
+        )
+    return client.profile
+
+
+def is_profile(name: str) -> bool:
+    """Whether this is the name of a profile, or another name for one, and no release that a profile covers."""
+    return name.strip().lower() in CLIENTS
 
 
 def _split(name: str) -> tuple[str, str]:

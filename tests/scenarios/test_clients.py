@@ -1,0 +1,57 @@
+"""A client may be named by its exact release: it is simulated as the profile that covers it, and judged as itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.lint import lint_scenario
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.naming import plans
+from groupsim.scenarios.problems import ScenarioError
+
+
+def scenario(client: str, properties: str = "{}") -> str:
+    """A small scenario with members of one client."""
+    return f"""
+run-for: 60s
+topics: {{orders: 4}}
+groups:
+  billing:
+    client: {client}
+    properties: {properties}
+    members: {{c: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [("java-3.6.1", "java-3.9"), ("confluent-kafka-go-1.9.2", "librdkafka-2.x"), ("Java-2.8", "java-2.8")],
+)
+def test_a_scenario_takes_an_exact_release(name: str, profile: str) -> None:
+    """A member of a release behaves as the profile that covers it, and a note says which; a profile needs none."""
+    found = load_text(scenario(name))
+    assert [plan.profile.name for plan in plans(found)][:1] == [profile]
+    said = [note.message for note in found.notes]
+    assert said == ([] if name == "Java-2.8" else [f"`client`: {name} behaves as the profile `{profile}`"])
+
+
+def test_a_release_in_a_scenario_is_judged_as_that_release() -> None:
+    """What only one release lacks is a finding where it is named, and none where any of the line may be meant."""
+    cooperative = "{partition.assignment.strategy: cooperative-sticky}"
+    found = {
+        name: [one.rule for one in lint_scenario(parse_document(scenario(name, cooperative)))]
+        for name in ("java-2.3", "java-2.8")
+    }
+    assert found == {"java-2.3": ["no-such-assignor"], "java-2.8": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("java-3.10", "write `java-3.9`"), ("kafka-python-3.0", "kafka-python-2.x")]
+)
+def test_a_release_that_cannot_be_simulated_is_refused_with_the_nearest(name: str, words: str) -> None:
+    """A release there is none of, or that only the linter knows, is an error with what can be written."""
+    with pytest.raises(ScenarioError, match=re.escape(words)):
+        load_text(scenario(name))
