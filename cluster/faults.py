@@ -7,19 +7,56 @@ A fault is a frozen value with a `Match`; `Network.inject` makes it happen and g
 * **of messages** (`LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`): they wait for messages that match,
   count them, and strike from the `nth` one on, `times` times.
 
+Names may be text (`api="SyncGroup"`, `after="silence"`, an error's name), and durations too (`for_us="60s"`); a number
+of them is microseconds. What is none of the names raises ValueError with the nearest.
+
 Bytes are never lost one by one: a lost response is a connection that breaks under it, or falls silent (design, 5).
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Any, TypeAlias
+from difflib import get_close_matches
+from enum import Enum, StrEnum
+from typing import Any, TypeAlias, TypeVar
 
 from attrs import field, frozen, validators
 
-from groupsim.eventloop.units import show_us
+from groupsim.eventloop.units import as_us, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
+
+Word = TypeVar("Word", bound=Enum)
+
+
+def _perhaps_us(duration: int | str | None) -> int | None:
+    return None if duration is None else as_us(duration)
+
+
+def _named(what: str, word: object, names: dict[str, Word]) -> Word:
+    found = names.get(str(word))
+    if found is None:
+        near = get_close_matches(str(word), names, 1)
+        raise ValueError(f"no {what} {word!r}; " + (f"did you mean {near[0]!r}?" if near else "see " + _HOME[what]))
+    return found
+
+
+#: Where names are listed.
+_HOME = {
+    "request": "groupsim.protocol.messages.Api",
+    "error code": "groupsim.ErrorCode",
+    "direction": "groupsim.cluster.faults.Direction",
+    "end of a connection": "groupsim.cluster.faults.After",
+}
+
+
+def _api(api: Api | str | None) -> Api | None:
+    if api is None or isinstance(api, Api):
+        return api
+    return _named("request", api, {one.title: one for one in Api} | {one.name: one for one in Api})
+
+
+def _error(error: ErrorCode | str) -> ErrorCode:
+    return error if isinstance(error, ErrorCode) else _named("error code", error, {one.name: one for one in ErrorCode})
 
 
 class Direction(StrEnum):
@@ -35,6 +72,14 @@ class After(StrEnum):
 
     BREAK = "break"
     SILENCE = "silence"
+
+
+def _direction(word: Direction | str) -> Direction:
+    return _named("direction", word, {one.value: one for one in Direction})
+
+
+def _after(word: After | str) -> After:
+    return _named("end of a connection", word, {one.value: one for one in After})
 
 
 @frozen
@@ -56,7 +101,7 @@ class Match:
     purpose: str | None = None
     client_id: str | None = None
     member_id: str | None = None
-    api: Api | None = None
+    api: Api | None = field(default=None, converter=_api)
     nth: int = field(default=1, validator=validators.ge(1))
     times: int | None = 1
 
@@ -84,9 +129,9 @@ class Latency:
     """Segments take `percent` of their latency plus `add_us`, for a while."""
 
     match: Match
-    add_us: int = 0
+    add_us: int = field(default=0, converter=as_us)
     percent: int = 100
-    for_us: int | None = None
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"latency of {self.match}: {self.percent} % + {show_us(self.add_us)}{_while(self.for_us)}"
@@ -97,8 +142,8 @@ class Stall:
     """Segments wait, one way or both; connections stay up, and what waited goes out when it ends."""
 
     match: Match
-    direction: Direction = Direction.BOTH
-    for_us: int | None = None
+    direction: Direction = field(default=Direction.BOTH, converter=_direction)
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"stall {self.direction.value} at {self.match}{_while(self.for_us)}"
@@ -109,7 +154,7 @@ class Isolate:
     """A host is cut off: all it sends and all sent to it waits; new connections wait too."""
 
     match: Match
-    for_us: int | None = None
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"isolate {self.match}{_while(self.for_us)}"
@@ -120,7 +165,7 @@ class Refuse:
     """New connections are refused."""
 
     match: Match
-    for_us: int | None = None
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"refuse connections of {self.match}{_while(self.for_us)}"
@@ -142,8 +187,8 @@ class LoseResponse:
     """The response to a request never arrives: carried out, but the client cannot know."""
 
     match: Match
-    after: After = After.BREAK
-    for_us: int | None = None
+    after: After = field(default=After.BREAK, converter=_after)
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"lose the response to {self.match.message()} ({self.after.value})"
@@ -154,8 +199,8 @@ class DelayResponse:
     """The response to a request, and all behind it on that connection, comes `by_us` later."""
 
     match: Match
-    by_us: int
-    for_us: int | None = None
+    by_us: int = field(converter=as_us)
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"delay the response to {self.match.message()} by {show_us(self.by_us)}"
@@ -166,7 +211,7 @@ class HoldResponse:
     """The response to a request waits at the broker until the fault ends, and with it what follows on the link."""
 
     match: Match
-    for_us: int | None = None
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"hold the response to {self.match.message()}{_while(self.for_us)}"
@@ -177,8 +222,8 @@ class AnswerError:
     """The broker answers with an error and does nothing."""
 
     match: Match
-    error: ErrorCode
-    for_us: int | None = None
+    error: ErrorCode = field(converter=_error)
+    for_us: int | None = field(default=None, converter=_perhaps_us)
 
     def __str__(self) -> str:
         return f"answer {self.error.name} to {self.match.message()}"

@@ -59,6 +59,11 @@ def parse_duration(text: str | int) -> int:
     return int(total)
 
 
+def as_us(duration: int | str) -> int:
+    """Microseconds: a number of them as it is, text as `parse_duration` reads it. Raises ValueError as that does."""
+    return parse_duration(duration) if isinstance(duration, str) else duration
+
+
 def _parts(text: str) -> list[tuple[str, str]]:
     """Cut ``1m30s`` into its numbers and units; ``0`` alone needs no unit."""
     stripped = text.strip().lower()

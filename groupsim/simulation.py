@@ -15,13 +15,13 @@ The object itself is plain and synchronous; only what lets time pass is awaited.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from attrs import Factory, define, field, fields_dict, validators
 
-from groupsim.addressed import is_awaited, node_for
 from groupsim.application import Strategy, assignors_of, behaviour_of, names_of
 from groupsim.awaiting import Awaited, complain
+from groupsim.by_hand import Answer, Sent, is_awaited, node_for
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Fault
@@ -39,14 +39,14 @@ from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.failure_told import failure_told
 from groupsim.found_events import Found
-from groupsim.members.ancestors.kinds import CLIENTS, client_settings, consumer_for, uses_zookeeper
+from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
-from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
 from groupsim.naming import hosts_exist, known, only_known
-from groupsim.protocol.messages import Request, Response, TopicPartition
+from groupsim.protocol.messages import Asks, Request, TopicPartition
+from groupsim.scenarios.clients import simulated
 from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.story import Story, tell
@@ -57,20 +57,6 @@ HAND = "hand"  # the host that requests by hand come from
 MINUTE = "60s"
 OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, beside those of its cluster
 DRAWN = ("latency", "processing", "append_latency")
-
-
-@define
-class Sent:
-    """A request sent by hand; `outcome` is None until it is answered (or its connection breaks)."""
-
-    request: Request
-    correlation: int = -1
-    outcome: Outcome | None = None
-
-    @property
-    def answered(self) -> bool:
-        """Whether an answer came. A parked request is not answered."""
-        return self.outcome is not None and not isinstance(self.outcome, Disconnected)
 
 
 @define
@@ -216,7 +202,7 @@ class Simulation:
         """
         if name in self.members:
             raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
-        profile = client if isinstance(client, ClientProfile) else CLIENTS[known(client, CLIENTS, "client profile")]
+        profile = client if isinstance(client, ClientProfile) else simulated(client)
         wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
         chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
         settings = self._settings(profile, group, properties, assignors)
@@ -236,6 +222,7 @@ class Simulation:
             consumer.assign(chosen)
         else:
             consumer.subscribe(wanted or (), pattern=pattern)
+        consumer.awaits = self._awaited
         self.members[name] = consumer
         if start:
             consumer.start()
@@ -356,38 +343,36 @@ class Simulation:
 
     # --- requests by hand ------------------------------------------------------------------------------------
 
-    def send(self, request: Request, *, node: int | None = None, client: str = HAND) -> Sent:
+    def send(self, request: Asks[Answer], *, node: int | None = None, client: str = HAND) -> Sent[Answer]:
         """Send a request on a connection of its own, to its group's or its transactions' coordinator unless told.
 
-        Does not wait: `.answered` and `.outcome` of what comes back say what became of it.
+        Does not wait: `.answered` and `.answer` of what comes back say what became of it.
         """
         target = node if node is not None else node_for(self.cluster, request)
         self._hands[client] = None
         connection = self.cluster.transport.connect(client, client, target, "hand")
         sent = Sent(request)
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: Any) -> None:
             sent.outcome = outcome
 
-        sent.correlation = connection.send(request, done, parse_duration("1h"))
+        sent.correlation = connection.send(cast(Request, request), done, parse_duration("1h"))
         return sent
 
     def request(
-        self, request: Request, *, node: int | None = None, client: str = HAND, within: Duration = "10m"
-    ) -> Awaited[Response]:
+        self, request: Asks[Answer], *, node: int | None = None, client: str = HAND, within: Duration = "10m"
+    ) -> Awaited[Answer]:
         """Send a request and wait for its answer. Raises `AssertionError` when there is none in time."""
         words = f"sim.request({type(request).__name__})"
         return self._awaited(words, lambda: self._request(request, node, client, within))
 
-    async def _request(self, request: Request, node: int | None, client: str, within: Duration) -> Response:
+    async def _request(self, request: Asks[Answer], node: int | None, client: str, within: Duration) -> Answer:
         __tracebackhide__ = True
         if node is None and is_awaited(self.cluster, request):
             await self._until(lambda: not is_awaited(self.cluster, request), f"nobody coordinates {request}", within)
         sent = self.send(request, node=node, client=client)
         await self._until(lambda: sent.outcome is not None, f"no answer to {request}", within)
-        if sent.outcome is None or isinstance(sent.outcome, Disconnected):
-            raise AssertionError(f"no answer to {request}: {sent.outcome}")
-        return sent.outcome
+        return sent.answer
 
     # --- looking ---------------------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
 
-from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.protocol.messages import TopicPartition
 
 if TYPE_CHECKING:
@@ -50,29 +50,35 @@ class Stuck(StrEnum):
     NEVER_REJOIN = "never-rejoin"
 
 
+def _distribution(said: Distribution | str | None) -> Distribution | None:
+    return parse_distribution(said) if isinstance(said, str) else said
+
+
 @frozen
 class Behaviour:
-    """One application. None means: takes no time. Durations are drawn in microseconds."""
+    """One application. None means: takes no time. Durations are drawn in microseconds, and may be written as text:
+    `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`.
+    """
 
     #: Per record, and once per batch of a partition on top of it.
-    processing: Distribution | None = None
-    per_batch: Distribution | None = None
+    processing: Distribution | None = field(default=None, converter=_distribution)
+    per_batch: Distribution | None = field(default=None, converter=_distribution)
     #: `poll(timeout)` returns empty-handed after this; None: the application polls again at once, as one long wait.
-    poll_timeout: Distribution | None = None
+    poll_timeout: Distribution | None = field(default=None, converter=_distribution)
     #: Between a batch (with `poll_timeout` set: between any two polls) and the next poll.
-    poll_gap: Distribution | None = None
-    on_assigned: Distribution | None = None
-    on_revoked: Distribution | None = None
-    on_lost: Distribution | None = None
+    poll_gap: Distribution | None = field(default=None, converter=_distribution)
+    on_assigned: Distribution | None = field(default=None, converter=_distribution)
+    on_revoked: Distribution | None = field(default=None, converter=_distribution)
+    on_lost: Distribution | None = field(default=None, converter=_distribution)
     #: How long the leader computes an assignment.
-    assignor_time: Distribution | None = None
-    commit: CommitPolicy = CommitPolicy.AUTO
-    on_error: OnError = OnError.STOP
+    assignor_time: Distribution | None = field(default=None, converter=_distribution)
+    commit: CommitPolicy = field(default=CommitPolicy.AUTO, converter=CommitPolicy)
+    on_error: OnError = field(default=OnError.STOP, converter=OnError)
     error_pause_us: int = 1_000_000
     #: What it does when commitSync throws: by default it logs that and goes on polling.
-    on_commit_failure: OnError = OnError.RETRY
+    on_commit_failure: OnError = field(default=OnError.RETRY, converter=OnError)
     #: The application asks for a rebalance again and again, with this time between (ClickHouse #33433).
-    enforce_rebalance_every: Distribution | None = None
+    enforce_rebalance_every: Distribution | None = field(default=None, converter=_distribution)
     stuck: frozenset[Stuck] = frozenset()
     #: Records are pushed, not pulled, into a buffer of so many bytes; the process dies of more (`pull.pushed`).
     push_buffer: int | None = None

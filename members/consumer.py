@@ -17,13 +17,14 @@ on the same host with nothing remembered. What happens in between is the work of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.units import show_us
+from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.assignors import registry
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.behaviour import Behaviour
@@ -38,7 +39,7 @@ from groupsim.members.light import LightFetcher
 from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
 from groupsim.members.metadata import MetadataView
-from groupsim.members.ownership import Ownership, common_protocol
+from groupsim.members.ownership import CALLBACKS, Ownership, common_protocol
 from groupsim.members.poll_clock import PollClock
 from groupsim.members.poll_loop import PollLoop
 from groupsim.members.profiles import JAVA_3, ClientProfile
@@ -55,6 +56,14 @@ if TYPE_CHECKING:
     from groupsim.protocol.messages import TopicPartition
 
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
+
+
+#: Makes something to await of words for it and its work.
+Awaits = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], Awaitable[None]]
+
+
+def _as_it_is(words: str, work: Callable[[], Coroutine[Any, Any, None]]) -> Awaitable[None]:
+    return work()
 
 
 def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
@@ -110,6 +119,8 @@ class Consumer:
         self._quiet_before = 0
         #: Shown the content of every record that poll returns, from the next start on; only for a consumer that pulls.
         self.on_record: OnRecord | None = None
+        #: Hands out what is to be awaited; a test's fixture keeps a book here of what nobody awaits.
+        self.awaits: Awaits = _as_it_is
         #: What ended the process, when it was an error.
         self.failed: ClientFailure | None = None
         assignors_now = self._assignors(settings)
@@ -280,11 +291,14 @@ class Consumer:
         self._end_state = state
         self._ended.set()
 
-    async def close(self, leave: bool | None = None) -> None:
+    def close(self, leave: bool | None = None) -> Awaitable[None]:
         """Close cleanly and wait until that is done: the handler finishes its batch, then commit, callbacks, leave.
 
         `leave` as in `close_process`: None as library and settings say, True also for static members, False stay.
         """
+        return self.awaits(f"{self.host.name}.close()", partial(self._close, leave))
+
+    async def _close(self, leave: bool | None) -> None:
         self.begin_close(leave)
         await self._ended.wait()
 
@@ -297,9 +311,9 @@ class Consumer:
             member.closing = True
             member.wake.set()
 
-    async def ended(self) -> None:
+    def ended(self) -> Awaitable[None]:
         """Wait until no process runs."""
-        await self._ended.wait()
+        return self.awaits(f"{self.host.name}.ended()", self._ended.wait)
 
     def crash(self, reason: str = "killed") -> None:
         """Kill the process: no commit, no callback, no LeaveGroup."""
@@ -314,9 +328,9 @@ class Consumer:
         self._over(CRASHED)
         self.host.crash()
 
-    def pause(self, us: int) -> None:
-        """Let the whole process stand still for `us` (a long garbage collection)."""
-        member = self._member
+    def pause(self, us: int | str) -> None:
+        """Let the whole process stand still (a long garbage collection) for so many microseconds, or "30s"."""
+        member, us = self._member, as_us(us)
         if member is None or self.host.paused:
             return
         member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
@@ -382,23 +396,35 @@ class Consumer:
             self._member.wake.set()
 
     def change_behaviour(self, **changes: Any) -> None:
-        """Replace some fields of the behaviour, e.g. `processing=parse_distribution("7m")`."""
+        """Replace some fields of the behaviour, e.g. `processing="7m"`."""
         self.behaviour = evolve(self._behaviour, **changes)
 
-    def block_poll(self, us: int) -> None:
-        """Keep the application's thread away from poll for `us`: at once when it waits there, else after its batch."""
-        if self._poll_loop is not None:
-            self._poll_loop.block(us)
+    def block_poll(self, us: int | str) -> None:
+        """Keep the application's thread away from poll: at once when it waits there, else after its batch.
 
-    def block_callback(self, kind: str, us: int) -> None:
-        """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""
+        For so many microseconds, or "30s".
+        """
+        if self._poll_loop is not None:
+            self._poll_loop.block(as_us(us))
+
+    def block_callback(self, kind: str, us: int | str) -> None:
+        """Let the next callback of this kind (assigned, revoked, lost) take so many microseconds, or "30s", longer.
+
+        Raises ValueError for a kind that there is not.
+        """
         if self._member is not None:
-            self._member.ownership.block_next(kind, us)
+            self._member.ownership.block_next(_callback(kind), as_us(us))
 
     def raise_in_callback(self, kind: str, message: str) -> None:
-        """Let the next callback of this kind raise."""
+        """Let the next callback of this kind raise. Raises ValueError for a kind that there is not."""
         if self._member is not None:
-            self._member.ownership.raise_next(kind, message)
+            self._member.ownership.raise_next(_callback(kind), message)
 
     def __repr__(self) -> str:
         return f"<consumer {self.host.name} of {self.settings.group_id} {self.state} generation {self.generation}>"
+
+
+def _callback(kind: str) -> str:
+    if kind not in CALLBACKS:
+        raise ValueError(f"no callback {kind!r}; there are {', '.join(CALLBACKS)}")
+    return kind

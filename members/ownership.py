@@ -27,7 +27,7 @@ from groupsim.protocol.consumer_protocol import Subscription, decode_assignment,
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages import NO_GENERATION, TopicPartition
 
-ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
+CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
 NEED_TO_REVOKE = "need to revoke partitions and re-join"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from attrs import evolve
 
 from groupsim import ErrorCode, Simulation
-from groupsim.cluster.faults import AnswerError, Break, Isolate, Match
+from groupsim.cluster.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
 from groupsim.members.assignors import Assignor, AssignorError, RangeAssignor
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import SettingError
 from groupsim.protocol.assignment import GroupAssignment
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages import Api, HeartbeatRequest
 
 pytest_plugins = ["pytester"]
 
@@ -283,3 +284,67 @@ async def test_partitions_may_be_written_as_text(sim: Simulation) -> None:
     await sim.until(lambda: [str(one) for one in member.assignment] == ["orders-1"])
     with pytest.raises(ValueError, match=r"partitions='orders-0': write a list, \['orders-0'\]"):
         member.assign("orders-0")
+
+
+# --- words instead of values -------------------------------------------------------------------------------------
+
+
+async def test_faults_take_names_and_durations_as_text(sim: Simulation) -> None:
+    """What a test author writes as text means the same as the value, and strikes."""
+    assert Match(api="SyncGroup") == Match(api=Api.SYNC_GROUP)
+    assert AnswerError(Match(), "UNKNOWN_MEMBER_ID") == AnswerError(Match(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert LoseResponse(Match(), "silence") == LoseResponse(Match(), After.SILENCE)
+    assert Stall(Match(), "out", for_us="1m30s") == Stall(Match(), Direction.OUT, for_us=90_000_000)
+    sim.topic("orders", 2)
+    sim.member("c1")
+    fault = sim.inject(AnswerError(Match(api="JoinGroup", nth=2), "REBALANCE_IN_PROGRESS"))
+    await sim.settled(members=1)
+    assert fault.hits == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Match(api="SynGroup"), "no request 'SynGroup'; did you mean 'SyncGroup'"),
+        (lambda: Match(api=14), "no request 14; see groupsim.protocol.messages.Api"),
+        (lambda: AnswerError(Match(), "UNKNOWN_MEMBER"), "no error code 'UNKNOWN_MEMBER'; did you mean 'UNKNOWN_MEMB"),
+        (lambda: LoseResponse(Match(), "silent"), "no end of a connection 'silent'; did you mean 'silence'"),
+        (lambda: Stall(Match(), "inn"), "no direction 'inn'; did you mean 'in'"),
+        (lambda: Isolate(Match(), for_us="60"), "'60' is not a duration"),
+    ],
+)
+def test_a_misspelt_word_of_a_fault_is_told(make: Callable[[], object], told: str) -> None:
+    """A request, an error, a direction that there is not: the nearest one is told where it is written."""
+    with pytest.raises(ValueError, match=told):
+        make()
+
+
+async def test_a_member_takes_durations_and_behaviour_as_text(sim: Simulation) -> None:
+    """A pause, a callback that takes longer, another behaviour: as text; a callback that there is not is told."""
+    sim.topic("orders", 2, rate=10)
+    member = sim.member("c1")
+    await sim.settled(members=1)
+    member.change_behaviour(processing="20ms", commit="never")
+    member.pause("5s")
+    await sim.run_for("4s")
+    assert member.host.paused
+    with pytest.raises(ValueError, match="no callback 'revokd'; there are assigned, revoked, lost"):
+        member.block_callback("revokd", "5s")
+
+
+async def test_a_close_that_is_not_awaited_is_told(sim: Simulation) -> None:
+    """`member.close()` without `await` does nothing, and the test fails."""
+    sim.topic("orders", 1)
+    member = sim.member("c1")
+    member.close()
+    with pytest.raises(AssertionError, match=r"never awaited, .*: c1\.close\(\) at test_mistakes_in_tests\.py:\d+"):
+        sim.complain()
+
+
+async def test_an_answer_that_is_not_there_is_told(sim: Simulation) -> None:
+    """`.answer` of a request by hand is the answer; before it comes it says so."""
+    sent = sim.send(HeartbeatRequest("g1", 1, "nobody"))
+    with pytest.raises(AssertionError, match="no answer yet to HeartbeatRequest"):
+        assert sent.answer
+    await sim.until(lambda: sent.answered)
+    assert sent.answer.error is ErrorCode.UNKNOWN_MEMBER_ID

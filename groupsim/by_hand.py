@@ -1,10 +1,15 @@
-"""Which broker a request by hand is for: the coordinator of its group, or of its transactional id, or any."""
+"""Requests by hand: which broker each is for, and its answer."""
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
+from attrs import define
+
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.protocol.messages import Request
+from groupsim.members.interfaces import Disconnected
+from groupsim.protocol.messages import Asks
 from groupsim.protocol.txn_messages import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
@@ -15,8 +20,33 @@ from groupsim.protocol.txn_messages import (
 #: What the coordinator of a transactional id takes. TxnOffsetCommit names one too, and is the group's.
 _OF_TRANSACTIONS = (InitProducerIdRequest, AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest)
 
+Answer = TypeVar("Answer")
 
-def node_for(cluster: ReplicatedCluster | Cluster, request: Request) -> int:
+
+@define
+class Sent(Generic[Answer]):
+    """A request sent by hand; `outcome` is None until it is answered (or its connection breaks)."""
+
+    request: Asks[Answer]
+    correlation: int = -1
+    outcome: Answer | Disconnected | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer came. A parked request is not answered."""
+        return self.outcome is not None and not isinstance(self.outcome, Disconnected)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer. Raises AssertionError while there is none, or when its connection broke."""
+        if self.outcome is None:
+            raise AssertionError(f"no answer yet to {self.request}; wait: await sim.until(lambda: sent.answered)")
+        if isinstance(self.outcome, Disconnected):
+            raise AssertionError(f"no answer to {self.request}: {self.outcome}")
+        return self.outcome
+
+
+def node_for(cluster: ReplicatedCluster | Cluster, request: Asks[Answer]) -> int:
     """The node a request is for. Raises LookupError when nobody coordinates its group, or its transactions, just now.
 
     The first one about transactions has their topic made, as the first look-up does in Kafka.
@@ -31,7 +61,7 @@ def node_for(cluster: ReplicatedCluster | Cluster, request: Request) -> int:
     return cluster.coordinator_of(group)[0] if group is not None else cluster.transport.bootstrap[0]
 
 
-def is_awaited(cluster: ReplicatedCluster | Cluster, request: Request) -> bool:
+def is_awaited(cluster: ReplicatedCluster | Cluster, request: Asks[Answer]) -> bool:
     """Whether the node it is for has still to hear that it coordinates this transactional id."""
     name = _transactional_id(request)
     if name is None or isinstance(cluster, Cluster):
@@ -44,5 +74,5 @@ def is_awaited(cluster: ReplicatedCluster | Cluster, request: Request) -> bool:
     return coordinator.partition_for(name) not in coordinator.led
 
 
-def _transactional_id(request: Request) -> str | None:
+def _transactional_id(request: Asks[Answer]) -> str | None:
     return request.transactional_id if isinstance(request, _OF_TRANSACTIONS) else None
