@@ -47,30 +47,32 @@ class Known:
     producers: tuple[str, ...]
     partitions: Mapping[str, int]
     brokers: int
+    #: What else there may be: members, topics, brokers.
+    doubtful: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Known:
-        """The names of a scenario, those that steps create included."""
+    def of(cls, scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> Known:
+        """The names of a scenario, those that steps create included; `doubtful` are kinds of names it may lack."""
         names = [plan.name for plan in plans(scenario)]
         for group, spec in scenario.groups.items():
-            names += _made_later(scenario, group, list(spec.members))
+            names += _made_later(scenario, group, list(spec.members), any_way="made" in doubtful)
         producers = tuple(plan.name for plan in producer_plans(scenario))
         brokers = scenario.cluster.brokers
-        return cls(tuple(scenario.groups), tuple(names), producers, partition_limits(scenario), brokers)
+        return cls(tuple(scenario.groups), tuple(names), producers, partition_limits(scenario), brokers, doubtful)
 
 
-def _made_later(scenario: Scenario, group: str, keys: list[str]) -> list[str]:
+def _made_later(scenario: Scenario, group: str, keys: list[str], *, any_way: bool) -> list[str]:
     """Patterns of the names that scaling and rollouts give to new members."""
     makers = {"scale", "rolling-restart"}
-    made = any(
+    made = any_way or any(
         step.deed.NAME in makers and getattr(step.deed, "group", None) in (None, group) for step in scenario.timeline
     )
     return [(key.replace("{n}", "*") if "{n}" in key else f"{key}-*") for key in keys] if made else []
 
 
-def wrong_names(scenario: Scenario) -> Found:
-    """Every name in the timeline and the expectations that points nowhere."""
-    known = Known.of(scenario)
+def wrong_names(scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> Found:
+    """Every name in the timeline and the expectations that points nowhere, but for `doubtful` kinds of names."""
+    known = Known.of(scenario, doubtful)
     for index, step in enumerate(scenario.timeline):
         for path, wrong in _walk(step.deed, known):
             yield ("timeline", index, *path), wrong
@@ -129,7 +131,7 @@ def _nothing(_: Any, __: Known) -> Iterator[Wrong]:
 
 
 def _group(name: str, known: Known) -> Iterator[Wrong]:
-    if name not in known.groups:
+    if name not in known.groups and "members" not in known.doubtful:
         yield Wrong(f"there is no group `{name}`", suggest(name, known.groups, "groups here"))
 
 
@@ -152,6 +154,8 @@ def _member(name: str, known: Known, near: tuple[str, ...] | None = None) -> Ite
     group = group_named(name)
     if group is not None:
         yield from _group(group, known)
+    elif "members" in known.doubtful:
+        return
     elif is_role(name):
         if len(known.groups) > 1:
             yield Wrong(f"`{name}` of which group?", f"write `{name} of {known.groups[0]}`")
@@ -169,7 +173,7 @@ def _one_member(name: str, known: Known) -> Iterator[Wrong]:
 
 
 def _topic(name: str, known: Known) -> Iterator[Wrong]:
-    if name not in known.partitions:
+    if name not in known.partitions and "topics" not in known.doubtful:
         yield Wrong(f"there is no topic `{name}`", suggest(name, known.partitions, "topics here"))
 
 
@@ -177,7 +181,7 @@ def _partition(name: str, known: Known) -> Iterator[Wrong]:
     topic, number = split_partition(name) or (name, 0)
     if topic not in known.partitions:
         yield from _topic(topic, known)
-    elif number >= known.partitions[topic]:
+    elif number >= known.partitions[topic] and "topics" not in known.doubtful:
         yield Wrong(f"`{topic}` has no partition {number}", f"its partitions are 0 to {known.partitions[topic] - 1}")
 
 
@@ -187,7 +191,7 @@ def _broker(name: str, known: Known) -> Iterator[Wrong]:
         yield from _group(group, known)
     elif name == "coordinator" and len(known.groups) > 1:
         yield Wrong("`coordinator` of which group?", f"write `coordinator of {known.groups[0]}`")
-    elif name.isdecimal() and int(name) >= known.brokers:
+    elif name.isdecimal() and int(name) >= known.brokers and "brokers" not in known.doubtful:
         yield Wrong(f"there is no broker {name}", f"brokers are 0 to {known.brokers - 1}")
 
 

@@ -7,9 +7,11 @@ after the end), clients and assignors nobody knows, and warnings about what will
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
@@ -42,7 +44,7 @@ from groupsim.scenarios.property_places import path_of, place_of
 from groupsim.scenarios.requests import make_request
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import split_partition
-from groupsim.scenarios.values import CROWD_REMEDY, END, MOST_PROCESSES, Moment, quote, show_duration
+from groupsim.scenarios.values import CROWD_REMEDY, END, MOST_PROCESSES, Moment, Properties, quote, show_duration
 from groupsim.scenarios.write_sense import broker_path
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -51,13 +53,33 @@ MOST_REPETITIONS = 1_000_000
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
-def judge(scenario: Scenario, document: Document) -> list[Problem]:
-    """Every error, warning and note about a scenario."""
-    errors = [*_whole(scenario, document), *_groups(scenario), *_times(scenario), *wrong_names(scenario)]
-    problems = [_at(document, path, wrong, ERROR) for path, wrong in errors]
-    if not errors:
-        problems += [*_settings(scenario, document), *noted_data(scenario, document)]
-    return problems
+def judge(
+    scenario: Scenario, document: Document, cuts: Sequence[Path_] = (), doubtful: frozenset[str] = frozenset()
+) -> list[Problem]:
+    """Every error about a scenario, and warnings and notes about one that has none.
+
+    `cuts` were taken out of it because they cannot be read: nothing is said of those places, nor of names that are
+    `doubtful` (see `unread.py`).
+    """
+    errors = [*_whole(scenario, document), *_groups(scenario), *_times(scenario), *wrong_names(scenario, doubtful)]
+    told = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))
+    problems = list(dict.fromkeys(told))
+    settings = list(_settings(scenario, document))
+    if problems or cuts:
+        return [*problems, *(one for one in settings if one.level == ERROR)]
+    return [*problems, *settings, *noted_data(scenario, document)]
+
+
+def _is_sure(path: Path_, cuts: Sequence[Path_], doubtful: frozenset[str]) -> bool:
+    """Whether a mistake does not come from what is missing."""
+    if any(path[: len(cut)] == cut or cut[: len(path)] == path for cut in cuts):
+        return False
+    named = path and (isinstance(path[-1], int) or path[-1] in _NAMING)
+    return not (named and doubtful & {"topics", "brokers"})
+
+
+#: Keys outside of steps that name topics or brokers, or count them.
+_NAMING = ("subscribe", "assign", "to", "topic", "replication", "replicas", "weights")
 
 
 def _at(document: Document, path: Path_, wrong: Wrong, level: str) -> Problem:
@@ -80,11 +102,24 @@ def _whole(scenario: Scenario, document: Document) -> Found:
             yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
     yield from _too_many(scenario)
     yield from wrong_data(scenario)
-    try:
-        check_settings(scenario)
-    except ValueError as error:
-        message, _, remedy = str(error).partition("; ")
-        yield _broker_path(scenario, document, message), Wrong(message, remedy)
+    yield from _broker(scenario, document)
+
+
+def _broker(scenario: Scenario, document: Document) -> Found:
+    """What is wrong with the brokers' settings: the first thing, then what is wrong without it."""
+    left = dict(scenario.broker.properties)
+    for _ in range(len(left) + 1):
+        try:
+            return check_settings(
+                attrs.evolve(scenario, broker=attrs.evolve(scenario.broker, properties=Properties(left)))
+            )
+        except ValueError as error:
+            message, _, remedy = str(error).partition("; ")
+            yield _broker_path(scenario, document, message), Wrong(message, remedy)
+            named = next((name for name in left if name in message), None)
+            if named is None:
+                return
+            del left[named]
 
 
 def _too_many(scenario: Scenario) -> Found:
@@ -252,7 +287,7 @@ def _late(item: Any, path: Path_, end_us: int) -> Found:
 def _settings(scenario: Scenario, document: Document) -> list[Problem]:
     """What the members' settings come to: impossible values, keys nobody knows, sessions the broker will refuse."""
     folder = Path(document.file).parent
-    broker = coordinator_config(scenario)
+    broker = _bounds(scenario)
     problems: dict[tuple[str, str], Problem] = {}
     for group, spec in scenario.groups.items():
         for plan in _one_of_each(group, spec):
@@ -261,13 +296,29 @@ def _settings(scenario: Scenario, document: Document) -> list[Problem]:
     return list(problems.values())
 
 
+def _bounds(scenario: Scenario) -> CoordinatorConfig | None:
+    """The coordinator's settings, if they can be."""
+    try:
+        return coordinator_config(scenario)
+    except ValueError:
+        return None
+
+
 def _one_of_each(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
-    """One member of each specification: the others are alike."""
-    return (plan for plan in group_plans(group, spec) if plan.number == 1)
+    """One member of each specification whose client there is: the others are alike."""
+    return (plan for plan in group_plans(group, spec) if plan.number == 1 and _is_client(plan.client))
+
+
+def _is_client(name: str) -> bool:
+    try:
+        simulated(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_member(
-    plan: MemberPlan, document: Document, folder: Path, broker: CoordinatorConfig, *, pulls: bool
+    plan: MemberPlan, document: Document, folder: Path, broker: CoordinatorConfig | None, *, pulls: bool
 ) -> Iterator[Problem]:
     path: Path_ = ("groups", plan.group, "members", plan.key)
     try:
@@ -280,10 +331,8 @@ def _of_member(
         return
     try:
         settings, notes = client_settings(plan.profile, properties, pulls=pulls)
-    except SettingError as error:
-        yield Problem(
-            place_of(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}", error.remedy
-        )
+    except SettingError:
+        yield from _impossible(document, plan, properties, pulls=pulls)
         return
     for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         yield _note(document, plan, note)
@@ -291,9 +340,28 @@ def _of_member(
         where = path_of(document, plan, "client", last=())
         message = f"`client`: {plan.client} behaves as the profile `{plan.profile.name}`"
         yield Problem(document.at_value(where), message, "", NOTE)
-    if "partition.assignment.strategy" in properties:
+    if "partition.assignment.strategy" in properties and plan.spec.assignor is None:
         yield from _assignors(document, plan, settings)
-    yield from _session(document, plan, settings, broker, path)
+    if broker is not None:
+        yield from _session(document, plan, settings, broker, path)
+
+
+def _impossible(
+    document: Document, plan: MemberPlan, properties: dict[str, object], *, pulls: bool
+) -> Iterator[Problem]:
+    """Every setting that cannot be: the first one, then what cannot be without it; at last what is told of the rest."""
+    left = dict(properties)
+    for _ in properties:
+        try:
+            _, notes = client_settings(plan.profile, left, pulls=pulls)
+        except SettingError as error:
+            where, message = place_of(document, plan, error.key), f"`{error.key}` = {error.value}: {error.problem}"
+            yield Problem(where, message, error.remedy)
+            if left.pop(error.key, None) is None:
+                return
+        else:
+            yield from (_note(document, plan, note) for note in notes)
+            return
 
 
 def _note(document: Document, plan: MemberPlan, note: Note) -> Problem:

@@ -55,7 +55,13 @@ def structure_check(name: str, value: Any) -> Check:
     return check
 
 
+#: In the place of a step or an expectation that cannot be read: one that does nothing.
+NOTHING = object()
+
+
 def _step(data: Any, _: Any) -> Step:
+    if data is NOTHING:
+        return Step(deed=Deed(), at=Moment(0))
     if not isinstance(data, dict) or "do" not in data:
         raise Wrong("a step needs `at` and `do`", "write `- {at: 30s, do: crash, member: c2}`")
     name, known = data["do"], deeds()
@@ -74,6 +80,8 @@ _TIMING = tuple(field.name for field in attrs.fields(Timing))
 
 
 def _expectation(data: Any, _: Any) -> Expectation:
+    if data is NOTHING:
+        return Expectation(Check())
     data = {data: None} if isinstance(data, str) else data
     names = [name for name in data if name != "because"] if isinstance(data, dict) else []
     if len(names) != 1:

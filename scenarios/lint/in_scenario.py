@@ -27,35 +27,24 @@ from groupsim.scenarios.lint.membership import GroupView
 from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.view import ClientView
 from groupsim.scenarios.lint.workload import p99_us
-from groupsim.scenarios.mistakes import problems_of
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario
 from groupsim.scenarios.naming import MemberPlan, group_plans, properties_of
 from groupsim.scenarios.problems import ERROR, Place, Problem, ScenarioError
 from groupsim.scenarios.property_places import place_of
 from groupsim.scenarios.semantics import judge
-from groupsim.scenarios.shapes import structure_scenario
+from groupsim.scenarios.unread import structured
 
 _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 
 
 def lint_scenario(document: Document) -> tuple[Finding, ...]:
     """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons."""
-    scenario = _structured(document)
+    scenario = structured(document)
     errors = [problem for problem in judge(scenario, document) if problem.level == ERROR]
     if any(not _ABOUT_A_SETTING.match(problem.message) for problem in errors):
         raise ScenarioError(errors)
     found = list(_findings(scenario, document))
     return engine.ordered([*found, *_unexplained(errors, found)])
-
-
-def _structured(document: Document) -> Scenario:
-    if not isinstance(document.data, dict):
-        remedy = "write `key: value` lines; see docs/writing-a-scenario.md"
-        raise ScenarioError([Problem(document.at_value(()), "a scenario is a mapping, this is not one", remedy)])
-    try:
-        return structure_scenario(document.data)
-    except ValueError as error:
-        raise ScenarioError(problems_of(error, document)) from None
 
 
 def _unexplained(errors: list[Problem], found: list[Finding]) -> Iterator[Finding]:
