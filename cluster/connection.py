@@ -349,38 +349,23 @@ class Connection(Beating):
         """
         if not self._busy:
             raise RuntimeError(f"{self}: answered twice: {response}")
-        trace = self._trace
-        quiet = response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats
-        if not quiet and self.request.__class__ in MACHINERY and not trace.heartbeats:
-            self._answer_quietly(normalise_response(response, self.request.version))
-        elif not quiet:
-            response = normalise_response(response, self.request.version)
-            before = trace.cause
+        request, trace = self.request, self._trace
+        if response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats:
+            self._reply_alive(response)
+            return
+        response = normalise_response(response, request.version)
+        before = trace.cause
+        if trace.heartbeats or request.__class__ not in MACHINERY:
             self.broker.note_answer(self, response)
-            self._reply(response)
-            trace.cause = before
-        elif not self.plain or self._queue or self._life.dead:
+        self._reply(response)
+        trace.cause = before
+
+    def _reply_alive(self, response: HeartbeatResponse) -> None:
+        if not self.plain or self._queue or self._life.dead:
             self._reply(response)
         else:
             self._busy = False
             self._answer_alive()
-
-    def _answer_quietly(self, response: Response) -> None:
-        """`_reply` for what moves records: while all is well, what follows there is written out here."""
-        if not self.plain or self._queue or self._life.dead:
-            self._reply(response)
-            return
-        self._busy = False
-        self.give_up = None
-        at = self._at
-        if at == BLOCK:
-            at = self._refill()
-        self._at = at + 1
-        when = self._loop.now_us + self._latencies[at]
-        if when < self._floor_in:
-            when = self._floor_in
-        self._floor_in = when
-        self._life.message_at(when, self._back, response)
 
     @property
     def busy(self) -> bool:
@@ -398,12 +383,27 @@ class Connection(Beating):
     def _reply(self, response: Response) -> None:
         self._busy = False
         self.give_up = None
+        if not self.plain or self._life.dead:
+            self._reply_with_care(response)
+        else:
+            # What follows is `_backward`, written out.
+            at = self._at
+            if at == BLOCK:
+                at = self._refill()
+            self._at = at + 1
+            when = self._loop.now_us + self._latencies[at]
+            if when < self._floor_in:
+                when = self._floor_in
+            self._floor_in = when
+            self._life.message_at(when, self._back, response)
+        if self._queue and not self._broken:
+            self._next(self._queue.popleft())
+
+    def _reply_with_care(self, response: Response) -> None:
         if not self.up or self.client.life is not self._life:
             self.drop("the connection is gone")
         elif self.plain or not self._network.taps.takes(self, response):
             self.pass_back(response)
-        if self._queue and not self._broken:
-            self._next(self._queue.popleft())
 
     def _next(self, flight: Flight) -> None:
         """Read the next request out of the socket buffer: after this instant's own work, never inside it."""

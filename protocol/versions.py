@@ -266,10 +266,10 @@ def normalise_response(response: Response, version: int) -> Response:
 
 
 def _normalise(message: T, version: int) -> T:
-    """First the table, then the rule of this message, if it has one."""
+    """First the table, then the rule of this message, if it has one for this version."""
     carried = _carry(message, version)
-    rule = _RULES.get(message.__class__)
-    return rule(message, carried, version) if rule else carried
+    below, rule = _RULES.get(message.__class__, _NO_RULE)
+    return rule(message, carried, version) if version < below else carried
 
 
 def _carry(message: T, version: int) -> T:
@@ -316,7 +316,7 @@ def _parts_change(kind: Any, version: int) -> bool:
 
 def _cannot_change(message: type, version: int) -> bool:
     """Whether a version cannot change a message at all."""
-    return message not in _RULES and not _plan(message, version)
+    return version >= _RULES.get(message, _NO_RULE)[0] and not _plan(message, version)
 
 
 # What is sent often costs one look-up.
@@ -328,14 +328,14 @@ _untouched: Callable[[Any, int], bool] = lru_cache(maxsize=1024)(_cannot_change)
 
 def _join_request(_: JoinGroupRequest, sent: JoinGroupRequest, version: int) -> JoinGroupRequest:
     """Version 0 has one timeout for both purposes."""
-    if version >= 1 or sent.rebalance_timeout_ms == sent.session_timeout_ms:
+    if sent.rebalance_timeout_ms == sent.session_timeout_ms:
         return sent
     return evolve(sent, rebalance_timeout_ms=sent.session_timeout_ms)
 
 
 def _leave_request(_: LeaveGroupRequest, sent: LeaveGroupRequest, version: int) -> LeaveGroupRequest:
     """Versions 0 to 2 have one member id instead of a list."""
-    if version < 3 and len(sent.members) != 1:
+    if len(sent.members) != 1:
         raise ProtocolError(
             f"LeaveGroup {version}", None, "exactly one member (more: version 3)", str(len(sent.members))
         )
@@ -344,26 +344,26 @@ def _leave_request(_: LeaveGroupRequest, sent: LeaveGroupRequest, version: int) 
 
 def _offset_fetch_request(_: OffsetFetchRequest, sent: OffsetFetchRequest, version: int) -> OffsetFetchRequest:
     """Versions 0 and 1 cannot ask for everything."""
-    if version < 2 and sent.partitions is None:
+    if sent.partitions is None:
         raise ProtocolError(f"OffsetFetch {version}", None, "a list of partitions (all of them: version 2)", "null")
     return sent
 
 
 def _join_response(_: JoinGroupResponse, sent: JoinGroupResponse, version: int) -> JoinGroupResponse:
     """The protocol name became nullable in version 7 (KIP-559)."""
-    return evolve(sent, protocol_name="") if version < 7 and sent.protocol_name is None else sent
+    return evolve(sent, protocol_name="") if sent.protocol_name is None else sent
 
 
 def _leave_response(whole: LeaveGroupResponse, sent: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
     """Versions 0 to 2 lift the single member's error to the top."""
-    if version >= 3 or whole.error or not whole.members:
+    if whole.error or not whole.members:
         return sent
     return evolve(sent, error=whole.members[0].error)
 
 
 def _offset_fetch_response(whole: OffsetFetchResponse, sent: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
     """Versions 0 and 1 have no place for an error but the partitions."""
-    if version >= 2 or not whole.error:
+    if not whole.error:
         return sent
     offsets = (FetchedOffset(fetched.partition, error=whole.error) for fetched in sent.offsets)
     return evolve(sent, offsets=tuple(offsets))
@@ -372,18 +372,21 @@ def _offset_fetch_response(whole: OffsetFetchResponse, sent: OffsetFetchResponse
 def _describe_response(_: DescribeGroupsResponse, sent: DescribeGroupsResponse, version: int) -> DescribeGroupsResponse:
     """Below version 6 an unknown group is Dead and no error (KIP-1043)."""
     unknown = ErrorCode.GROUP_ID_NOT_FOUND
-    if version >= 6 or all(group.error is not unknown for group in sent.groups):
+    if all(group.error is not unknown for group in sent.groups):
         return sent
     groups = (evolve(g, error=ErrorCode.NONE) if g.error is unknown else g for g in sent.groups)
     return evolve(sent, groups=tuple(groups))
 
 
-_RULES: Mapping[type, Callable[[Any, Any, int], Any]] = {
-    JoinGroupRequest: _join_request,
-    LeaveGroupRequest: _leave_request,
-    OffsetFetchRequest: _offset_fetch_request,
-    JoinGroupResponse: _join_response,
-    LeaveGroupResponse: _leave_response,
-    OffsetFetchResponse: _offset_fetch_response,
-    DescribeGroupsResponse: _describe_response,
+_Rule = Callable[[Any, Any, int], Any]
+_RULES: Mapping[type, tuple[int, _Rule]] = {
+    JoinGroupRequest: (1, _join_request),
+    LeaveGroupRequest: (3, _leave_request),
+    OffsetFetchRequest: (2, _offset_fetch_request),
+    JoinGroupResponse: (7, _join_response),
+    LeaveGroupResponse: (3, _leave_response),
+    OffsetFetchResponse: (2, _offset_fetch_response),
+    DescribeGroupsResponse: (6, _describe_response),
 }
+"""The rules, each with the version from which on there is nothing for it to do."""
+_NO_RULE: tuple[int, _Rule] = (0, lambda whole, sent, version: sent)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
+from types import TracebackType
 
 from groupsim.members.assignors.errors import AssignorError, JavaFailure
 from groupsim.members.assignors.interface import Assignor
@@ -17,19 +16,28 @@ _OURS = str(Path(__file__).resolve().parent)
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"))
 
 
-@contextmanager
-def blame(assignor: Assignor) -> Iterator[None]:
+class blame:
     """Turn whatever a user's assignor raises inside into an AssignorError that names its file and line.
 
     A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect.
     """
-    try:
-        yield
-    except (AssignorError, JavaFailure):
-        raise
-    except (Exception, SystemExit) as problem:  # a call of sys.exit() is the assignor's doing, and no end of ours
-        where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
-        raise AssignorError(assignor.name, f"raised {type(problem).__name__}: {problem}", where) from problem
+
+    __slots__ = ("_assignor",)
+
+    def __init__(self, assignor: Assignor) -> None:
+        self._assignor = assignor
+
+    def __enter__(self) -> None:
+        """Nothing to do: what matters is the end."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # A call of sys.exit() is the assignor's doing, and no end of ours.
+        if isinstance(problem, (Exception, SystemExit)) and not isinstance(problem, (AssignorError, JavaFailure)):
+            assignor = self._assignor
+            where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
+            raise AssignorError(assignor.name, f"raised {type(problem).__name__}: {problem}", where) from problem
 
 
 def user_frame(problem: BaseException, file: str | None = None) -> str | None:
