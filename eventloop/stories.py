@@ -7,8 +7,8 @@ the order of the heap.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
@@ -19,6 +19,8 @@ from groupsim.eventloop.units import show_us
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
+
+T = TypeVar("T")
 
 
 class Waiter:
@@ -144,3 +146,17 @@ class Story:
 
     def __str__(self) -> str:
         return f"story {self.name!r}" + (f" on {self.life.name}" if self.life.name else "")
+
+
+def at_once(story: Coroutine[Any, Any, T]) -> T:
+    """Run a story that has nothing to wait for, here and now, in the middle of an event; returns what it returns.
+
+    Raises RuntimeError when it waits all the same.
+    """
+    try:
+        story.send(None)
+    except StopIteration as done:
+        found: T = done.value
+        return found
+    story.close()
+    raise RuntimeError(f"{story.__qualname__} was run as an event, and has to wait")

@@ -149,6 +149,12 @@ class Joining:
         """Whether a rebalance is in the works."""
         return self.stage is not _IDLE
 
+    @property
+    def assigns(self) -> bool:
+        """Whether the next step is a leader's: it may wait for metadata, and takes as long as the assignor."""
+        outcome = self._outcome
+        return isinstance(outcome, JoinGroupResponse) and outcome.leader == outcome.member_id
+
     def _abandon(self) -> None:
         """Forget what is in flight; its answer will be ignored."""
         self._flight += 1

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.failures import ClientFailure
+from groupsim.members.wake import Wake
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages import NO_GENERATION, Api
 from groupsim.protocol.releases import client_version
@@ -139,7 +140,7 @@ class Member:
         self.generation = NO_MEMBERSHIP
         #: The generation of the last rebalance that was completed, though it may have been reset since.
         self.joined = NO_MEMBERSHIP
-        self.wake = loop.event()
+        self.wake = Wake(loop)
         self.closing = False
         self.failure: ClientFailure | None = None
 

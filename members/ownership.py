@@ -215,6 +215,11 @@ class Ownership:
         """Let the next callback of this kind raise."""
         self._raises[kind] = message
 
+    @property
+    def blocked(self) -> bool:
+        """Whether the next callback of some kind takes longer than the application says."""
+        return bool(self._blocks)
+
     async def _give_up(self, kind: str, partitions: list[TopicPartition]) -> None:
         member = self._member
         member.fetcher.stop_delivering(partitions)

@@ -2,8 +2,9 @@
 
 `poll` is where everything of the group happens in the application's thread: the steps of a rebalance with their
 callbacks, owed heartbeats and commits, records. It waits on one flag (`Member.wake`) that every event sets which the
-story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing. Records of a quiet
-group are `rounds.py`'s: they pass as events while the story rests.
+story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing. While it waits the
+story rests, and what needs no story passes as events: looks that find nothing to wait for, records of a quiet group
+(`rounds.py`).
 
 Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protocol reference, section 4.3.
 """
@@ -103,24 +104,33 @@ class PollLoop:
         until_us = self._poll_ends_us()
         try:
             while True:
-                member.wake.clear()
-                self._throw_what_was_stored()
-                member.heartbeat.polled()
-                if member.closing:
-                    return ()
-                if member.subscription.active:
-                    await member.joining.step()
-                elif member.subscription.assigned is not None:
-                    member.ownership.choose(member.subscription.assigned)
-                elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
-                    await unsubscribe(member)
-                member.commits.polled()
-                records = member.fetcher.take()
-                if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
+                records = await self._look(until_us)
+                if records is None:
+                    records = await member.rounds.rest(self._look)
+                if records is not None:
                     return records
-                await member.rounds.rest()
         finally:
             member.poll_clock.leave()
+
+    async def _look(self, until_us: int | None = None) -> tuple[Fetched, ...] | None:
+        """See to everything that is due in `poll`; what it returns with, or None: it goes on waiting."""
+        member = self._member
+        member.wake.clear()
+        self._throw_what_was_stored()
+        member.heartbeat.polled()
+        if member.closing:
+            return ()
+        if member.subscription.active:
+            await member.joining.step()
+        elif member.subscription.assigned is not None:
+            member.ownership.choose(member.subscription.assigned)
+        elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
+            await unsubscribe(member)
+        member.commits.polled()
+        records = member.fetcher.take()
+        if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
+            return records
+        return None
 
     def _poll_ends_us(self) -> int | None:
         """When this poll returns empty-handed; None: never."""

@@ -1,53 +1,71 @@
-"""Rounds of a quiet consumer: records come, are delivered and processed, and the application polls again.
+"""What a consumer does as events while its story rests inside `poll`: rounds of records, and looks around.
 
-In a stable group that is all a consumer does, thousands of times between two rebalances, and nothing of it needs a
-story: there is one way on. So it runs as events (arrival, end of processing), at a fraction of a wake-up's cost, while
-the story of the process rests inside `poll`. The rules:
+Rounds: records come, are delivered and processed, and the application polls again. In a stable group that is all a
+consumer does, thousands of times between two rebalances, and nothing of it needs a story: there is one way on. So it
+runs as events (arrival, end of processing), at a fraction of a wake-up's cost. The rules:
 
 * A round begins only when the story rests and nothing waits for it: no flag is up, no rebalance under way, every owned
   partition has its position, and the application neither commits after batches nor sleeps between polls. Otherwise
   the flag is raised and the story does the round itself (`poll_loop.py`), with the same steps in the same order.
-* Whatever the story has to look at raises the flag, as ever. A round under way is finished first: the application's
-  thread is busy with its batch, and comes to `poll` when that is done.
+* Whatever has to be looked at raises the flag, as ever. A round under way is finished first: the application's thread
+  is busy with its batch, and comes to `poll` when that is done.
 
         records_came ──> begin ──> poll ──> deliver ──> process … ──┐
                                     ^                               │ the batch is done
                                     └──────────── peace? ───────────┤
-                                                                    └──> the story goes on
+                                                                    └──> the flag, and whoever looks
+
+Looks: most of what raises the flag is an answer that leads to the next request of a rebalance, and to see to that
+takes no time. So such a look is an event, too, in the place where the wake-up of the story would have been: the poll
+loop's own `_look`, run to its end. The story is woken where the look might have to wait (callbacks that take time or
+commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
+from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.profiles import HeartbeatPlacement
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
+_COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
 # Looked up once: members of an enumeration are found slowly, and these are for every record.
 _DELIVERED, _PROCESSED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED
 _TASK = Order.TASK
 
+Found: TypeAlias = tuple[Fetched, ...] | None
+"""What a look comes to: what `poll` returns with, or None when it goes on waiting."""
+
 
 class Rounds:
-    """What the application does with records; as events while all is quiet."""
+    """What the application does with records, and what is seen to in `poll`; as events where no story is needed."""
 
     __slots__ = (
         "_between_batches",
         "_clock",
         "_emit",
+        "_found",
         "_host",
         "_judged",
+        "_look",
+        "_looking",
         "_loop",
         "_member",
         "_next",
-        "_over",
         "_plain",
         "_planned",
+        "_prompt",
+        "_raised",
         "_records",
         "_resting",
+        "_story",
         "_times",
         "_under_way",
         "_wake",
@@ -59,28 +77,87 @@ class Rounds:
         self._loop, self._host, self._wake = member.loop, member.host, member.wake
         self._clock, self._emit = member.poll_clock, member.trace.emit_of_partition
         self._times = ProcessingTimes(member.loop)
-        self._judged: Behaviour | None = None  # the behaviour that `_plain` was found for
-        self._plain = False
+        self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` were found for
+        self._plain = self._prompt = False
         self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
         self._records: tuple[Fetched, ...] = ()
         self._next = 0
         self._resting = False  # the story waits inside poll
         self._planned = False
         self._under_way = False
-        self._over = member.loop.event()
+        self._story = member.loop.event()
+        self._look: Callable[[], Coroutine[Any, Any, Found]] | None = None
+        self._looking = False
+        self._found: Found = None
+        self._raised: Exception | None = None
+        member.wake.roused = self._roused
 
     # -- the story's side ---------------------------------------------------------------------------------------
 
-    async def rest(self) -> None:
-        """Wait for something the story has to look at; it returns when no round is under way."""
+    async def rest(self, look: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
+        """Wait for what needs the story; what needs none is seen to by `look`, as an event.
+
+        Returns what such a look has found, or None: the story has to look itself. Raises what a look has raised.
+        """
+        if self._wake.is_set():
+            return None
+        self._look = look
         self._resting = True
         try:
-            await self._member.wake.wait()
+            await self._story.wait()
         finally:
             self._resting = False
-        while self._under_way:
-            self._over.clear()
-            await self._over.wait()
+        self._story.clear()
+        found, self._found = self._found, None
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        return found
+
+    def _wake_story(self) -> None:
+        self._resting = False
+        self._story.set()
+
+    # -- looks --------------------------------------------------------------------------------------------------
+
+    def _roused(self) -> None:
+        """The flag was raised; when the story rests, and no round is under way, it is time for a look."""
+        if not self._resting or self._under_way or self._looking:
+            return
+        if self._needs_story():
+            self._wake_story()
+        else:
+            self._host.call_at(self._loop.now_us, _look, self, order=_TASK)
+
+    def _needs_story(self) -> bool:
+        """Whether a look might have to wait, or would have something to return."""
+        member = self._member
+        if member.behaviour is not self._judged:
+            self._judge(member.behaviour)
+        return (
+            not self._prompt
+            or member.closing
+            or member.failure is not None
+            or not member.subscription.active
+            or member.fetcher.has_records
+            or member.ownership.blocked
+            or member.joining.assigns
+        )
+
+    def _look_around(self) -> None:
+        """One look, and another when it has raised the flag itself."""
+        while self._resting and self._wake.is_set():
+            if self._look is None or self._needs_story():
+                self._wake_story()
+                return
+            self._looking = True
+            try:
+                self._found = at_once(self._look())
+            except Exception as raised:
+                self._raised = raised
+            self._looking = False
+            if self._found is not None or self._raised is not None:
+                self._wake_story()
 
     def records_came(self) -> None:
         """There is something in the buffer: begin a round, or tell the story."""
@@ -119,8 +196,15 @@ class Rounds:
         )
 
     def _judge(self, behaviour: Behaviour) -> None:
-        """Whether this application neither commits after batches nor sleeps between polls."""
+        """Whether this application neither commits after batches nor sleeps between polls; and what looks may take."""
         self._judged = behaviour
+        self._prompt = (
+            behaviour.poll_timeout is None
+            and behaviour.on_assigned is None
+            and behaviour.on_revoked is None
+            and behaviour.on_lost is None
+            and behaviour.commit not in _COMMITS_ON_REVOKE
+        )
         self._plain = (
             behaviour.poll_timeout is None
             and behaviour.poll_gap is None
@@ -172,7 +256,7 @@ class Rounds:
         """The application has come back to `poll`; whether there is another round for it at once."""
         self._clock.inside = True
         if self._wake.is_set():
-            self._over.set()
+            self._roused()
             return False
         if self._member.fetcher.has_records:
             return True
@@ -215,4 +299,4 @@ class Rounds:
 
 
 # As plain functions: a bound method for every round would be one more object to make.
-_begin, _worked = Rounds._begin, Rounds._worked
+_begin, _worked, _look = Rounds._begin, Rounds._worked, Rounds._look_around
