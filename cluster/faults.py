@@ -121,7 +121,9 @@ class Match:
         """The messages it chooses, in words."""
         what = self.api.title if self.api is not None else "any request"
         often = "every" if self.times is None else {1: "the next"}.get(self.times, f"the next {self.times} times")
-        return f"{often if self.nth == 1 else f'from number {self.nth}, {often}'} {what} of {self}"
+        if self.nth > 1 and self.times == 1:
+            return f"{what} number {self.nth} of {self}"
+        return f"{often} {what}{f' from number {self.nth} on' if self.nth > 1 else ''} of {self}"
 
 
 @frozen

@@ -92,7 +92,8 @@ class VirtualLoop(Loop, trio.abc.Clock):
             return inf if deadline == inf else 0.0
         if deadline != inf and self.failure is None:
             self._refuse(
-                "a trio deadline is set (trio.sleep, move_on_after, fail_after); use the event loop's sleep and timeout"
+                "a trio deadline is set (trio.sleep, move_on_after, fail_after); use the event loop's sleep and "
+                "timeout (in a test: sim.run_for, and within=… of sim.until)"
             )
             return 0.0  # trio may have made the task runnable itself
         self._check.begin_turn()

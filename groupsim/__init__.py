@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from groupsim.scenarios.runner import Run, run_scenario
     from groupsim.scenarios.story import Cause, Story, tell
     from groupsim.simulation import Simulation
+    from groupsim.unstruck import FaultStruckNothing
 
 _HOMES = {
     "Behaviour": "groupsim.members.behaviour",
@@ -53,6 +54,7 @@ _HOMES = {
     "DeadlockError": "groupsim.eventloop.errors",
     "ErrorCode": "groupsim.protocol.errors",
     "EventLoopError": "groupsim.eventloop.errors",
+    "FaultStruckNothing": "groupsim.unstruck",
     "Kind": "groupsim.eventloop.events",
     "PluginError": "groupsim.members.failures",
     "Run": "groupsim.scenarios.runner",
@@ -83,6 +85,7 @@ __all__ = [
     "DeadlockError",
     "ErrorCode",
     "EventLoopError",
+    "FaultStruckNothing",
     "Kind",
     "PluginError",
     "Run",

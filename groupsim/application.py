@@ -12,6 +12,7 @@ from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.members.assignors import Assignor
 from groupsim.members.assignors.registry import instance_of, resolve
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
+from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.settings import ConsumerSettings
 from groupsim.naming import only_known
 from groupsim.scenarios.problems import suggest
@@ -30,6 +31,10 @@ _NUMBERS = {"error_pause_us", "push_buffer"}
 
 def behaviour_of(said: Mapping[str, Any]) -> Behaviour:
     """What the application does. Raises ValueError for a field or a value that there is not, with the nearest."""
+    for name in said:
+        setting = name.replace("_", ".")
+        if name not in fields_dict(Behaviour) and setting in CONSUMER_KEYS:
+            raise ValueError(f"{name} is a setting: properties={{{setting!r}: {said[name]!r}}}")
     only_known(said, fields_dict(Behaviour), "field of a member's behaviour")
     return Behaviour(**{name: _value(name, value) for name, value in said.items()})
 

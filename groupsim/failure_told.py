@@ -34,6 +34,8 @@ MESSAGES = {Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT, Kind.R
 def failure_told(simulation: Simulation) -> str:
     """The sections of a failed test's report, as text."""
     lines = [simulation.story().headline, f"seed {simulation.seed}, at {clock(simulation.now_us)}"]
+    if simulation.members and not simulation.now_us:
+        lines.append("no time has passed: only what is awaited lets it (sim.run_for, sim.until, sim.settled)")
     lines += _titled("members", _members(simulation))
     lines += _titled("faults", _faults(simulation))
     lines += _titled("requests without an answer", _parked(simulation))

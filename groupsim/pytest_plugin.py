@@ -12,8 +12,8 @@ else is left alone. With pytest-trio in `trio_mode` such tests lose its marker a
 failing test shows the story so far and the last events.
 
 `@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
-`--sim-seed` sets the seed of all tests that do not say. Brokers keep logs; with `logs="counted"` they are numbers, and
-many runs cost less.
+`--sim-seed` sets the seed of all tests that do not say. `seeds=20` runs a test with twenty seeds, `--sim-seeds 20` all
+that do not say. Brokers keep logs; with `logs="counted"` they are numbers, and many runs cost less.
 
 The fixture `kafka_lab` is a cluster in real time, for real clients (docs/serving.md): `groupsim serve` in a process of
 its own, with `.bootstrap` for the clients and `.control` for faults. `@pytest.mark.kafka_lab(topics={"orders": 4})`
@@ -25,7 +25,7 @@ Nothing of the simulator is imported before a test asks for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,16 +35,19 @@ if TYPE_CHECKING:
     from groupsim.live_fixture import Labs
     from groupsim.simulation import Simulation
 
-FIXTURE = "sim"
+FIXTURE, SEED = "sim", "sim_seed"
 LAB, LABS = "kafka_lab", "kafka_labs"
 #: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`.
 LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """One option: the seed."""
+    """Two options: the seed, and how many."""
     group = parser.getgroup("groupsim")
     group.addoption("--sim-seed", type=int, default=0, metavar="N", help="seed of the `sim` fixture (default 0)")
+    group.addoption(
+        "--sim-seeds", type=int, metavar="N", help="run each test with `sim` that names no seed with so many, in turn"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,7 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     _leave_asserts_alone(config)
     config.addinivalue_line(
         "markers",
-        "sim(seed=0, brokers=1, broker={}, logs='replicated', **cluster): how the `sim` fixture makes its cluster",
+        "sim(seed=0, seeds=1, brokers=1, broker={}, logs='replicated', **cluster): how `sim` makes its cluster; "
+        "seeds: run with so many, or with these",
     )
     config.addinivalue_line(
         "markers", "kafka_lab(scenario=None, brokers=3, topics={}, broker={}, options=()): how `kafka_lab` is made"
@@ -71,20 +75,78 @@ def _leave_asserts_alone(config: pytest.Config) -> None:
         names.discard("groupsim")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test with several seeds where its marker, or else the command line, asks for them."""
+    if SEED not in metafunc.fixturenames or _param_names(metafunc.definition) & {SEED}:
+        return
+    said = _seeds_said(metafunc.definition)
+    many = metafunc.config.getoption("--sim-seeds")
+    if "seeds" in said:
+        seeds = _listed(said["seeds"])
+    elif many is not None and "seed" not in said:
+        first = metafunc.config.getoption("--sim-seed")
+        seeds = list(range(first, first + many))
+    else:
+        return
+    metafunc.parametrize(SEED, seeds, ids=[f"seed={seed}" for seed in seeds])
+
+
+def _param_names(item: pytest.Item) -> set[str]:
+    """The names that marks of a test parametrise."""
+    names: set[str] = set()
+    for mark in item.iter_markers("parametrize"):
+        said = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
+        names.update(name.strip() for name in said.split(",")) if isinstance(said, str) else names.update(said)
+    return names
+
+
+def _seeds_said(item: pytest.Item) -> dict[str, Any]:
+    """`seed` or `seeds` of the nearest marker that says one of them; empty when none does."""
+    for marker in item.iter_markers(FIXTURE):
+        said = {name: marker.kwargs[name] for name in ("seeds", "seed") if name in marker.kwargs}
+        if said:
+            return said
+    return {}
+
+
+def _listed(seeds: Any) -> list[int]:
+    """So many seeds from 0 on, or these."""
+    found = list(range(seeds)) if isinstance(seeds, int) else list(seeds) if isinstance(seeds, Iterable) else []
+    if not found or not all(isinstance(seed, int) for seed in found):
+        pytest.fail(
+            f"@pytest.mark.sim: seeds={seeds!r}: write how many, or which: seeds=20, seeds=[3, 7]", pytrace=False
+        )
+    return found
+
+
 @pytest.fixture
-def sim(request: pytest.FixtureRequest) -> Generator[Simulation]:
+def sim_seed(request: pytest.FixtureRequest) -> int:
+    """The seed that `sim` runs with: its marker's, or that of the command line."""
+    seed: int = _seeds_said(request.node).get("seed", request.config.getoption("--sim-seed"))
+    return seed
+
+
+@pytest.fixture
+def sim(request: pytest.FixtureRequest, sim_seed: int) -> Generator[Simulation]:
     """A simulated cluster in virtual time (`groupsim.Simulation`)."""
     from groupsim.simulation import OWN, Simulation
+    from groupsim.unstruck import warn_of_unstruck
 
-    said = {"seed": request.config.getoption("--sim-seed"), **_marked(request.node, FIXTURE)}
+    said = _marked(request.node, FIXTURE) | {"seed": sim_seed}
+    said.pop("seeds", None)
     said |= getattr(request, "param", {})  # parametrize("sim", [{"seed": 1}, …], indirect=True)
     own = {name: said.pop(name) for name in OWN if name in said}
     try:
         simulation = Simulation(**own, config=said)
-    except (ValueError, TypeError) as problem:
-        pytest.fail(f"@pytest.mark.sim: {problem}", pytrace=False)
-    yield simulation
-    simulation.complain()
+    except (ValueError, TypeError) as error:
+        problem = str(error)
+    else:
+        yield simulation
+        simulation.complain()
+        if simulation.at_failure is None:
+            warn_of_unstruck(simulation.faults)
+        return
+    pytest.fail(f"@pytest.mark.sim: {problem}", pytrace=False)  # out of `except`: told once
 
 
 def _marked(node: pytest.Item, name: str, positional: Sequence[str] = ()) -> dict[str, Any]:
@@ -119,9 +181,11 @@ def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     said = _marked(request.node, LAB, LAB_TAKES[:1])
     try:
         only_known(said, LAB_TAKES, "argument of a lab")
-    except ValueError as problem:
-        pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)
-    return kafka_labs(**said)
+    except ValueError as error:
+        problem = str(error)
+    else:
+        return kafka_labs(**said)
+    pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)  # out of `except`: told once
 
 
 def _is_ours(item: pytest.Item) -> bool:

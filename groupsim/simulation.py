@@ -32,6 +32,7 @@ from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.states import State
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
@@ -56,6 +57,7 @@ Result = TypeVar("Result")
 HAND = "hand"  # the host that requests by hand come from
 MINUTE = "60s"
 OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, beside those of its cluster
+_STATES = [state.printed for state in State if state is not State.DEAD]
 DRAWN = ("latency", "processing", "append_latency")
 
 
@@ -104,8 +106,10 @@ class Simulation:
         async def main(loop: VirtualLoop) -> Any:
             try:
                 return await story()
-            except BaseException:
+            except BaseException as error:
                 self.at_failure = failure_told(self)  # now: when the run unwinds everybody gives up what it has
+                if str(error) == "no running event loop":  # says asyncio
+                    error.add_note("a story runs in virtual time: what lets time pass is `await sim.run_for(…)` …")
                 raise
 
         result = self.loop.run(main)
@@ -293,6 +297,10 @@ class Simulation:
 
         Raises `AssertionError` when it does not within the limit.
         """
+        if not callable(predicate):
+            raise ValueError(
+                f"sim.until({predicate!r}): what to look at after every event? Write `lambda: …` around it"
+            )
         return self._awaited("sim.until(…)", lambda: self._until(predicate, "did not come true", within))
 
     async def _until(self, predicate: Callable[[], object], complaint: str, within: Duration) -> None:
@@ -310,6 +318,16 @@ class Simulation:
         """
         return self._awaited(f"sim.stable({group!r})", lambda: self._group_is("Stable", group, members, within))
 
+    def in_state(
+        self, state: str, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
+    ) -> Awaited[GroupSnapshot]:
+        """Let time pass until the coordinator has the group in this state (with so many members); its snapshot.
+
+        States as Kafka's tools print them. Raises ValueError for one that a living group does not have.
+        """
+        wanted = known(state, _STATES, "state of a group")
+        return self._awaited(f"sim.in_state({state!r})", lambda: self._group_is(wanted, group, members, within))
+
     def settled(
         self, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
     ) -> Awaited[GroupSnapshot]:
@@ -321,12 +339,13 @@ class Simulation:
 
     async def _group_is(self, how: str, group: str, members: int | None, within: Duration) -> GroupSnapshot:
         __tracebackhide__ = True
+        state = "Stable" if how == "settled" else how
 
         def reached() -> bool:
             seen = self.group(group)
-            if seen is None or seen.state != "Stable" or members not in (None, len(seen.members)):
+            if seen is None or seen.state != state or members not in (None, len(seen.members)):
                 return False
-            return how == "Stable" or all(self._has_settled(member.client_host) for member in seen.members)
+            return how != "settled" or all(self._has_settled(member.client_host) for member in seen.members)
 
         wanted = "" if members is None else f" with {_members(members)}"
         await self._until(reached, f"{group} did not become {how}{wanted}", within)

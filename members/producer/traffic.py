@@ -20,8 +20,13 @@ _PER_RECORD = _SCALE * 1_000_000
 
 
 def as_rate(records_per_second: int | float | str | Decimal) -> int:
-    """Records per second as an integer of records per 10⁶ seconds, by decimal digits. Raises `ValueError` below 0."""
-    rate = int(Decimal(str(records_per_second)) * _SCALE)
+    """Records per second as an integer of records per 10⁶ seconds, by decimal digits. Raises `ValueError` below 0, and
+    for what is no number.
+    """
+    try:
+        rate = int(Decimal(str(records_per_second)) * _SCALE)
+    except (ArithmeticError, ValueError):
+        raise ValueError(f"a rate of {records_per_second!r}: write a number, of records per second") from None
     if rate < 0:
         raise ValueError(f"a rate of {records_per_second} records per second: rates are not negative")
     return rate

@@ -178,6 +178,7 @@ def test_a_failure_is_told_as_things_stood_then(pytester: pytest.Pytester) -> No
     assert "partition.released" not in result.stdout.str()
 
 
+@pytest.mark.filterwarnings("ignore::groupsim.FaultStruckNothing")
 async def test_a_fault_for_a_host_that_is_not_there_is_refused(sim: Simulation) -> None:
     """A misspelt host or peer is an error that names the nearest; patterns are, too, when nothing fits them."""
     sim.topic("orders", 2)
@@ -202,6 +203,8 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
         sim.member("c1", properties={"session.timeout": 10})
     with pytest.raises(ValueError, match="behaviour 'proccessing'; did you mean `processing`"):
         sim.member("c1", proccessing="5ms")
+    with pytest.raises(ValueError, match=r"session_timeout_ms is a setting: properties={'session.timeout.ms': 6000}"):
+        sim.member("c1", session_timeout_ms=6_000)
     with pytest.raises(ValueError, match="commit='nevver'; did you mean `never`"):
         sim.member("c1", commit="nevver")
     with pytest.raises(ValueError, match="on_revoked=5: how long"):
@@ -348,3 +351,61 @@ async def test_an_answer_that_is_not_there_is_told(sim: Simulation) -> None:
         assert sent.answer
     await sim.until(lambda: sent.answered)
     assert sent.answer.error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_fault_that_struck_nothing_is_told(pytester: pytest.Pytester) -> None:
+    """A test that holds with a fault that never struck holds without it as well: a warning says so."""
+    pytester.makepyfile(
+        """
+        from groupsim.cluster.faults import LoseResponse, Match
+
+        async def test_holds(sim):
+            sim.topic("orders", 2)
+            sim.member("c1")
+            sim.inject(LoseResponse(Match(api="SyncGroup", nth=9)))
+            await sim.settled(members=1)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error")
+    result.assert_outcomes(passed=1, errors=1)
+    told = "*FaultStruckNothing: a fault struck nothing: lose the response to SyncGroup number 9 of*1 that matched*"
+    result.stdout.fnmatch_lines([told])
+
+
+async def test_what_is_no_function_or_no_rate_is_told(sim: Simulation) -> None:
+    """`sim.until` of a value, a topic whose rate is no number: told with the remedy."""
+    with pytest.raises(ValueError, match=r"sim\.until\(False\): what to look at after every event"):
+        sim.until(sim.state() == "Stable")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"no state of a group 'AwaitingSync'; .*CompletingRebalance"):
+        sim.in_state("AwaitingSync")
+    with pytest.raises(ValueError, match="a rate of '100 per second': write a number"):
+        sim.topic("orders", 2, rate="100 per second")
+
+
+def test_sleeps_of_other_loops_are_told_what_to_do_instead(pytester: pytest.Pytester) -> None:
+    """asyncio.sleep and trio.sleep end the test with the call that lets virtual time pass; so does a test without."""
+    pytester.makepyfile(
+        """
+        import asyncio, trio
+
+        async def test_asyncio(sim):
+            await asyncio.sleep(5)
+
+        async def test_trio(sim):
+            await trio.sleep(5)
+
+        def test_nothing(sim):
+            sim.topic("orders", 2)
+            assert sim.member("c1").state == "STABLE"
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*no running event loop",
+            "*a story runs in virtual time: what lets time pass is `await sim.run_for(*",
+            "*timeout (in a test: sim.run_for*",
+            "no time has passed: only what is awaited lets it*",
+        ]
+    )

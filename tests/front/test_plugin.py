@@ -83,3 +83,45 @@ def test_the_package_is_not_rewritten_for_its_assertions(pytester: pytest.Pytest
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+SEEDS = """
+    import pytest
+
+    async def test_no_word(sim):
+        print("no word", sim.seed)
+
+    @pytest.mark.sim(seed=7)
+    async def test_one(sim, sim_seed):
+        print("one", sim.seed, sim_seed)
+
+    @pytest.mark.sim(seeds={seeds})
+    @pytest.mark.parametrize("sim", [{{"broker": {{"version": "3.9"}}}}, {{}}], indirect=True)
+    async def test_some(sim):
+        print("some", sim.seed, sim.broker)
+"""
+
+
+def test_a_test_runs_with_as_many_seeds_as_its_marker_says(pytester: pytest.Pytester) -> None:
+    """Seeds multiply with other parameters, and stand in the test's id."""
+    pytester.makepyfile(SEEDS.format(seeds="[3, 5]"))
+    result = pytester.runpytest_inprocess("-s", "-v")
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*no word 0*", "*one 7 7*", "*seed=5*some 5*3.9*"])
+
+
+def test_the_command_line_sweeps_seeds(pytester: pytest.Pytester) -> None:
+    """`--sim-seeds 3` runs what names no seed three times, from `--sim-seed` on."""
+    pytester.makepyfile(SEEDS.format(seeds=2))
+    result = pytester.runpytest_inprocess("-s", "-v", "--sim-seeds", "3", "--sim-seed", "10")
+    result.assert_outcomes(passed=3 + 1 + 4)
+    result.stdout.fnmatch_lines(["*no word 10*", "*no word 12*", "*one 7 7*"])
+
+
+@pytest.mark.parametrize("seeds", ['"x"', "0", "[]", "None"])
+def test_seeds_that_are_none_are_told(pytester: pytest.Pytester, seeds: str) -> None:
+    """What is neither a number nor numbers is an error before anything runs."""
+    pytester.makepyfile(SEEDS.format(seeds=seeds))
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*seeds=*: write how many, or which: seeds=20, seeds=[[]3, 7[]]*"])

@@ -149,3 +149,13 @@ async def test_a_transaction_by_hand_meets_its_coordinator(sim: Simulation) -> N
     added = await sim.request(AddOffsetsToTxnRequest("t", given.producer_id, given.producer_epoch, "g1"))
     ended = await sim.request(EndTxnRequest("t", given.producer_id, given.producer_epoch, committed=True))
     assert [answer.error for answer in (given, added, ended)] == [ErrorCode.NONE] * 3
+
+
+async def test_time_passes_until_a_group_is_in_a_state(sim: Simulation) -> None:
+    """`in_state` waits for a state and a number of members, and returns the group as it is then."""
+    sim.topic("orders", 2)
+    for name in ("c1", "c2"):
+        sim.member(name, assignor_time="5s")
+    group = await sim.in_state("CompletingRebalance", members=2)
+    assert (group.state, len(group.members)) == ("CompletingRebalance", 2)
+    assert sim.now_us < 7_000_000
