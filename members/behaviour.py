@@ -39,7 +39,8 @@ class OnError(StrEnum):
     """What the application does with an exception out of poll."""
 
     STOP = "stop"  # the process ends: consumer closed, error reported
-    RETRY = "retry"  # log it, wait `error_pause`, poll again (as containers such as Spring's do)
+    RETRY = "retry"  # log it, wait `error_pause`, poll again (as Spring's container), but end when fenced
+    RETRY_ALL = "retry-all"  # poll again whatever it was: one that was fenced joins again under its instance id
 
 
 class Stuck(StrEnum):

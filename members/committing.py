@@ -25,7 +25,7 @@ from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Generation, Member
-from groupsim.members.reactions import Reaction
+from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.requests import commit_request
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
@@ -57,6 +57,7 @@ class Committer:
 
     __slots__ = (
         "_backoff",
+        "_blocking",
         "_committed",
         "_interval_us",
         "_member",
@@ -78,6 +79,7 @@ class Committer:
         self.owed = False  #: an auto-commit waits for the application to come to `poll`
         self._committed: dict[TopicPartition, int] = {}
         self._pending = 0  # asynchronous commits without an answer
+        self._blocking = False  # the application waits for the answer to a commit
         self._rebalance = 0  # counts the commits before a rebalance
         self._rebalance_deadline_us = 0
         self.before_rebalance_pending = False
@@ -251,10 +253,12 @@ class Committer:
         """A synchronous commit looks the coordinator up first, as long as its time lasts."""
         member = self._member
         while not member.coordinator.known and member.now_us < until_us:
+            member.coordinator.awaited = True
             member.coordinator.ensure()
             member.wake.clear()
             with member.loop.timeout(until_us - member.now_us):
                 await member.wake.wait()
+        member.coordinator.awaited = False
 
     async def on_close(self, timeout_us: int) -> None:
         """The last auto-commit, whose errors are swallowed; then asynchronous commits are waited for."""
@@ -292,9 +296,11 @@ class Committer:
             box.append(result)
             arrived.set()
 
+        self._blocking = True
         self._attempt(offsets, auto=auto, on_result=store)
         with member.loop.timeout(max(until_us - member.now_us, 0)):
             await arrived.wait()
+        self._blocking = False
         return box[0] if box else CommitResult("TimeoutException", retriable=True)
 
     def _attempt(self, offsets: Offsets, *, auto: bool, on_result: OnResult) -> None:
@@ -319,7 +325,7 @@ class Committer:
     def _answered(self, sent: Generation, offsets: Offsets, auto: bool, on_result: OnResult, outcome: Outcome) -> None:
         member = self._member
         if isinstance(outcome, Disconnected):
-            member.coordinator.lost("coordinator unavailable")
+            member.coordinator.lost("coordinator unavailable", later=self._blocking)
             self._failed(offsets, auto, CommitResult("DisconnectException", retriable=True), on_result)
             return
         error = outcome.error if isinstance(outcome, OffsetCommitResponse) else ErrorCode.UNKNOWN_SERVER_ERROR
@@ -341,17 +347,18 @@ class Committer:
         if reaction is Reaction.RETRY:
             return CommitResult(exception_name(error), retriable=True)
         if reaction is Reaction.REDISCOVER:
-            member.coordinator.lost(f"error response {error.name}")
+            member.coordinator.lost(f"error response {error.name}", later=self._blocking)
             return CommitResult(exception_name(error), retriable=True)
         if reaction is Reaction.REJOIN:
             member.joining.request(REBALANCING)
             return CommitResult("RebalanceInProgressException")
         if reaction is Reaction.FATAL and not changed:
-            failure = ClientFailure(exception_name(error), f"OffsetCommit answered {error.name}", fatal=True)
-            member.fail(failure)
+            if not self._blocking:  # nobody catches it: every poll from here on throws
+                reason = f"OffsetCommit answered {error.name}"
+                member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=True))
             return CommitResult(exception_name(error), fatal=True)
         if reaction is Reaction.THROW:
-            return CommitResult(exception_name(error))
+            return CommitResult(exception_of(Api.OFFSET_COMMIT, error))
         if changed and (preparing or reaction is Reaction.FATAL):
             return CommitResult("RebalanceInProgressException" if preparing else "CommitFailedException")
         member.joining.reset(

@@ -26,7 +26,7 @@ APART = "coordinator"
 class CoordinatorClient:
     """The group's coordinator as this client knows it."""
 
-    __slots__ = ("_asked_node", "_backoff", "_busy", "_link", "_member", "_purpose", "node")
+    __slots__ = ("_asked_node", "_backoff", "_busy", "_late_node", "_link", "_member", "_purpose", "awaited", "node")
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -35,6 +35,8 @@ class CoordinatorClient:
         self._busy = False  # a look-up is in flight, or waits out its backoff
         self._purpose = SHARED if member.profile.shared_connection else APART
         self._asked_node = -1
+        self._late_node = -1  # its connection is closed at the next look at the network
+        self.awaited = False  #: the application's thread waits for it outside poll
         self._backoff = Backoff(member.settings, member.profile, member.luck("coordinator-backoff"))
 
     @property
@@ -60,12 +62,19 @@ class CoordinatorClient:
         timeout_us = self._member.request_timeout_us if timeout_us is None else timeout_us
         self._member.links.send(self._link, self.node, request, on_done, timeout_us)
 
-    def lost(self, reason: str) -> None:
-        """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail."""
+    def lost(self, reason: str, *, later: bool = False) -> None:
+        """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail.
+
+        `later`: the application's thread, which was told so, first waits for the backoff, and then begins the look-up.
+        It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
+        """
         link, self._link = self._link, None
         if link is None or self.node is None:
             return
-        self._member.links.failed(self.node, self._purpose)
+        if later and link.open:
+            self._late_node = self.node
+        else:
+            self._member.links.failed(self.node, self._purpose)
         self.node = None
         self._member.heartbeat.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
@@ -73,7 +82,7 @@ class CoordinatorClient:
             self._member.links.drop(link, reason)
         else:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
-        if self._member.heartbeat.enabled:
+        if self._member.heartbeat.enabled and not later:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
 
     # -- looking up ---------------------------------------------------------------------------------------------
@@ -87,6 +96,9 @@ class CoordinatorClient:
 
     def _ask(self, _: Any) -> None:
         member = self._member
+        if self._late_node >= 0:
+            member.links.failed(self._late_node, self._purpose)
+            self._late_node = -1
         request = FindCoordinatorRequest(member.group, version=member.version(Api.FIND_COORDINATOR))
         self._asked_node = member.links.ask_any(request, self._answered)
 
@@ -132,11 +144,12 @@ class CoordinatorClient:
     def _unavailable(self, node: int, wait_us: int) -> None:
         """The broker named may not be connected to again yet.
 
-        `poll` gives it up and looks it up anew after the backoff. The background thread comes back after
-        retry.backoff.ms: by then it may be connected to, or is given up, too.
+        The application's thread gives it up and looks it up anew after the backoff. The background thread comes back
+        after retry.backoff.ms: by then it may be connected to, or is given up, too.
         """
         member = self._member
-        if not member.poll_clock.inside and wait_us <= member.settings.retry_backoff_ms * MS_US:
+        in_background = not (member.poll_clock.inside or self.awaited)
+        if in_background and wait_us <= member.settings.retry_backoff_ms * MS_US:
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))

@@ -46,14 +46,15 @@ def exception_name(error: ErrorCode) -> str:
 class ClientFailure(Exception):
     """An exception thrown by `poll`, `commitSync` or a callback: `error` names it, the text says why.
 
-    `fatal` ones come back at every later call, so going on polling is of no use.
+    Containers give up on `fatal` ones (a fenced instance id). A `lasting` one comes back at every later poll.
     """
 
-    def __init__(self, error: str, reason: str, *, fatal: bool = False) -> None:
+    def __init__(self, error: str, reason: str, *, fatal: bool = False, lasting: bool = False) -> None:
         super().__init__(f"{error}: {reason}")
         self.error = error
         self.reason = reason
         self.fatal = fatal
+        self.lasting = lasting
 
 
 class PluginErrors(StrEnum):

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.backoff import Backoff
+from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Disconnected, Fetched, Outcome
 from groupsim.members.member import Member
-from groupsim.members.reactions import Reaction
+from groupsim.members.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     NO_EPOCH,
@@ -44,7 +45,7 @@ _STABLE_SINCE = 7  # OffsetFetch v7 carries require_stable
 class Fetcher(ABC):
     """Positions and their look-up; a subclass knows how records come."""
 
-    __slots__ = ("_held", "_looking_up", "_lookup_number", "_member", "_waiting", "positions")
+    __slots__ = ("_backoff", "_held", "_looking_up", "_lookup_number", "_member", "_waiting", "positions")
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -54,6 +55,7 @@ class Fetcher(ABC):
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
         self._waiting = False  # a pause after a failed fetch or look-up
+        self._backoff: Backoff | None = None  # while look-ups fail
 
     # -- what records are to a poll -----------------------------------------------------------------------------
 
@@ -149,24 +151,25 @@ class Fetcher(ABC):
             return
         self._looking_up = frozenset()
         if isinstance(outcome, Disconnected):
-            self._member.coordinator.lost("coordinator unavailable")
-            self._pause()
+            self._member.coordinator.lost("coordinator unavailable", later=True)
+            self._pause_longer()
         elif isinstance(outcome, OffsetFetchResponse):
             error = outcome.error or next((entry.error for entry in outcome.offsets if entry.error), ErrorCode.NONE)
             if error:
                 self._refused(error)
             else:
+                self._backoff = None
                 self._start(outcome.offsets)
 
     def _refused(self, error: ErrorCode) -> None:
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_FETCH, error)
         if reaction is Reaction.THROW:
-            member.fail(ClientFailure(exception_name(error), f"OffsetFetch answered {error.name}"))
+            member.fail(ClientFailure(exception_of(Api.OFFSET_FETCH, error), f"OffsetFetch answered {error.name}"))
             return
         if reaction is Reaction.REDISCOVER:
-            member.coordinator.lost(f"error response {error.name}")
-        self._pause()
+            member.coordinator.lost(f"error response {error.name}", later=True)
+        self._pause_longer()
 
     @abstractmethod
     def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
@@ -185,9 +188,18 @@ class Fetcher(ABC):
 
     def _pause(self) -> None:
         """Wait for retry.backoff.ms before the next fetch or look-up."""
-        self._waiting = True
+        self._wait(self._member.settings.retry_backoff_ms * MS_US)
+
+    def _pause_longer(self) -> None:
+        """Wait before the next look-up: the longer, the more have failed one after the other."""
         member = self._member
-        member.host.call_at(member.now_us + member.settings.retry_backoff_ms * MS_US, self._go_on)
+        if self._backoff is None:
+            self._backoff = Backoff(member.settings, member.profile, member.luck("look-up-backoff"))
+        self._wait(self._backoff.next_us())
+
+    def _wait(self, us: int) -> None:
+        self._waiting = True
+        self._member.host.call_at(self._member.now_us + us, self._go_on)
 
     def _go_on(self, _: Any) -> None:
         self._waiting = False

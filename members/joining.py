@@ -426,10 +426,7 @@ class Joining:
             self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
 
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
-        failure = ClientFailure(exception_of(api, error), f"{api.title} answered {error.name}", fatal=fatal)
-        if fatal:
-            self._member.fail(failure)
-        raise failure
+        raise ClientFailure(exception_of(api, error), f"{api.title} answered {error.name}", fatal=fatal)
 
     def _again(self, reason: str, *, at_once: bool) -> None:
         """This attempt is over; the next one follows at once or after the library's pause."""

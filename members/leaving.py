@@ -27,25 +27,24 @@ async def close_process(member: Member, leave: bool | None) -> None:
     """Commit, call back, leave, wait for the answers (30 s at most), close connections.
 
     `leave` None: as library and settings say (dynamic members leave, static ones stay). True: leave, static or not
-    (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP), without a callback.
+    (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP); the callback comes all the same.
     """
     deadline = member.now_us + CLOSE_TIMEOUT_US
     await member.commits.on_close(CLOSE_TIMEOUT_US)
     member.commits.stop()
     member.heartbeat.disable()
-    if member.subscription.assigned is not None or _stays(member, leave):
+    if member.subscription.assigned is not None or (leave is None and _goes_silently(member)):
         member.ownership.release_all("closed")
     else:
         await member.ownership.abandon()
-        await _leave(member, static_too=leave is True, until_us=deadline)
+        if leave is not False:
+            await _leave(member, static_too=leave is True, until_us=deadline)
     member.fetcher.close()
     member.links.close()
 
 
-def _stays(member: Member, leave: bool | None) -> bool:
-    """Whether the process ends without any farewell."""
-    if leave is not None:
-        return not leave
+def _goes_silently(member: Member) -> bool:
+    """Whether the process ends without any farewell, not even a callback (internal.leave.group.on.close=false)."""
     if member.settings.leave_on_close is not None:
         return not member.settings.leave_on_close
     return not member.profile.leaves_on_close

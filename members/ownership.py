@@ -25,6 +25,7 @@ from groupsim.members.plugins import report
 from groupsim.members.settings import SettingError
 from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import NO_GENERATION, TopicPartition
 
 CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
@@ -198,8 +199,8 @@ class Ownership:
             self.release_all(UNASSIGNED)  # chosen by the application: no listener hears of it
             return
         member = self._member
-        sound = not member.generation.is_lost and member.state is ClientState.STABLE
-        await self._give_up(REVOKED if sound and not member.joining.rejoin_needed else LOST, list(self.owned))
+        sound = not member.generation.is_lost and member.state is ClientState.STABLE  # though it may have to rejoin
+        await self._give_up(REVOKED if sound else LOST, list(self.owned))
 
     def release_all(self, reason: str) -> None:
         """The process ends without callbacks."""
@@ -247,10 +248,13 @@ class Ownership:
         member.fetcher.ownership_changed()
 
     async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
-        """Run one callback of the listener: the application's thread is away from poll meanwhile."""
+        """Run one callback of the listener: the application's thread is away from poll meanwhile.
+
+        It is given the partitions in order, by topic and number (`ConsumerCoordinator.COMPARATOR`).
+        """
         member = self._member
         span = member.trace.span()
-        names = {"partitions": [str(partition) for partition in partitions]}
+        names = {"partitions": [str(partition) for partition in _in_order(partitions)]}
         member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)
         was_inside = member.poll_clock.inside
@@ -280,3 +284,10 @@ class Ownership:
         if kind not in self._draws:
             self._draws[kind] = self._member.luck(f"callback-{kind}")()
         return blocked + distribution.draw(self._draws[kind])
+
+
+def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """By topic as Java orders texts, then by number."""
+    topics = dict.fromkeys(partition.topic for partition in partitions)
+    order = {topic: number for number, topic in enumerate(java_sorted(topics))}
+    return sorted(partitions, key=lambda partition: (order[partition.topic], partition.partition))

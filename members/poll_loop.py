@@ -87,7 +87,8 @@ class PollLoop:
     async def _shrug(self, failure: ClientFailure) -> None:
         """What a container does with an exception out of poll; raises it again when the process is to end."""
         member = self._member
-        if failure.fatal or member.behaviour.on_error is OnError.STOP:
+        on_error = member.behaviour.on_error
+        if on_error is OnError.STOP or (failure.fatal and on_error is not OnError.RETRY_ALL):
             raise failure
         member.warn(f"poll threw {failure}; polling again")
         await member.host.sleep(member.behaviour.error_pause_us)
@@ -145,7 +146,7 @@ class PollLoop:
         member = self._member
         failure = member.failure
         if failure is not None:
-            if not failure.fatal:
+            if not failure.lasting:
                 member.failure = None
             raise failure
 

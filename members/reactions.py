@@ -24,7 +24,7 @@ class Reaction(StrEnum):
     REJOIN = "rejoin with the generation kept"
     RESET_GENERATION = "forget the generation, keep the member id, rejoin"
     RESET_MEMBER = "forget generation and member id, rejoin"
-    FATAL = "thrown from poll, at every call"
+    FATAL = "thrown from poll, and containers give up on it"
     THROW = "thrown from poll; a later poll tries again"
     BACKOFF = "only wait longer before the next one"
 

@@ -436,3 +436,18 @@ def test_a_pattern_takes_topics_its_leader_knows_first(on_bench):
         assert len(bench.broker.all(Api.JOIN_GROUP)) == 2
 
     on_bench(story, subscribe={"pattern": "t.*"})
+
+
+def test_an_application_that_polls_on_whatever_it_was_joins_after_it_was_fenced(on_bench):
+    """The client is not dead when it is fenced: a later poll joins again under the instance id, without a member id."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, E.FENCED_INSTANCE_ID)
+        await bench.run_for(10)
+        assert bench.consumer.state == "STABLE"
+        _, again = bench.broker.all(Api.JOIN_GROUP)
+        assert (again.member_id, again.group_instance_id) == ("", "i")
+        assert again.reason == "encountered FENCED_INSTANCE_ID from HEARTBEAT response"
+
+    on_bench(story, properties={"group.instance.id": "i"}, behaviour=Behaviour(on_error=OnError.RETRY_ALL))

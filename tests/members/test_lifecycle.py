@@ -61,22 +61,26 @@ def test_closing_lets_the_handler_finish_its_batch(on_bench):
 
 
 @pytest.mark.parametrize(
-    ("properties", "leave", "leaves"),
+    ("properties", "leave", "leaves", "revokes"),
     [
-        ({}, None, True),
-        ({}, False, False),
-        (STATIC, None, False),
-        (STATIC, True, True),
-        ({"internal.leave.group.on.close": "false"}, None, False),
+        ({}, None, True, True),
+        ({}, False, False, True),
+        (STATIC, None, False, True),
+        (STATIC, True, True, True),
+        ({"internal.leave.group.on.close": "false"}, None, False, False),
     ],
 )
-def test_who_leaves_on_close(on_bench, properties, leave, leaves):
-    """Dynamic members leave, static ones stay; CloseOptions and internal.leave.group.on.close say otherwise."""
+def test_who_leaves_on_close(on_bench, properties, leave, leaves, revokes):
+    """Dynamic members leave, static ones stay; CloseOptions and internal.leave.group.on.close say otherwise.
+
+    The internal setting alone keeps the callback away.
+    """
 
     async def story(bench):
         await bench.stable()
         await bench.consumer.close(leave)
         assert len(bench.broker.all(Api.LEAVE_GROUP)) == leaves
+        assert ("revoked" in bench.reasons(Kind.CALLBACK_BEGUN)) is revokes
 
     on_bench(story, properties=properties)
 

@@ -181,6 +181,32 @@ def test_a_callback_that_raises_comes_out_of_poll(on_bench):
     on_bench(story)
 
 
+def test_callbacks_are_given_partitions_in_order(on_bench):
+    """By topic and number, whatever the order of the assignment is."""
+
+    async def story(bench):
+        bench.broker.follow([*parts(2, 0, topic="u"), *parts(1, topic="t")])
+        await bench.stable()
+        [assigned] = bench.told(Kind.CALLBACK_BEGUN)
+        assert assigned.payload["partitions"] == ["t-1", "u-0", "u-2"]
+
+    on_bench(story, topics={"t": 2, "u": 3}, subscribe={"topics": ["t", "u"]})
+
+
+def test_a_member_that_was_told_of_a_rebalance_and_closes_revokes(on_bench):
+    """Its membership is sound until it joins again: nothing is lost."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.block_poll(20 * SECOND)
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        await bench.consumer.close()
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked"]
+
+    on_bench(story)
+
+
 def test_unsubscribing_revokes_and_leaves(on_bench):
     """unsubscribe gives partitions up and leaves, with its own reason; the process goes on."""
 

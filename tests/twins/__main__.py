@@ -57,11 +57,8 @@ def record(stories: Sequence[Story], times: int) -> None:
         told = [play[story.name] for play in plays]
         fact = facts.gathered(told)
         facts.write(CLIENT, story, fact)
-        alike = sum((one.requests, one.application) == (fact.requests, fact.application) for one in told)
-        if alike < times:
-            print(f"{story.name}: {alike} of {times} alike")
-            for one in told:
-                print("\n".join(f"    {line}" for line in fact.differences(one) if line[0] in "+-" and alike < times))
+        for one in filter(None, map(fact.differences, told)):
+            print(f"{story.name}: seen once\n" + "\n".join(f"    {line}" for line in one if line[0] in "+-"))
 
 
 def compared(

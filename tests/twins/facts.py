@@ -1,7 +1,7 @@
 """What a real client did in a story, kept as plain lines: `facts/<client>/<story>.txt`.
 
-A story is recorded several times. What counts is the sequence of requests that came about most often; where the
-client's threads race for something, a pause has more than one class, `at once|0.2 s`, and each is right.
+A story is recorded several times. Where the client's threads race for something, there is more than one way: a pause of
+more than one class, `at once|0.2 s`, or whole sequences, with `or` between them. Each of them is right.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from tests.twins.writing import CLASSES, Told
 FOLDER = Path(__file__).with_name("facts")
 _ORDER = {name: number for number, (_, name) in enumerate((*CLASSES, (0, "long")))}
 _APPLICATION = "application:"
-_OFTEN = 2  # of a pause: it is no accident of a busy machine
+_OR = "or"
+_OFTEN = 2  # what was seen so often is no accident of a busy machine
 
 
 @frozen
-class Fact:
+class Way:
     """The requests, each with the classes its pause may have; what the application went through."""
 
     pauses: tuple[frozenset[str], ...]
@@ -35,28 +36,50 @@ class Fact:
         own = [*self.requests, _APPLICATION, *self.application]
         other = [*told.requests, _APPLICATION, *told.application]
         if own != other:
-            return _beside(own, other)
+            return [line for line in ndiff(own, other) if not line.startswith("?")]
         return [
             f"-{_shown(may)} +{is_} {request}"
             for may, is_, request in zip(self.pauses, told.pauses, self.requests, strict=True)
             if is_ not in may
         ]
 
-
-def _beside(own: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [line for line in ndiff(own, other) if not line.startswith("?")]
+    @property
+    def lines(self) -> list[str]:
+        """How it is kept."""
+        width = max((len(_shown(may)) for may in self.pauses), default=0)
+        requests = [f"{_shown(may):{width}}  {text}" for may, text in zip(self.pauses, self.requests, strict=True)]
+        return [*requests, _APPLICATION, *(f"  {line}" for line in self.application)]
 
 
 def _shown(pauses: Iterable[str]) -> str:
     return "|".join(sorted(pauses, key=_ORDER.__getitem__))
 
 
+@frozen
+class Fact:
+    """The ways in which a story may go, the most usual one first."""
+
+    ways: tuple[Way, ...]
+
+    def differences(self, told: Told) -> list[str]:
+        """What a play has otherwise than the way that is nearest to it; nothing when it goes one of them."""
+        return min((way.differences(told) for way in self.ways), key=_distance)
+
+
+def _distance(differences: Sequence[str]) -> int:
+    return sum(line[0] in "+-" for line in differences)
+
+
 def gathered(plays: Sequence[Told]) -> Fact:
     """The fact that several plays of one story are evidence of."""
     kinds = Counter((play.requests, play.application) for play in plays)
-    usual = max(kinds, key=lambda kind: kinds[kind])
-    alike = [play for play in plays if (play.requests, play.application) == usual]
-    return Fact(tuple(_often(column) for column in zip(*[play.pauses for play in alike], strict=True)), *usual)
+    usual = [kind for kind, times in kinds.most_common() if times >= _OFTEN] or [kinds.most_common(1)[0][0]]
+    return Fact(tuple(_way([play for play in plays if (play.requests, play.application) == kind]) for kind in usual))
+
+
+def _way(alike: Sequence[Told]) -> Way:
+    pauses = tuple(_often(column) for column in zip(*[play.pauses for play in alike], strict=True))
+    return Way(pauses, alike[0].requests, alike[0].application)
 
 
 def _often(pauses: Sequence[str]) -> frozenset[str]:
@@ -72,20 +95,22 @@ def path_of(client: str, story: Story) -> Path:
 
 def write(client: str, story: Story, fact: Fact) -> None:
     """Keep a fact."""
-    width = max((len(_shown(may)) for may in fact.pauses), default=0)
-    lines = [f"{_shown(may):{width}}  {text}" for may, text in zip(fact.pauses, fact.requests, strict=True)]
     path = path_of(client, story)
     path.parent.mkdir(parents=True, exist_ok=True)
-    application = [f"  {line}" for line in fact.application]
-    path.write_text("\n".join([*lines, _APPLICATION, *application]) + "\n", "utf-8")
+    path.write_text(f"\n{_OR}\n".join("\n".join(way.lines) for way in fact.ways) + "\n", "utf-8")
 
 
 def read(client: str, story: Story) -> Fact:
     """A fact that was kept. Raises FileNotFoundError."""
-    lines = path_of(client, story).read_text("utf-8").splitlines()
+    return Fact(
+        tuple(_read(part.splitlines()) for part in path_of(client, story).read_text("utf-8").split(f"\n{_OR}\n"))
+    )
+
+
+def _read(lines: Sequence[str]) -> Way:
     cut = lines.index(_APPLICATION)
     said = [line.split("  ", 1) for line in lines[:cut]]
-    return Fact(
+    return Way(
         tuple(frozenset(pauses.split("|")) for pauses, _ in said),
         tuple(text.lstrip() for _, text in said),
         tuple(line.strip() for line in lines[cut + 1 :]),

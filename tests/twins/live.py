@@ -24,7 +24,7 @@ from tests.twins.tap import Play
 from tests.twins.world import World
 from tests.twins.writing import Told, written
 
-APART_US = 250_000
+APART_US = 50_000
 _LONGEST_US = 60_000_000
 _WARM_UP_MS = 2_500
 
@@ -62,7 +62,7 @@ class Program:
 
 def play_live(stories: Sequence[Story]) -> Mapping[str, Told]:
     """What the real client did in each story, by the story's name. Raises `kafka_jars.Unavailable`."""
-    command = build.command("Twin")
+    command = build.command("Twin", logs="off")
 
     async def main(loop: RealTimeLoop) -> Mapping[str, Told]:
         world = World(loop)
@@ -96,6 +96,7 @@ async def _played(world: World, program: Program, bootstrap: str, stories: Seque
 
 def _keep(program: Program, said: dict[str, list[str]], story: Story) -> None:
     said[story.name] = [line.split(" # ")[0] for line in program.said.get(story.slug, [])]
+    program.tell(story, "end")
 
 
 def _start(program: Program, bootstrap: str, story: Story) -> None:
@@ -103,7 +104,7 @@ def _start(program: Program, bootstrap: str, story: Story) -> None:
         story,
         "start",
         settings={"bootstrap.servers": bootstrap, "group.protocol": "classic", **_java(story.properties)},
-        topics=[story.topic(topic) for topic in story.topics],
+        topics=[story.topic(topic) for topic in story.subscribes],
         pattern=None if story.pattern is None else story.topic(story.pattern),
         policy=story.policy,
         stubborn=story.stubborn,

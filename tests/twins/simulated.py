@@ -34,7 +34,7 @@ def play_simulated(story: Story, profile: ClientProfile, seed: int = 0) -> Told:
         await world.prepare(story)
         consumer = _consumer(story, profile, world)
         play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer))
-        _subscribe(consumer, story, story.topics)
+        _subscribe(consumer, story, story.subscribes)
         consumer.start()
         await loop.until(lambda: play.over, 60_000_000)
         return play, consumer.running
@@ -50,7 +50,7 @@ def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
     behaviour = Behaviour(
         poll_timeout=parse_distribution(f"{story.poll_ms}ms"),
         commit=CommitPolicy(story.policy),
-        on_error=OnError.RETRY if story.stubborn else OnError.STOP,
+        on_error=OnError.RETRY_ALL if story.stubborn else OnError.STOP,
         on_commit_failure=OnError.STOP,
         error_pause_us=ERROR_PAUSE_MS * 1_000,
     )

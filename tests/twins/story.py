@@ -67,7 +67,7 @@ Rule = Answer | Strike | Deed
 
 @frozen
 class Story:
-    """One story. `topics` and the pattern's topics are its own; the first one has `partitions` partitions.
+    """One story. Its `topics` are its own, and have two partitions each; `subscribes` are those it begins with.
 
     `policy` is when the application commits, by the names of `members.behaviour.CommitPolicy`; `stubborn`: it polls on
     after an exception. With `partner` another consumer is in the group before this one comes. `metadata`: requests for
@@ -79,10 +79,10 @@ class Story:
     ends_ms: int
     settings: Mapping[str, object] = field(factory=dict)
     topics: tuple[str, ...] = ("t",)
+    subscribes: tuple[str, ...] = ("t",)
     pattern: str | None = None
-    partitions: int = 2
     records: int = 0
-    policy: str = "never"
+    policy: str = "auto"
     stubborn: bool = False
     partner: bool = False
     metadata: bool = False
@@ -91,7 +91,7 @@ class Story:
     @property
     def slug(self) -> str:
         """The name of its file, group, client and topics' prefix."""
-        return self.name.replace(" ", "-")
+        return self.name.replace(" ", "-").replace("'", "")
 
     @property
     def properties(self) -> dict[str, object]:

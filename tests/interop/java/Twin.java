@@ -69,13 +69,14 @@ public final class Twin {
         private final JsonNode config;
         private final String policy;
         private final Map<TopicPartition, OffsetAndMetadata> finished = new HashMap<>();
+        private boolean idle;
         private volatile KafkaConsumer<byte[], byte[]> consumer;
 
         Application(String name, JsonNode config) {
             super("application of " + name);
             this.name = name;
             this.config = config;
-            this.policy = config.path("policy").asText("never");
+            this.policy = config.path("policy").asText("auto");
             setDaemon(true);
         }
 
@@ -112,7 +113,11 @@ public final class Twin {
                     if (command != null && carriedOut(command)) {
                         return;
                     }
-                    finish(consumer.poll(wait));
+                    if (idle) {
+                        Thread.sleep(20);
+                    } else {
+                        finish(consumer.poll(wait));
+                    }
                 } catch (WakeupException woken) {
                     // there is something to be done
                 } catch (RuntimeException failed) {
@@ -132,14 +137,20 @@ public final class Twin {
                 case "close":
                     close(command.get("leave"));
                     return true;
+                case "end":
+                    consumer.close(CloseOptions.timeout(Duration.ZERO)
+                        .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP));
+                    return true;
                 case "block":
                     Thread.sleep(command.get("ms").asLong());
                     return false;
                 case "subscribe":
                     consumer.subscribe(texts(command.get("topics")), this);
+                    idle = false;
                     return false;
                 case "unsubscribe":
                     consumer.unsubscribe();
+                    idle = true; // without a subscription poll throws
                     return false;
                 case "enforce":
                     consumer.enforceRebalance(command.get("reason").asText());
@@ -178,8 +189,11 @@ public final class Twin {
                 consumer.commitSync(new HashMap<>(finished));
                 finished.clear();
             } else if (policy.equals("async-after-batch")) {
-                consumer.commitAsync(new HashMap<>(finished), (offsets, failed) -> { });
-                finished.clear();
+                consumer.commitAsync(new HashMap<>(finished), (offsets, failed) -> {
+                    if (failed == null) {
+                        finished.entrySet().removeAll(offsets.entrySet());
+                    }
+                });
             }
         }
 
@@ -192,7 +206,7 @@ public final class Twin {
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
             say(name, "revoked " + named(partitions));
             finished.keySet().retainAll(consumer.assignment());
-            if (policy.equals("on-revoke") && !finished.isEmpty()) {
+            if (!policy.equals("auto") && !finished.isEmpty()) {
                 try {
                     consumer.commitSync(new HashMap<>(finished));
                     finished.clear();

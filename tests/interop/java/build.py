@@ -25,15 +25,14 @@ _LIBRARIES = [
 CLIENT = (f"org.apache.kafka:kafka-clients:{kafka_jars.VERSION}", *_LIBRARIES)
 # Small and quick to start; libraries that bring native code are made to put it into a folder of the process.
 _JVM = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto")
-_LOGGED = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
 
 
-def command(program: str = "Member") -> Sequence[str]:
-    """How a program of this folder is started. Raises `kafka_jars.Unavailable` without Java or jars."""
+def command(program: str = "Member", logs: str = "warn") -> Sequence[str]:
+    """How a program of this folder is started; `logs` is the level from which on its client logs. Raises `kafka_jars.Unavailable` without Java or jars."""
     java, libraries = kafka_jars.java(), kafka_jars.class_path(CLIENT)
     source = FOLDER / f"{program}.java"
     classes = _compiled(source, libraries)
-    start = [java, *_JVM, *_LOGGED, "-cp"]
+    start = [java, *_JVM, f"-Dorg.slf4j.simpleLogger.defaultLogLevel={logs}", "-cp"]
     if classes is None:
         return [*start, libraries, str(source)]
     return [*start, os.pathsep.join([str(classes), libraries]), program]
