@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Data, OnRecord, Transport
     from groupsim.protocol.messages import TopicPartition
 
+ENFORCED = "rebalance enforced by user"
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
 
 
@@ -378,10 +379,10 @@ class Consumer:
             member.metadata.refresh()
             member.wake.set()
 
-    def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
-        """Ask for a rebalance at the next poll (`enforceRebalance`)."""
+    def enforce_rebalance(self, reason: str = "") -> None:
+        """Ask for a rebalance at the next poll (`enforceRebalance`); without a reason it has Java's own."""
         if self._member is not None:
-            self._member.joining.request(reason)
+            self._member.joining.request(reason or ENFORCED)
 
     @property
     def behaviour(self) -> Behaviour:

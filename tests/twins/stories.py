@@ -220,6 +220,35 @@ ENDS = (
     Story("a member that closes and stays", (then(HEARTBEAT, 1, 200, "close", leave=False),), 1800),
     Story("a member that closes in a parked join", (then(JOIN, 2, 300, "close"),), 1800, partner=True),
     Story("a close is not answered", (then(HEARTBEAT, 1, 200, "close"), silence(LEAVE, 1)), 3500, IMPATIENT),
+    Story(
+        "a member that closes before its commit is answered",
+        (silence(COMMIT, 1), then(COMMIT, 1, 200, "close")),
+        3000,
+        {**IMPATIENT, **QUICK, **RARE},
+        records=3,
+        policy="async-after-batch",
+        differs="which thread finds the connection broken first, and when",
+    ),
+    Story(
+        "a member that closes when told of a rebalance",
+        (
+            then(HEARTBEAT, 1, 0, "block", ms=1000),
+            answer(HEARTBEAT, 2, "REBALANCE_IN_PROGRESS"),
+            then(HEARTBEAT, 2, 0, "close"),
+        ),
+        2600,
+        poll_ms=50,
+    ),
+    Story(
+        "a member that closes while the coordinator is lost",
+        (
+            then(HEARTBEAT, 1, 300, "close"),
+            answer(HEARTBEAT, 1, "NOT_COORDINATOR"),
+            answer(FIND, 2, "COORDINATOR_NOT_AVAILABLE", 9),
+        ),
+        2000,
+        QUICK,
+    ),
     Story("a member that unsubscribes", (then(HEARTBEAT, 1, 200, "unsubscribe"),), 1800),
     Story(
         "a member that unsubscribes and comes back",
@@ -228,6 +257,24 @@ ENDS = (
     ),
     Story("a static member that unsubscribes", (then(HEARTBEAT, 1, 200, "unsubscribe"),), 1800, STATIC),
     Story("the application is away for too long", (then(HEARTBEAT, 1, 100, "block", ms=2000),), 3600, SOON, poll_ms=50),
+    Story(
+        "the application is away while the coordinator is lost",
+        (
+            then(HEARTBEAT, 1, 100, "block", ms=3500),
+            answer(HEARTBEAT, 2, "NOT_COORDINATOR"),
+            answer(FIND, 2, "COORDINATOR_NOT_AVAILABLE", 4),
+        ),
+        4000,
+        {**SOON, **QUICK},
+        poll_ms=50,
+        differs="a thread in the background looks at the network every retry.backoff.ms only",
+    ),
+    Story(
+        "the application is away for a rebalance",
+        (then(HEARTBEAT, 1, 100, "block", ms=2000), answer(HEARTBEAT, 2, "REBALANCE_IN_PROGRESS")),
+        3600,
+        poll_ms=50,
+    ),
     Story(
         "a static member's application is away for too long",
         (then(HEARTBEAT, 1, 100, "block", ms=2000),),
@@ -247,6 +294,7 @@ CHANGES = (
         topics=("t", "u"),
     ),
     Story("the application enforces a rebalance", (then(HEARTBEAT, 1, 200, "enforce", reason="because"),), 2400),
+    Story("a rebalance is enforced without a word", (then(HEARTBEAT, 1, 200, "enforce", reason=""),), 2400),
     Story("a topic gets more partitions", (then(HEARTBEAT, 1, 100, "partitions", total=3),), 3100, OFTEN),
     Story(
         "a topic appears that the pattern matches",
@@ -256,6 +304,15 @@ CHANGES = (
         pattern="t.*",
     ),
     Story("a rebalance with a pattern", (answer(HEARTBEAT, 1, "REBALANCE_IN_PROGRESS"),), 1500, pattern="t.*"),
+    Story("a pattern matches nothing", (), 1500, OFTEN, topics=(), pattern="t.*"),
+    Story(
+        "a pattern matches nothing at first",
+        (then(HEARTBEAT, 1, 100, "topic", name="tea"),),
+        3100,
+        OFTEN,
+        topics=(),
+        pattern="t.*",
+    ),
 )
 OTHERS = (
     Story("somebody else joins", (then(HEARTBEAT, 1, 200, "partner"),), 4000),
@@ -269,6 +326,16 @@ OTHERS = (
     Story("a member that follows", (), 2200, partner=True),
     Story("a cooperative member that follows", (), 4600, COOPERATIVE, partner=True),
     Story("the leader goes", (then(HEARTBEAT, 1, 200, "partner-ends"),), 3800, partner=True),
+    Story(
+        "somebody joins and goes", (then(HEARTBEAT, 1, 200, "partner"), then(HEARTBEAT, 3, 300, "partner-ends")), 5200
+    ),
+    Story(
+        "two pull at a cooperative group",
+        (then(HEARTBEAT, 1, 200, "partner"), then(HEARTBEAT, 4, 300, "partner-ends")),
+        6800,
+        COOPERATIVE,
+    ),
+    Story("a static member among others", (then(HEARTBEAT, 1, 200, "partner"),), 4000, STATIC),
     Story(
         "both assignors are offered",
         (then(HEARTBEAT, 1, 200, "partner"),),
