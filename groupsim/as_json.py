@@ -19,6 +19,8 @@ from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Gap, GroupStory, Records, Story
 
 SCHEMA = 1
+#: Of documents with a file's problems (validate, lint, errors): what was `level` is `severity`, as in lint's findings.
+SINCE_SEVERITY = 2
 DERIVED: dict[type, tuple[str, ...]] = {GroupStory: ("moved",), Records: ("never",), Gap: ("length_us",)}
 BULKY = {"processed"}  # instants of single records: the trace has them
 

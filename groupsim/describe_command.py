@@ -27,6 +27,7 @@ from groupsim.settings_changed import load
 from groupsim.terminal import Terminal
 
 Snapshots = Mapping[str, GroupSnapshot | None]
+SCHEMA = 2  # what was `group_id` is `group`, as in the other documents
 ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
 
 
@@ -73,7 +74,7 @@ def document(found: Snapshots, at_us: int, events: Sequence[TraceEvent]) -> dict
         name: None if group is None else _group(group, at_us, _open_round(told.get(name, ())), ended)
         for name, group in found.items()
     }
-    return {"schema": as_json.SCHEMA, "t_us": at_us, "groups": groups}
+    return {"schema": SCHEMA, "t_us": at_us, "groups": groups}
 
 
 def _group(
@@ -82,6 +83,7 @@ def _group(
     """A snapshot with what the page says beside it: processes, partitions, the rebalance that is under way."""
     called = names(group)
     data: dict[str, Any] = as_json.plain(group)
+    data = {"group": data.pop("group_id"), **data}
     for one, member in zip(data["members"], group.members, strict=True):
         del one["assignment"]
         end = ended.get(member.member_id)

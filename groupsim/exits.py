@@ -75,7 +75,7 @@ def _document(error: Exception, message: str, remedy: str, code: int) -> dict[st
     """An error for programs: what stderr says, and the problems of a scenario file one by one."""
     problems = as_json.plain(error.problems) if isinstance(error, ScenarioError) else []
     return {
-        "schema": as_json.SCHEMA,
+        "schema": as_json.SINCE_SEVERITY,
         "error": {"message": message, "remedy": remedy, "exit_code": code, "problems": problems},
     }
 
@@ -103,7 +103,7 @@ def explain(error: Exception) -> tuple[str, str, int]:
 def show_problems(problems: tuple[Problem, ...]) -> str:
     """All problems, one below the other, with a count when there are several."""
     lines = [str(problem) for problem in problems]
-    errors = sum(problem.level == ERROR for problem in problems)
+    errors = sum(problem.severity == ERROR for problem in problems)
     return "\n".join(lines + ([f"{errors} errors"] if errors > 1 else []))
 
 

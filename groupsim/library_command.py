@@ -79,16 +79,16 @@ def _speaks_of(entry: Any, words: list[str]) -> bool:
 def validate(files: list[str], wants_json: bool) -> int:
     """Check every file; returns 0, or 2 when one has an error."""
     findings = {file: _problems(file) for file in files}
-    bad = [file for file, problems in findings.items() if any(problem.level == ERROR for problem in problems)]
+    bad = [file for file, problems in findings.items() if any(problem.severity == ERROR for problem in problems)]
     code = BAD_INPUT if bad else WELL
     if wants_json:
         checked = [_document(file, problems) for file, problems in findings.items()]
-        print(as_json.text({"schema": as_json.SCHEMA, "files": checked, "exit_code": code}))
+        print(as_json.text({"schema": as_json.SINCE_SEVERITY, "files": checked, "exit_code": code}))
         return code
     console = Terminal(soft_wrap=True)
     for file, problems in findings.items():
         for problem in problems:
-            console.print(Text(str(problem), "red" if problem.level == ERROR else "yellow"))
+            console.print(Text(str(problem), "red" if problem.severity == ERROR else "yellow"))
         if file not in bad:
             console.print(Text(f"{file}: well", "green"))
     return code
@@ -107,7 +107,7 @@ def _problems(file: str) -> tuple[Problem, ...]:
 
 
 def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
-    well = not any(problem.level == ERROR for problem in problems)
+    well = not any(problem.severity == ERROR for problem in problems)
     return {"file": file, "well": well, "problems": as_json.plain(problems)}
 
 

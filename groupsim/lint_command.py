@@ -24,6 +24,7 @@ from groupsim.terminal import Terminal
 
 FOUND = 1
 _WIDTH = 80
+_SHOWN = 4
 _COLOURS = {ERROR: "red", WARNING: "yellow", NOTE: "cyan"}
 
 
@@ -73,12 +74,13 @@ def _document(done: list[_Judged], code: int) -> dict[str, Any]:
             "file": one.file,
             "kind": one.report.kind,
             "judged_as": one.report.judged_as,
+            "not_judged": list(one.report.not_judged),
             "findings": [as_json.plain(finding) for finding in one.report.findings],
             "problems": as_json.plain(one.problems),
         }
         for one in done
     ]
-    return {"schema": as_json.SCHEMA, "files": files, "exit_code": code}
+    return {"schema": as_json.SINCE_SEVERITY, "files": files, "exit_code": code}
 
 
 # --- for people --------------------------------------------------------------------------------------------------
@@ -91,10 +93,19 @@ def _print(console: Terminal, one: _Judged) -> None:
     for finding in one.report.findings:
         _print_finding(console, finding, one.report.judged_as)
     as_what = f", as {one.report.judged_as}" if one.report.judged_as else ""
+    silent = _not_judged(one.report.not_judged)
     if one.report.findings:
-        console.print(f"{one.file}{as_what}: {_counted(one.report.findings)}")
+        console.print(f"{one.file}{as_what}: {_counted(one.report.findings)}{silent}")
     else:
-        console.print(Text(f"{one.file}{as_what}: well", "green"))
+        console.print(Text(f"{one.file}{as_what}: well{silent}", "green"))
+
+
+def _not_judged(names: tuple[str, ...]) -> str:
+    """What the linter is silent about, because it knows nothing of it."""
+    if not names:
+        return ""
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return f"; not judged: {shown}"
 
 
 def _print_finding(console: Terminal, finding: Finding, judged_as: str) -> None:

@@ -11,19 +11,25 @@ from groupsim.exits import Trouble
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.canonical import parse
 from groupsim.scenarios.document import Document, parse_document
+from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.lint import (
     Client,
     Finding,
     broker_of,
     client_of,
+    flat,
     is_producers,
+    lines_of,
     lint_broker,
     lint_producer,
-    lint_properties,
     lint_scenario,
+    lint_settings,
+    not_judged,
 )
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
+from groupsim.scenarios.lint.spellings import Line, is_filled_in
+from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.problems import Place, one_problem, suggest
 
 DEFAULT_CLIENT = "java-3.9"
@@ -39,6 +45,8 @@ class Report:
     findings: tuple[Finding, ...] = ()
     kind: str = ""
     judged_as: str = ""
+    #: Settings of a client that no rule knows: somebody else's, or filled in later.
+    not_judged: tuple[str, ...] = ()
 
 
 @frozen
@@ -95,17 +103,36 @@ def report_of(file: str, options: Options) -> Report:
     if not _is_yaml(path, text):
         if options.client.library == "java" and is_producers(text):
             return Report(lint_producer(text, shown, options.client, options.broker), "producer", _as_what(options))
-        findings = lint_properties(text, shown, options.client, options.broker)
-        return Report(findings, "properties", _as_what(options))
+        return _of_settings(lines_of(text, shown), shown, options)
+    document = parse_document(text, shown)
+    if _is_configuration(document):
+        return _of_settings(list(flat(document)), shown, options)
     if options.chosen:
         remedy = "change the file, or leave the option out"
         raise one_problem(
             shown, f"{options.chosen[0]} says nothing here: a scenario names its clients and brokers", remedy
         )
-    document = parse_document(text, shown if file == STDIN else str(path))
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _of_experiment(file, shown)
     return Report(lint_scenario(document), "scenario")
+
+
+def _of_settings(lines: list[Line], shown: str, options: Options) -> Report:
+    """What the rules find in a client's configuration. Raises ScenarioError when nothing in it is one."""
+    silent = not_judged(lines, options.client, options.broker)
+    if lines and len(silent) == len(lines) and not any(is_filled_in(value) for _, _, value in lines):
+        names = ", ".join(f"`{name}`" for name in silent[:3]) + (" …" if len(silent) > 3 else "")
+        remedy = f"is it for another client? name it with --client (it was {_as_what(options)}); `groupsim lint` reads "
+        remedy += "scenarios, .properties, Spring Boot's YAML and environment variables"
+        raise one_problem(shown, f"nothing in it is a setting of a consumer: {names}", remedy)
+    findings = lint_settings(lines, shown, options.client, options.broker)
+    return Report(findings, "properties", _as_what(options), silent)
+
+
+def _is_configuration(document: Document) -> bool:
+    """Whether a YAML file is neither a scenario nor an experiment: nothing on top of it is theirs."""
+    data = document.data
+    return isinstance(data, dict) and bool(data) and not any(str(name) in _TOP_LEVEL for name in data)
 
 
 def _as_what(options: Options) -> str:
@@ -147,22 +174,12 @@ def _is_yaml(path: Path, text: str) -> bool:
         return False
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and line[0] not in "#!"), "")
-    return first.startswith("---") or ("=" not in first and first.partition(":")[0] in _TOP_LEVEL)
+    return first.startswith("---") or ("=" not in first and first.partition(":")[0] in (*_TOP_LEVEL, *_FRAMEWORKS))
 
 
-_TOP_LEVEL = (
-    "name",
-    "title",
-    "shows",
-    "source",
-    "known",
-    "run-for",
-    "broker",
-    "cluster",
-    "topics",
-    "groups",
-    "scenario",
-)
+_TOP_LEVEL = (*fields_of(Scenario), "scenario")
+#: What YAML of applications and deployments begins with.
+_FRAMEWORKS = ("spring", "kafka", "mp", "quarkus", "micronaut", "apiVersion", "services", "version")
 
 
 # --- experiments -------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def scenario_of(document: Document, name: str) -> Scenario:
     """The scenario a document holds. Raises ScenarioError with every error found."""
     found = structured(document)
     problems = judge(found, document)
-    if any(problem.level == ERROR for problem in problems):
+    if any(problem.severity == ERROR for problem in problems):
         raise ScenarioError(problems)
     return _placed(attrs.evolve(found, name=found.name or name, file=document.file, notes=tuple(problems)), document)
 

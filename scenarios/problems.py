@@ -36,11 +36,11 @@ class Problem:
     place: Place
     message: str
     remedy: str = ""
-    level: str = ERROR
+    severity: str = ERROR
 
     def __str__(self) -> str:
         remedy = f"\n    {self.remedy}" if self.remedy else ""
-        return f"{self.place}: {self.level}: {self.message}{remedy}"
+        return f"{self.place}: {self.severity}: {self.message}{remedy}"
 
 
 class ScenarioError(ValueError):

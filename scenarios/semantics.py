@@ -66,7 +66,7 @@ def judge(
     problems = list(dict.fromkeys(told))
     settings = list(_settings(scenario, document))
     if problems or cuts:
-        return [*problems, *(one for one in settings if one.level == ERROR)]
+        return [*problems, *(one for one in settings if one.severity == ERROR)]
     return [*problems, *settings, *noted_data(scenario, document)]
 
 

@@ -32,6 +32,10 @@ def structured(document: Document) -> Scenario:
     if not isinstance(document.data, dict):
         remedy = "write `key: value` lines; see docs/writing-a-scenario.md"
         raise ScenarioError([Problem(document.at_value(()), "a scenario is a mapping, this is not one", remedy)])
+    if document.data and not any(name in fields_of(Scenario) for name in document.data):
+        message = f"no key of a scenario is here: `{next(iter(document.data))}` is none"
+        remedy = "a scenario needs `topics`, `groups` and `run-for`; settings of a client are for `groupsim lint`"
+        raise ScenarioError([Problem(document.at_value(()), message, remedy)])
     try:
         return structure_scenario(document.data)
     except ValueError as error:

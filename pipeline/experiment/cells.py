@@ -60,7 +60,7 @@ def cells_of(
             break
     problems = maker.report()
     if maker.failed:
-        raise ScenarioError(problem for problem in problems if problem.level == ERROR)
+        raise ScenarioError(problem for problem in problems if problem.severity == ERROR)
     return tuple(cells), (*problems, *_alike(cells, base))
 
 
@@ -93,7 +93,7 @@ class _Maker:
 
     def _keep(self, cell: Cell, problems: Sequence[Problem]) -> None:
         for problem in problems:
-            same = (problem.place, problem.level, _NUMBER.sub("#", problem.message))
+            same = (problem.place, problem.severity, _NUMBER.sub("#", problem.message))
             cells = self._found.setdefault(same, (problem, []))[1]
             if cells[-1:] != [cell.title]:
                 cells.append(cell.title)

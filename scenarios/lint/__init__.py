@@ -13,9 +13,19 @@ from __future__ import annotations
 
 from groupsim.scenarios.clients import Client, client_of
 from groupsim.scenarios.lint.engine import RULES
-from groupsim.scenarios.lint.in_properties import broker_of, is_producers, lint_broker, lint_producer, lint_properties
+from groupsim.scenarios.lint.in_properties import (
+    broker_of,
+    is_producers,
+    lines_of,
+    lint_broker,
+    lint_producer,
+    lint_properties,
+    lint_settings,
+    not_judged,
+)
 from groupsim.scenarios.lint.in_scenario import lint_scenario
 from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.spellings import flat
 
 __all__ = [
     "RULES",
@@ -24,9 +34,13 @@ __all__ = [
     "Rule",
     "broker_of",
     "client_of",
+    "flat",
     "is_producers",
+    "lines_of",
     "lint_broker",
     "lint_producer",
     "lint_properties",
     "lint_scenario",
+    "lint_settings",
+    "not_judged",
 ]

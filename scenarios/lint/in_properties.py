@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from groupsim.coordinator.versions import BASELINE, parse_version
 from groupsim.scenarios.clients import Client
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
+from groupsim.scenarios.lint.names import nobody_knows
 from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.spellings import Line, is_filled_in, respelt
 from groupsim.scenarios.lint.view import ClientView
 from groupsim.scenarios.lint.writes import defaults_of
 from groupsim.scenarios.problems import Place, one_problem
@@ -18,6 +20,7 @@ from groupsim.scenarios.properties import entries
 #: Releases that changed the producer's defaults, the newest first.
 _MAJORS = (4, 3)
 _ONLY_PRODUCERS = frozenset({"acks", "key.serializer", "value.serializer", "transactional.id", "enable.idempotence"})
+_WITH_KAFKAS_NAMES = ("java", "librdkafka")
 _ONLY_CONSUMERS = ("group.id", "key.deserializer", "value.deserializer")
 
 
@@ -26,9 +29,35 @@ def lint_properties(text: str, file: str, client: Client, broker: BrokerView) ->
 
     Raises ScenarioError when the text is no such thing.
     """
-    settings, repeated = _read(text, file)
-    view = ClientView(client, settings, broker, Place(file), repeated=repeated)
-    return engine.ordered(engine.of_client(view))
+    return lint_settings(lines_of(text, file), file, client, broker)
+
+
+def lines_of(text: str, file: str) -> list[Line]:
+    """Line, name and value of each setting of a .properties text. Raises ScenarioError when it is no such thing."""
+    try:
+        return list(entries(text))
+    except ValueError as error:
+        raise one_problem(file, str(error), "the linter reads key=value lines and scenario files") from None
+
+
+def lint_settings(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
+    """What the rules find in a client's own configuration, however it was written."""
+    return engine.ordered(engine.of_client(_view(lines, file, client, broker)))
+
+
+def not_judged(lines: Sequence[Line], client: Client, broker: BrokerView) -> tuple[str, ...]:
+    """The settings that no rule can judge, as written: names that nobody knows, values that are filled in later."""
+    view = _view(lines, "", client, broker)
+    told = {finding.place.line for finding in engine.of_client(view)}
+    silent = {view.entries[name].place.line for name in nobody_knows(view)} - told
+    silent |= {one.place.line for one in view.entries.values() if is_filled_in(one.value)}
+    return tuple(name for line, name, _ in lines if line in silent)
+
+
+def _view(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) -> ClientView:
+    _, repeated = _by_name(lines, file)
+    settings, _ = _by_name(respelt(lines) if client.library in _WITH_KAFKAS_NAMES else lines, file)
+    return ClientView(client, settings, broker, Place(file), repeated=repeated)
 
 
 def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
@@ -74,13 +103,14 @@ def lint_broker(broker: BrokerView) -> tuple[Finding, ...]:
 
 def _read(text: str, file: str) -> tuple[dict[str, Written], dict[str, Written]]:
     """The settings by name, and for names that stand there twice the one that does not count."""
+    return _by_name(lines_of(text, file), file)
+
+
+def _by_name(lines: Iterable[Line], file: str) -> tuple[dict[str, Written], dict[str, Written]]:
     found: dict[str, Written] = {}
     repeated: dict[str, Written] = {}
-    try:
-        for line, key, value in entries(text):
-            if key in found:
-                repeated[key] = found[key]
-            found[key] = Written(value, Place(file, line, 1))
-    except ValueError as error:
-        raise one_problem(file, str(error), "the linter reads key=value lines and scenario files") from None
+    for line, key, value in lines:
+        if key in found:
+            repeated[key] = found[key]
+        found[key] = Written(value, Place(file, line, 1))
     return found, repeated

@@ -40,7 +40,7 @@ _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 def lint_scenario(document: Document) -> tuple[Finding, ...]:
     """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons."""
     scenario = structured(document)
-    errors = [problem for problem in judge(scenario, document) if problem.level == ERROR]
+    errors = [problem for problem in judge(scenario, document) if problem.severity == ERROR]
     if any(not _ABOUT_A_SETTING.match(problem.message) for problem in errors):
         raise ScenarioError(errors)
     found = list(_findings(scenario, document))

@@ -7,7 +7,7 @@ nobody knows there is refused when the file is read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 
 from groupsim.members.keys import SECRET_PREFIXES
 from groupsim.scenarios.lint.librdkafka_keys import LIBRDKAFKA_KEYS, UNLISTED, UNLISTED_ENDS, LibrdkafkaKey
@@ -22,6 +22,7 @@ from groupsim.scenarios.lint.places import (
     Version,
 )
 from groupsim.scenarios.lint.rule import Hit, Rule
+from groupsim.scenarios.lint.spellings import unknown_to_spring
 from groupsim.scenarios.lint.view import ClientView
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING
 
@@ -200,14 +201,26 @@ def _misspelt(view: ClientView) -> Iterator[Hit]:
     if not view.pasted:
         return
     names = _all_names(view)
-    for name in _strangers(view):
-        if name in ELSEWHERE or name in OLD_CONSUMER or _owner(name, view):
-            continue
-        near = get_close_matches(name, names, 1, _LIKE)
-        if near and SequenceMatcher(None, name, near[0]).ratio() < 1:
+    for name in nobody_knows(view):
+        near = get_close_matches(name.lower(), names, 1, _LIKE)
+        if near and near[0] != name:
             whose = "the Java consumer" if view.client.library == "java" else view.client.library
             message = f"`{name}` is no setting of {whose}"
             yield Hit((name,), message, f"did you mean {near[0]}?", **_refusal(view))
+
+
+def _spring(view: ClientView) -> Iterator[Hit]:
+    for name in view.entries if view.pasted else ():
+        key = unknown_to_spring(name)
+        if key is not None:
+            message = f"`{name}` is no name of Spring Boot's: nothing is set, and the default holds"
+            yield Hit((name,), message, f"write spring.kafka.consumer.properties.{key}")
+
+
+def nobody_knows(view: ClientView) -> Iterator[str]:
+    """Names that are neither the library's nor, as far as the tables go, anybody's."""
+    elsewhere = (name for name in _strangers(view) if name not in ELSEWHERE and name not in OLD_CONSUMER)
+    return (name for name in elsewhere if not _owner(name, view))
 
 
 def _all_names(view: ClientView) -> list[str]:
@@ -307,6 +320,14 @@ RULES: tuple[Rule[ClientView], ...] = (
         "the Java consumer only logs names it does not know, and the default holds",
         "AbstractConfig.logUnused; rd_kafka_conf_set",
         _misspelt,
+    ),
+    Rule(
+        "unknown-to-spring",
+        WARNING,
+        "a name that Spring Boot does not have, though it looks like one of its own",
+        "Spring Boot passes over names it does not bind; what it has no name of its own for goes below `properties`",
+        "Spring Boot: KafkaProperties.Consumer",
+        _spring,
     ),
     Rule(
         "repeated-key",

@@ -29,7 +29,8 @@ _NEARLY = 0.8  # how like a short name must be to be taken for it, misspelt
 def _impossible(view: ClientView) -> Iterator[Hit]:
     for name, error in view.impossible.items():
         reason = _REFUSED.get(view.client.library, "") if view.pasted else ""
-        yield Hit((name,), f"`{name}` = {error.value}: {error.problem}", error.remedy, reason=reason)
+        comment = "a comment needs a line of its own" if view.pasted and " #" in str(error.value) else ""
+        yield Hit((name,), f"`{name}` = {error.value}: {error.problem}", comment or error.remedy, reason=reason)
 
 
 _REFUSED = {

@@ -16,6 +16,7 @@ from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, Sett
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
 from groupsim.scenarios.clients import Client
 from groupsim.scenarios.lint.brokers import BrokerView, Written
+from groupsim.scenarios.lint.spellings import is_filled_in
 from groupsim.scenarios.model import MemberSpec
 from groupsim.scenarios.problems import Place
 
@@ -74,6 +75,8 @@ class ClientView:
             key = CONSUMER_KEYS.get(alias.key if alias else name)
             if key is None or self._means_something_else(name) or (alias is None and self._has_only_own_names):
                 continue
+            if self.pasted and is_filled_in(entry.value):
+                continue  # nobody knows what it will be
             self._names[key.name] = name
             try:
                 self._values[key.name] = self._parsed(key.name, name, entry.value, alias.factor if alias else 1)

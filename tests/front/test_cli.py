@@ -338,14 +338,29 @@ def test_list_finds_what_speaks_of_a_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["run demo", "diff demo demo", "describe demo --at 40s", "offsets demo --at 40s", "list", "list --experiments",
-     "validate demo", "lint demo", "lint --rules", "run no-such", "diff demo"],
+    ("command", "schema"),
+    [("run demo", 1), ("diff demo demo", 1), ("describe demo --at 40s", 2), ("offsets demo --at 40s", 1), ("list", 1),
+     ("list --experiments", 1), ("validate demo", 2), ("lint demo", 2), ("lint --rules", 1), ("run no-such", 2),
+     ("diff demo", 2)],
 )  # fmt: skip
-def test_every_json_document_says_its_schema(command: str) -> None:
-    """One object with `schema`, whatever the command and however it ends."""
+def test_every_json_document_says_its_schema(command: str, schema: int) -> None:
+    """One object with `schema`, whatever the command and however it ends; 2 where a key was renamed."""
     document = json.loads(call(*command.split(), "--json").stdout)
-    assert document["schema"] == 1
+    assert document["schema"] == schema
+
+
+def test_the_same_thing_has_the_same_name_in_every_document(tmp_path: Path) -> None:
+    """A group is `group`, and how grave something is `severity`, whichever command says it."""
+    described = json.loads(call("describe", "demo", "--at", "40s", "--json").stdout)["groups"]["g1"]
+    ran = json.loads(call("run", "demo", "--json").stdout)["groups"][0]
+    assert described["group"] == ran["group"] == "g1"
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        "run-for: 1s\ntopics: {t: 1}\ngroups: {g: {members: {c: 1}, properties: {heartbeat.interval.ms: 50s}}}\n"
+    )
+    (problem,) = json.loads(call("validate", path, "--json").stdout)["files"][0]["problems"]
+    (finding,) = json.loads(call("lint", path, "--json").stdout)["files"][0]["findings"]
+    assert problem["severity"] == finding["severity"] == "error"
 
 
 def test_list_names_every_scenario() -> None:

@@ -248,13 +248,13 @@ def test_a_setting_without_effect_is_noted() -> None:
     text = "scenario: demo\nvary: {groups.g1.properties.fetch.min.bytes: [1, 1000]}\n"
     assert not [one for one in load(text).warnings if "fetch.min.bytes" in one.message]  # consumers pull
     warnings = load(f"{text}set: {{cluster.logs: counted}}\n").warnings
-    assert [(one.place.line, one.level) for one in warnings if "fetch.min.bytes" in one.message] == [(2, NOTE)] * 2
+    assert [(one.place.line, one.severity) for one in warnings if "fetch.min.bytes" in one.message] == [(2, NOTE)] * 2
 
 
 def test_cells_that_are_the_same_scenario_are_noted() -> None:
     """Two labels with nothing below them are one cell twice."""
     (warning,) = load("scenario: demo\nvary: {a: {values: {x: {}, y: {}}}}\n").warnings
-    assert (warning.level, "the cells a=x and a=y are the same scenario" in warning.message) == (WARNING, True)
+    assert (warning.severity, "the cells a=x and a=y are the same scenario" in warning.message) == (WARNING, True)
 
 
 def test_a_scenario_is_no_experiment() -> None:

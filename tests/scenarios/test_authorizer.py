@@ -121,7 +121,7 @@ def test_an_acl_that_cannot_be_is_refused_at_its_place(acl: str, words: str) -> 
 
 def test_acls_that_nobody_asks_about_are_noted() -> None:
     """Without an authorizer they do nothing, which is a warning; a process of no known name is worth a note."""
-    (warning,) = [note for note in scene(EVERY_TOPIC, authorizer="").notes if note.level == WARNING]
+    (warning,) = [note for note in scene(EVERY_TOPIC, authorizer="").notes if note.severity == WARNING]
     assert "ACLs without an authorizer do nothing" in warning.message
     (note,) = [note for note in scene("{allow: Read, topic: t, host: a-3}").notes if "a-3" in note.message]
     assert "did you mean" in note.remedy

@@ -17,7 +17,7 @@ def test_a_scenario_says_what_it_shows_and_where_it_comes_from(entry: object) ->
     assert scenario.shows.strip()
     assert scenario.source
     assert scenario.broker.version
-    assert [note for note in scenario.notes if note.level == WARNING and "unknown" in note.message] == []
+    assert [note for note in scenario.notes if note.severity == WARNING and "unknown" in note.message] == []
 
 
 def test_incidents_are_many() -> None:

@@ -44,6 +44,8 @@ CLIENT_CASES = [
     ("key-deprecated", RD, None, "auto.commit.enable=true", "enable.auto.commit=true"),
     ("misspelt-key", JAVA, None, "sesion.timeout.ms=10000", "schema.registry.url=http://registry"),
     ("misspelt-key", RD, None, "fetch.wait.max.mss=100", "fetch.wait.max.ms=100"),
+    ("unknown-to-spring", JAVA, None, "spring.kafka.consumer.session-timeout=10s",
+     "spring.kafka.consumer.heartbeat-interval=3s"),
     ("repeated-key", JAVA, None, "group.id=a | group.id=b", "group.id=a | client.id=b"),
     ("duration-without-unit", "sarama", None, "Consumer.Group.Heartbeat.Interval=3",
      "Consumer.Group.Heartbeat.Interval=3s"),

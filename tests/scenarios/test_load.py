@@ -202,7 +202,7 @@ def test_a_session_the_broker_refuses_is_a_warning() -> None:
     """INVALID_SESSION_TIMEOUT is the broker's answer at run time, so the file is let through."""
     scenario = load_text(GOOD.replace("session.timeout.ms: 10000", "session.timeout.ms: 5000"))
     warning = next(note for note in scenario.notes if "outside the broker's" in note.message)
-    assert (warning.level, warning.place.line) == (WARNING, 10)
+    assert (warning.severity, warning.place.line) == (WARNING, 10)
     assert "INVALID_SESSION_TIMEOUT" in warning.remedy
 
 
@@ -211,7 +211,7 @@ def test_unknown_keys_in_pasted_properties_warn() -> None:
     pasted = "properties: |\n      sesion.timeout.ms=10000\n      my.own.key=1\n"
     text = GOOD.replace("properties:\n      session.timeout.ms: 10000\n", pasted)
     notes = load_text(text).notes
-    assert [note.level for note in notes] == [WARNING, WARNING]
+    assert [note.severity for note in notes] == [WARNING, WARNING]
     assert "did you mean session.timeout.ms?" in notes[0].remedy
 
 

@@ -111,7 +111,7 @@ def test_a_step_without_effect_is_noted(tmp_path: Path, producers: str, words: s
     """A step that changes nothing is told, with why; one that does is not."""
     notes = [one for one in load_file(written(tmp_path, producers)).notes if "step without effect" in one.message]
     assert [words in one.remedy for one in notes] == ([True] if words else [])
-    assert all(one.level == NOTE for one in notes)
+    assert all(one.severity == NOTE for one in notes)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_two_producers_with_one_transactional_id_are_noted(tmp_path: Path, produ
     """Whoever starts later fences the other: told once per specification."""
     notes = [one for one in load_file(written(tmp_path, producers)).notes if "one transactional.id" in one.message]
     assert len(notes) == expected
-    assert all(one.level == NOTE for one in notes)
+    assert all(one.severity == NOTE for one in notes)
 
 
 def test_commit_every_needs_a_transactional_id_which_a_file_may_give(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_brokers_before_kraft_have_zookeepers_controller() -> None:
 
 def test_what_has_no_effect_is_noted() -> None:
     """Keys of the other kind of logs are notes at their place, in both directions."""
-    notes = [str(note) for note in load_text(WHOLE, "f.yaml").notes if note.level == NOTE]
+    notes = [str(note) for note in load_text(WHOLE, "f.yaml").notes if note.severity == NOTE]
     assert any(
         "f.yaml:2" in note and "`append-latency` has no effect here" in note and "`logs: counted`" in note
         for note in notes
@@ -181,7 +181,7 @@ def test_what_has_no_effect_is_noted() -> None:
     light = WHOLE.replace("logs: replicated", "logs: counted").replace(
         WHOLE[WHOLE.index("producers:") : WHOLE.index("groups:")], ""
     )
-    notes = [str(note) for note in load_text(light, "f.yaml").notes if note.level == NOTE]
+    notes = [str(note) for note in load_text(light, "f.yaml").notes if note.severity == NOTE]
     for word in ("placement", "broker-session", "min.insync.replicas", "replicas", "properties"):
         assert any(f"`{word}` has no effect here" in note for note in notes), word
 
@@ -321,7 +321,7 @@ def test_commits_that_nobody_can_acknowledge_are_a_warning() -> None:
 def test_a_producer_that_never_commits_is_a_warning() -> None:
     """Nobody with read_committed would see anything of it."""
     found = load_text(WHOLE.replace("rate: 10/s", "rate: 10/s, transactional-id: tx"))
-    assert any("never commits" in note.message for note in found.notes if note.level == WARNING)
+    assert any("never commits" in note.message for note in found.notes if note.severity == WARNING)
 
 
 def test_the_canonical_text_runs_to_the_same_trace() -> None:

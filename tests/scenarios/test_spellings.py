@@ -1,0 +1,145 @@
+"""Kafka's settings as deployments spell them: Spring Boot, other frameworks, environment variables, manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from groupsim.cli import app
+from groupsim.scenarios.lint.spellings import is_filled_in, kafka_name, respelt
+
+SESSION = "session.timeout.ms"
+
+
+def lint(tmp_path: Path, name: str, text: str, *options: str) -> Result:
+    """`groupsim lint` on a file of this name."""
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    return CliRunner().invoke(app, ["lint", str(path), *options])
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("spring.kafka.consumer.properties.session.timeout.ms", SESSION),
+        ("spring.kafka.properties[session.timeout.ms]", SESSION),
+        ("spring.kafka.consumer.maxPollRecords", "max.poll.records"),
+        ("spring.kafka.bootstrap-servers", "bootstrap.servers"),
+        ("mp.messaging.incoming.orders.session.timeout.ms", SESSION),
+        ("kafka.consumers.default.session.timeout.ms", SESSION),
+        ("consumer.override.max.poll.records", "max.poll.records"),
+        ("SESSION_TIMEOUT_MS", SESSION),
+        ("KAFKA_CONSUMER_SESSION_TIMEOUT_MS", SESSION),
+        ("SPRING_KAFKA_CONSUMER_AUTOOFFSETRESET", "auto.offset.reset"),
+        ("data.KAFKA_GROUP_ID", "group.id"),
+        ("KAFKA_GROUP_MAX_SESSION_TIMEOUT_MS", "group.max.session.timeout.ms"),
+    ],
+)
+def test_a_name_is_kafkas_behind_what_a_deployment_puts_before_it(name: str, key: str) -> None:
+    """Prefixes, kebab and camel case, upper case with underscores: the setting is Kafka's."""
+    assert kafka_name(name) == key
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        SESSION,
+        "group.max.session.timeout.ms",
+        "zookeeper.session.timeout.ms",
+        "spring.kafka.producer.properties.request.timeout.ms",
+        "SPRING_KAFKA_PRODUCER_PROPERTIES_REQUEST_TIMEOUT_MS",
+        "mp.messaging.outgoing.orders.request.timeout.ms",
+        "spring.kafka.consumer.session-timeout",
+        "AWS_SECURITY_GROUP_ID",
+        "schema.registry.url",
+    ],
+)
+def test_a_name_that_only_ends_like_kafkas_is_not(name: str) -> None:
+    """Kafka's own names stay, a producer's and other people's are none of a consumer's."""
+    assert kafka_name(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("spring.kafka.consumer.heartbeat-interval", "3s", "3000"),
+        ("spring.kafka.consumer.heartbeat-interval", "PT1M30S", "90000"),
+        ("spring.kafka.consumer.isolation-level", "read-committed", "read_committed"),
+        ("export", 'KAFKA_GROUP_ID="orders"', "orders"),
+        ("spring.kafka.consumer.group-id", "${GROUP:orders}", "orders"),
+        ("spring.kafka.consumer.group-id", "${GROUP}", "${GROUP}"),
+        (SESSION, "45s", "45s"),
+    ],
+)
+def test_a_value_is_read_as_its_spelling_means_it(name: str, value: str, read: str) -> None:
+    """Units and quotes of the spelling go, and the default of a placeholder counts; Kafka's own stay as they are."""
+    assert [one[2] for one in respelt([(1, name, value)])] == [read]
+
+
+def test_a_value_that_is_filled_in_later_is_no_mistake(tmp_path: Path) -> None:
+    """Templates and secrets' providers put something there: nothing is judged, and the last line says so."""
+    assert all(map(is_filled_in, ("${POLL}", "${file:/a:b}", "{{ .Values.poll }}", "$POLL", "$(POLL)")))
+    result = lint(tmp_path, "c.properties", "group.id=g\nsession.timeout.ms=${SESSION}\n")
+    assert (result.exit_code, "impossible" in result.stdout) == (0, False)
+    assert result.stdout.rstrip().endswith("well; not judged: session.timeout.ms")
+
+
+SPRING = """\
+spring:
+  kafka:
+    consumer:
+      heartbeat-interval: 10s
+      session-timeout: 45s
+      properties:
+        session.timeout.ms: 10000
+    listener: {concurrency: 3}
+"""
+MANIFEST = """\
+kind: Deployment
+spec:
+  containers:
+  - name: app
+    env:
+    - {name: KAFKA_SESSION_TIMEOUT_MS, value: "10000"}
+    - {name: KAFKA_HEARTBEAT_INTERVAL_MS, value: "10000"}
+"""
+
+
+@pytest.mark.parametrize(("text", "line"), [(SPRING, 4), (MANIFEST, 7)])
+def test_yaml_of_an_application_is_judged_line_by_line(tmp_path: Path, text: str, line: int) -> None:
+    """Spring Boot's file and a manifest with variables are read as what they configure, each finding at its line."""
+    result = lint(tmp_path, "app.yaml", text)
+    assert f"app.yaml:{line}: error heartbeat-not-below-session" in result.stdout
+    assert ("app.yaml:5: warning unknown-to-spring" in result.stdout) == (text is SPRING)
+    assert result.exit_code == 1
+
+
+def test_what_was_not_judged_is_told(tmp_path: Path) -> None:
+    """`well` never means that nothing was understood."""
+    assert "not judged: spring.kafka.listener.concurrency" in lint(tmp_path, "app.yaml", SPRING).stdout
+    nothing = lint(tmp_path, "other.properties", "threads=4\n")
+    assert nothing.exit_code == 2
+    assert "nothing in it is a setting of a consumer: `threads`" in nothing.stderr
+
+
+def test_two_variables_of_one_setting_are_two_programs(tmp_path: Path) -> None:
+    """Each program reads its own variable: neither makes the other void."""
+    text = "KAFKA_SESSION_TIMEOUT_MS=10000\nSESSION_TIMEOUT_MS=45000\n"
+    assert "repeated-key" not in lint(tmp_path, "c.env", text).stdout
+
+
+def test_upper_case_is_a_misspelling(tmp_path: Path) -> None:
+    """Kafka's names are lower case; the Java consumer only logs any other."""
+    assert "did you mean session.timeout.ms?" in lint(tmp_path, "c.properties", "Session.Timeout.Ms=10000\n").stdout
+
+
+def test_a_scenario_that_is_an_applications_configuration_is_told_the_linter(tmp_path: Path) -> None:
+    """`run` and `validate` on Spring Boot's file say where it belongs, in one sentence."""
+    path = tmp_path / "app.yaml"
+    path.write_text(SPRING, "utf-8")
+    result = CliRunner().invoke(app, ["validate", str(path)])
+    assert result.exit_code == 2
+    assert "`groupsim lint`" in result.stdout
