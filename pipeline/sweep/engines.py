@@ -15,7 +15,7 @@ from groupsim.pipeline.sweep.work import Package, Table
 
 POOL, SPARK, AUTO = "pool", "spark", "auto"
 ENGINES = (POOL, SPARK, AUTO)
-_MASTER = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
+_MASTER = re.compile(r"local(\[(0*[1-9]\d*|\*)(,\s*0*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
 
 
 @frozen

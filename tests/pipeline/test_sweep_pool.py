@@ -145,6 +145,8 @@ def test_the_pool_leaves_no_process_behind() -> None:
         (EngineOptions("pool", master="local"), "this machine only"),
         (EngineOptions(master="foo"), "no Spark master"),
         (EngineOptions(master="local[x]"), "no Spark master"),
+        (EngineOptions(master="local[0]"), "no Spark master"),
+        (EngineOptions(master="local[2, 0]"), "no Spark master"),
         (EngineOptions(master="sc://x"), "no Spark master"),
         (EngineOptions(remote="spark://x:7077"), "--master"),
     ],
