@@ -70,8 +70,8 @@ class Story:
     """One story. Its `topics` are its own, and have two partitions each; `subscribes` are those it begins with.
 
     `policy` is when the application commits, by the names of `members.behaviour.CommitPolicy`; `stubborn`: it polls on
-    after an exception. `differs`: why the simulated consumer does something else, and is left so. With `partner` another consumer is in the group before this one comes. `metadata`: requests for
-    metadata are part of the story.
+    after an exception. With `partner` another consumer is in the group before this one comes. `metadata`: requests for
+    metadata are part of the story. `differs`: why the simulated consumer does something else, and is left so.
     """
 
     name: str
