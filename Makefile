@@ -13,7 +13,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 	$(1); status=$$?; kill $$ticks 2>/dev/null; exit $$status
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks conformance conformance-walk interop interop-short hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks conformance conformance-walk interop interop-short twins hostile walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -95,7 +95,10 @@ interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTE
 	$(BIN)/python tools/interop_table.py --peer $$peer && exit $$status
 
 interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins
+
+twins: $(VENV)/.dev  ## the real Java client plays the stories that the simulated one is compared with (TWINS="--record 6")
+	@$(BIN)/python -m tests.twins $(TWINS)
 
 hostile: $(VENV)/.dev  ## a million hostile frames at a served broker, whose other clients must not notice (FRAMES)
 	@$(BIN)/python -m benchmarks.hostile --frames $${FRAMES:-1000000}

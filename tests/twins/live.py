@@ -83,8 +83,9 @@ def play_live(stories: Sequence[Story]) -> Mapping[str, Told]:
 async def _played(world: World, program: Program, bootstrap: str, stories: Sequence[Story]) -> Mapping[str, Told]:
     plays: dict[str, Play] = {}
     said: dict[str, list[str]] = {}
+    await world.make(stories)
     for story in stories:
-        await world.prepare(story)
+        await world.begin(story)
         play = Play(world.loop, story, partial(_carry_out, world, program))
         plays[story.name] = world.tap.plays[story.slug] = play
         play.at_the_end = partial(_keep, program, said, story)

@@ -31,7 +31,8 @@ def play_simulated(story: Story, profile: ClientProfile, seed: int = 0) -> Told:
     async def main(loop: VirtualLoop) -> tuple[Play, bool]:
         world = World(loop)
         await loop.sleep(1_000_000)
-        await world.prepare(story)
+        await world.make([story])
+        await world.begin(story)
         consumer = _consumer(story, profile, world)
         play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer))
         _subscribe(consumer, story, story.subscribes)

@@ -14,6 +14,7 @@ there are. It is the same in virtual and in real time. What a story does (`Deed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from groupsim.cluster.replicated import ReplicatedCluster
@@ -52,15 +53,21 @@ class World:
         self.tap = Tap(self.cluster.network)
         self.partners: dict[str, Consumer] = {}  #: by story
 
-    async def prepare(self, story: Story) -> None:
-        """Make the story's topics with their records, and the partner that was there before."""
-        for name in story.topics:
-            self._create(story.topic(name), 2)
+    async def make(self, stories: Sequence[Story]) -> None:
+        """Make the stories' topics with their records."""
+        for story in stories:
+            for name in story.topics:
+                self._create(story.topic(name), 2)
         await self.loop.sleep(_SETTLES_US)
-        if story.records:
-            await self._write(TopicPartition(story.topic(story.topics[0]), 0), story.records)
+        for story in stories:
+            if story.records:
+                await self._write(TopicPartition(story.topic(story.topics[0]), 0), story.records)
+
+    async def begin(self, story: Story) -> None:
+        """Bring the partner in that was there before."""
         if story.partner:
-            await self._partner_before(story)
+            partner = self.partners[story.slug] = self.join(story)
+            await self.loop.until(lambda: partner.settled, _PATIENCE_US)
 
     def _create(self, name: str, partitions: int) -> None:
         self.cluster.create_topic(name, partitions, assignment=[[self.node]] * partitions)
@@ -79,11 +86,6 @@ class World:
             connection.send(ProduceRequest(1, 10_000, ((where, batch),)), got.append, _PATIENCE_US)
         await self.loop.until(lambda: len(got) == count, _PATIENCE_US)
         connection.close()
-
-    async def _partner_before(self, story: Story) -> None:
-        partner = self.join(story)
-        self.partners[story.slug] = partner
-        await self.loop.until(lambda: partner.settled, _PATIENCE_US)
 
     def join(self, story: Story) -> Consumer:
         """Another consumer, a simulated one in either half, joins the story's group."""
