@@ -1,0 +1,113 @@
+"""Which rows of docs/fidelity.md the real client is the judge of, by the stories that show them.
+
+python -m tests.twins.rows      writes the column `live` of the client's section anew
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.twins.stories import CLIENT
+
+DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
+_SECTION = "## The client (section 4)"
+_OWN = "own tests"
+
+ROWS: Mapping[str, Sequence[str]] = {
+    "4.2-preparing": ("a member that closes in a parked join",),
+    "4.3-poll-quiet": ("a quiet member that closes",),
+    "4.4-rediscovery": ("a heartbeat is told of another coordinator", "commit is told of another coordinator"),
+    "4.4-reconnect": ("the connection breaks under a join", "the connection breaks under a heartbeat"),
+    "4.4-unavailable": ("join is told of another coordinator", "sync is told of another coordinator"),
+    "4.5-handshake": ("a quiet member that closes", "join with an id nobody knows"),
+    "4.5-subscription": ("both assignors are offered", "a cooperative member that follows"),
+    "4.5-join-retriable": ("join is told of a loading coordinator", "join is told that no coordinator is there"),
+    "4.5-join-refused": ("join into a full group", "join is told of a server error"),
+    "4.5-join-again": ("join into a full group again",),
+    "4.5-join-fenced": ("join is fenced", "sync is fenced", "commit is fenced"),
+    "4.5-fenced-again": (
+        "join is fenced and tried again",
+        "sync is fenced and tried again",
+        "a heartbeat is fenced and joins again",
+        "commit is fenced and goes on",
+        "commit without waiting is fenced",
+    ),
+    "4.5-unexpected": ("sync is told of a loading coordinator", "commit finds a server error"),
+    "4.5-sync-rebalance": ("sync is told of a rebalance",),
+    "4.5-sync-loading": ("sync is told of a loading coordinator", "sync is told of a load again"),
+    "4.5-sync-disconnect": ("the connection breaks under a sync", "sync is not answered"),
+    "4.5-skip-assignment": ("a heartbeat is fenced and joins again",),
+    "4.6-interval": ("a quiet member that closes",),
+    "4.6-rebalancing": ("a heartbeat is told of a rebalance", "the application is away for a rebalance"),
+    "4.6-expelled": ("a heartbeat with an id nobody knows", "a heartbeat of an old generation"),
+    "4.6-fenced": ("a heartbeat is fenced",),
+    "4.6-other-errors": ("a heartbeat is told of a load", "a heartbeat is refused", "heartbeats fail and fail"),
+    "4.6-session": ("heartbeats are not answered for a session",),
+    "4.6-poll-limit": ("the application is away for too long",),
+    "4.6-poll-limit-static": ("a static member's application is away for too long",),
+    "4.7-who-leaves": (
+        "a quiet member that closes",
+        "a static member that closes",
+        "a static member that closes and leaves",
+        "a member that closes and stays",
+    ),
+    "4.7-pending-leaves": ("a member that closes in a parked join",),
+    "4.7-unsubscribe": ("a member that unsubscribes", "a static member that unsubscribes"),
+    "4.7-revokes": ("a member that closes when told of a rebalance", "commit is told of a rebalance and ends"),
+    "4.8-eager": ("a heartbeat is told of a rebalance",),
+    "4.8-cooperative": ("somebody else joins a cooperative group", "two pull at a cooperative group"),
+    "4.8-cooperative-topics": ("a cooperative member's subscription changes",),
+    "4.8-lost": ("a cooperative member is expelled", "a heartbeat with an id nobody knows"),
+    "4.8-order": ("a topic appears that the pattern matches",),
+    "4.9-partitions": ("a topic gets more partitions",),
+    "4.9-pattern": ("a topic appears that the pattern matches", "a pattern matches nothing at first"),
+    "4.9-subscription": ("the subscription changes",),
+    "4.10-auto": ("positions are committed by themselves", "an auto-commit is told of a load"),
+    "4.10-before-rebalance": ("positions are committed before a rebalance",),
+    "4.10-before-rebalance-retried": ("a commit before a rebalance is told of a load",),
+    "4.10-sync": ("commit is told of a load for longer", "a commit is not answered"),
+    "4.10-async": ("commit without waiting is told of a load",),
+    "4.10-rebalancing": ("commit is told of a rebalance", "an auto-commit is told of a rebalance"),
+    "4.10-zombie": ("commit with an id nobody knows goes on", "commit of an old generation"),
+    "4.10-fetch-retried": (
+        "committed offsets are looked up while they load",
+        "committed offsets are looked up elsewhere",
+        "committed offsets are not stable for longer",
+    ),
+    "4.10-reset": ("a commit",),
+    "4.11-static-restart": ("a heartbeat is fenced and joins again",),
+}
+"""Row → the stories in which the real client shows it."""
+
+
+def marked(text: str) -> str:
+    """The document with the column in the client's table."""
+    lines, inside = [], False
+    for line in text.split("\n"):
+        inside = line == _SECTION or (inside and not line.startswith("## "))
+        lines.append(_marked(line) if inside and line.startswith("|") else line)
+    return "\n".join(lines)
+
+
+def _marked(line: str) -> str:
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]][:5]
+    return f"| {' | '.join([*cells, _cell(cells[0].strip('`'), cells[3])])} |"
+
+
+def _cell(row: str, status: str) -> str:
+    if row in ("id", "---"):
+        return "live" if row == "id" else "---"
+    return CLIENT if row in ROWS else "–" if status.startswith("left out") else _OWN
+
+
+def main() -> int:
+    """Write the column."""
+    DOC.write_text(marked(DOC.read_text("utf-8")), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""docs/fidelity.md says truly of which rows of the client's section the real client is the judge."""
+
+from __future__ import annotations
+
+from tests.twins.rows import DOC, ROWS, marked
+from tests.twins.stories import ALL
+
+
+def test_rows_are_shown_by_stories_that_are_told_and_equal() -> None:
+    """Every story that a row names is there, and the simulated consumer does what the real one does in it."""
+    equal = {story.name for story in ALL if not story.differs}
+    assert {name for stories in ROWS.values() for name in stories} <= equal
+
+
+def test_rows_stand_in_the_document() -> None:
+    """No row is judged that the document does not have."""
+    text = DOC.read_text("utf-8")
+    assert [row for row in ROWS if f"| `{row}` |" not in text] == []
+
+
+def test_the_column_is_what_the_stories_say() -> None:
+    """The column `live` follows from the stories: `python -m tests.twins.rows` writes it."""
+    text = DOC.read_text("utf-8")
+    assert marked(text) == text
