@@ -33,6 +33,11 @@ class Process(ABC):
         """Whether a process runs now."""
         return self._client.running
 
+    @property
+    def has_run(self) -> bool:
+        """Whether a process was ever begun."""
+        return self._lives > 0
+
     def start(self) -> None:
         """Begin a process, unless one runs."""
         if self.running:

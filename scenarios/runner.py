@@ -25,6 +25,7 @@ from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError
 from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.missed import missed
 from groupsim.scenarios.model import Expectation, MemberDefaults, Scenario, Step
 from groupsim.scenarios.naming import created_topics, inherit
 from groupsim.scenarios.problems import Place
@@ -194,12 +195,15 @@ def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:
 def _do(stage: Stage, step: Step) -> None:
     """Carry a step out; everything it brings about has its action for cause."""
     trace, deed = stage.loop.trace, step.deed
+    nobody = missed(deed, stage)
     if not deed.FAULT:
         hosts = stage.hosts(getattr(deed, "member", ())) if _names_processes(deed) else []
         host = hosts[0] if len(hosts) == 1 else None
         group = getattr(deed, "group", None)
         seq = trace.emit(Kind.ACTION, host=host, group=group, reason=deed_words(deed), payload=deed_data(deed))
         trace.begin(seq)
+    if nobody is not None:
+        trace.emit(Kind.WARNING, reason=nobody)
     try:
         deed.perform(stage)
     except (ValueError, LookupError) as error:

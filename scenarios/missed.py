@@ -1,0 +1,52 @@
+"""Steps that hit nobody: the process they are aimed at does not run (a rollout has replaced it), or runs already.
+
+Such a step does nothing, and the run goes on as if it stood not in the file; so it is told, in the trace and the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from groupsim.scenarios.actions import Crash, Pause, Rejoin, Start, Stop
+from groupsim.scenarios.lives import Process
+from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.words import deed_words
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.stage import Stage
+
+_OF_THE_LIVING = (Stop, Crash, Pause, Rejoin)
+_MANY = 4
+
+
+def missed(deed: Deed, stage: Stage) -> str | None:
+    """That a step, about to be carried out, hits nobody, and why; None when it hits somebody."""
+    targets = getattr(deed, "member", None)
+    if not isinstance(targets, tuple):
+        return None
+    found = stage.processes(targets)
+    if not found:
+        why = f"{_listed(targets)} is no process at this time"
+    elif isinstance(deed, Start):
+        why = f"{_named(found, 'runs', 'run')} already" if all(one.running for one in found) else ""
+    else:
+        why = "" if any(_is_hit(deed, one) for one in found) else _named(found, "does not run", "do not run")
+    running = [actor.name for actor in stage.actors_by_name.values() if actor.running]
+    return f"`{deed_words(deed)}` hits nobody: {why}; running: {_listed(running) or 'no member'}" if why else None
+
+
+def _is_hit(deed: Deed, process: Process) -> bool:
+    """Whether a step does something to this process, now or when it begins."""
+    if deed.FAULT:
+        return process.running or not process.has_run
+    return process.running or not isinstance(deed, _OF_THE_LIVING)
+
+
+def _named(found: Sequence[Process], one: str, several: str) -> str:
+    return f"{_listed([process.name for process in found])} {one if len(found) == 1 else several}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MANY} more" if len(names) > _MANY else ""
+    return ", ".join(names[:_MANY]) + more
