@@ -7,8 +7,8 @@
         answer = await sim.request(OffsetCommitRequest("g1", offsets, generation_id=7, member_id=member.member_id))
         assert answer.error is ErrorCode.ILLEGAL_GENERATION
 
-A test that asks for `sim` and is an async function is run by the event loop's own runner, in virtual time; everything
-else is left alone. With pytest-trio in `trio_mode` such tests lose its marker again, so that the two do not fight. A
+A test that asks for `sim` and is an async function is run by the event loop's own runner, in virtual time, whatever
+pytest-trio, pytest-asyncio (`asyncio_mode = auto`) or anyio's plugin would do with it; everything else is left alone. A
 failing test shows the story so far and the last events.
 
 `@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FIXTURE, SEED = "sim", "sim_seed"
 LAB, LABS = "kafka_lab", "kafka_labs"
+_OURS = pytest.StashKey[bool]()
 #: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`.
 LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options")
 
@@ -196,22 +197,35 @@ def _is_ours(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Take back the marker that pytest-trio puts on every async test in `trio_mode`."""
+    """Remember the async tests with `sim`; take back the marker that pytest-trio puts on each in `trio_mode`."""
     for item in items:
         if _is_ours(item):
+            item.stash[_OURS] = True
             item.own_markers = [marker for marker in item.own_markers if marker.name != "trio"]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run an async test that has `sim` in virtual time."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Run an async test that has `sim` in virtual time, whatever other plugins would run it in.
+
+    pytest-asyncio has put a function around it by now, and anyio's plugin looks for async ones: both are given a plain
+    function instead, which runs the test.
+    """
     simulation: Any = pyfuncitem.funcargs.get(FIXTURE)
-    if simulation is None or not _is_ours(pyfuncitem):
-        return None
-    names = pyfuncitem._fixtureinfo.argnames
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    simulation.drive(lambda: pyfuncitem.obj(**arguments))
-    return True
+    if simulation is None or not pyfuncitem.stash.get(_OURS, False):
+        return (yield)
+    given = pyfuncitem.obj
+    test = given if inspect.iscoroutinefunction(given) else inspect.unwrap(given, stop=inspect.iscoroutinefunction)
+
+    def in_virtual_time(**arguments: Any) -> None:
+        __tracebackhide__ = True
+        simulation.drive(lambda: test(**arguments))
+
+    pyfuncitem.obj = in_virtual_time
+    try:
+        return (yield)
+    finally:
+        pyfuncitem.obj = given
 
 
 @pytest.hookimpl(wrapper=True)

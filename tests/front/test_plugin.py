@@ -125,3 +125,47 @@ def test_seeds_that_are_none_are_told(pytester: pytest.Pytester, seeds: str) -> 
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*seeds=*: write how many, or which: seeds=20, seeds=[[]3, 7[]]*"])
+
+
+WRAPPING = """
+    import functools
+    import pytest
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(item):
+        test = item.obj
+
+        @functools.wraps(test)
+        def somewhere_else(*args, **kwargs):
+            raise RuntimeError("run by the other plugin")
+
+        item.obj = somewhere_else
+        return (yield)
+"""
+
+
+def test_a_plugin_that_runs_async_tests_itself_is_not_in_the_way(pytester: pytest.Pytester) -> None:
+    """pytest-asyncio puts a function of its own around every async test in auto mode; one with `sim` is ours."""
+    pytester.makeconftest(WRAPPING)
+    pytester.makepyfile("async def test_forms(sim):\n    await sim.run_for('1s')\n    assert sim.now_us == 1_000_000\n")
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_anyios_marker_is_not_in_the_way(pytester: pytest.Pytester) -> None:
+    """Under a module's marker for anyio its own async tests run there, and those with `sim` in virtual time."""
+    pytest.importorskip("anyio")
+    pytester.makepyfile(
+        """
+        import anyio, pytest, time
+
+        pytestmark = pytest.mark.anyio
+
+        async def test_simulated(sim):
+            await sim.run_for("1h")
+
+        async def test_other():
+            await anyio.sleep(0)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "anyio", "-k", "asyncio", "--durations=1")
+    result.assert_outcomes(passed=2, deselected=2)
