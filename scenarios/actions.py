@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MEMBER = "Whom: names, patterns, `leader`, `member 2`, or `all`."
 _PROCESS = "Whom: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
+_GRACE = "What has not ended by then is killed, as after terminationGracePeriodSeconds (30s); without it, never."
 _GROUP = "Which group; may be left out when there is one."
 
 
@@ -56,10 +57,13 @@ class Stop(Deed):
 
     member: Processes = key(_PROCESS)
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
+    grace: Duration | None = key(_GRACE, None)
 
     def perform(self, stage: Stage) -> None:
         """Close each, all at once."""
         for actor in stage.processes(self.member):
+            if self.grace is not None:
+                actor.kill_after(self.grace)
             actor.stop(self.leave)
 
 
@@ -121,7 +125,8 @@ class RollingRestart(Deed):
     surge: Share = key("Pods that may be there in excess: a number, or a percentage rounded up.", read_share("25%"))
     start_time: Distribution | None = key("From the creation of a pod to the start of its consumer.", None)
     ready_time: Distribution | None = key("From the start of the consumer until the pod counts as ready.", None)
-    stop_time: Distribution | None = key("From SIGTERM to the last poll.", None)
+    stop_time: Distribution | None = key("From SIGTERM to the last poll, a preStop hook included.", None)
+    grace: Duration | None = key(_GRACE, None)
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
 

@@ -53,6 +53,18 @@ class Process(ABC):
         """Start what is in the process."""
 
     @abstractmethod
+    def crash(self) -> None:
+        """Kill the process."""
+
+    def kill_after(self, us: int) -> None:
+        """Kill this life of the process when it has not ended by then, as a supervisor does that loses patience."""
+        self.loop.call_at(self.loop.now_us + us, self._kill, self._lives)
+
+    def _kill(self, life: int) -> None:
+        if life == self._lives and self.running:
+            self.crash()
+
+    @abstractmethod
     def pause(self, us: int) -> None:
         """Let the whole process stand still."""
 

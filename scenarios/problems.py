@@ -15,6 +15,7 @@ from attrs import frozen
 ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
+_MANY = 60  # names in one remedy: all steps there are, and not all the library's scenarios
 
 
 @frozen
@@ -71,7 +72,7 @@ def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
         return f"did you mean `{near}`?"
     if not names:
         return f"{what}: none"
-    shown = ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
+    shown = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
     return f"{what}: {shown}"
 
 

@@ -88,8 +88,10 @@ class Rollout:
         await self._take(self.deed.ready_time, "ready", actor)
 
     async def _end(self, actor: Actor) -> None:
-        """From SIGTERM to the end of the process."""
+        """From SIGTERM to the end of the process, which is SIGKILL once its time of grace is over."""
         self._ending += 1
+        if self.deed.grace is not None:
+            actor.kill_after(self.deed.grace)
         await self._take(self.deed.stop_time, "stop", actor)
         if self.deed.how == "crash":
             actor.crash()

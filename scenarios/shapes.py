@@ -21,6 +21,7 @@ from groupsim.scenarios.model import BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.steps import CHECKS, Check, Deed, deeds
 from groupsim.scenarios.structure import converter, structure
+from groupsim.scenarios.synonyms import suggest_word
 from groupsim.scenarios.values import Duration, Moment, Positive, Properties, Version, quote
 
 # importing them fills the registries
@@ -66,7 +67,7 @@ def _step(data: Any, _: Any) -> Step:
         raise Wrong("a step needs `at` and `do`", "write `- {at: 30s, do: crash, member: c2}`")
     name, known = data["do"], deeds()
     if not isinstance(name, str) or name not in known:
-        raise Wrong(f"{quote(name)} is no action or fault", suggest(str(name), known), below=("do",))
+        raise Wrong(f"{quote(name)} is no action or fault", suggest_word(str(name), known), below=("do",))
     timing = {name: data[name] for name in _TIMING if name in data}
     own = {name: value for name, value in data.items() if name != "do" and name not in _TIMING}
     collector = Collector()

@@ -22,6 +22,7 @@ from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.keys import fields_of, required, short_key
 from groupsim.scenarios.mistakes import Collector, Wrong
 from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.synonyms import suggest_word
 from groupsim.scenarios.values import VALUE_TYPES, quote
 
 Hook = Callable[[Any, Any], Any]
@@ -149,7 +150,7 @@ def section(data: Any, cls: type) -> Any:
     for name, value in data.items():
         if name not in fields:
             collector.add(
-                Wrong(f"unknown key `{name}`", suggest(name, fields, "keys here"), below=(name,), at_key=True)
+                Wrong(f"unknown key `{name}`", suggest_word(str(name), fields, "keys here"), below=(name,), at_key=True)
             )
             continue
         found[fields[name].alias or name] = collector.attempt((name,), structure, value, fields[name].type)

@@ -1,0 +1,62 @@
+"""What people call things elsewhere, above all in Kubernetes, and what a scenario file calls them.
+
+A word that is nobody's misspelling, and still clear, is answered with the right one instead of the whole list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from groupsim.scenarios.problems import suggest
+
+#: A scenario's word, and others for it, in lower case and without dashes.
+_OTHERS: Mapping[str, str] = {
+    # steps
+    "crash": "kill sigkill oom oomkill oomkilled die powercut",
+    "stop": "evict eviction preempt preemption drain sigterm shutdown terminate leave close deletepod podkill spot",
+    "start": "join add addmember addpod launch boot",
+    "restart": "bounce crashloop crashloopbackoff",
+    "rolling-restart": "rollout deploy deployment redeploy rollingupdate upgrade release rolling kubectlrolloutrestart",
+    "scale": "hpa keda autoscale autoscaler scaleup scaledown scaleout scalein replicas resize",
+    "pause": "gc gcpause fullgc stoptheworld freeze hang suspend sleep throttle sigstop",
+    "isolate": "networkpartition partition netsplit split disconnect blackhole unreachable cutoff",
+    "latency": "delay slownetwork lag",
+    "slow-processing": "slow slowhandler slowconsumer",
+    "block-poll": "block blockpolling",
+    "crash-broker": "killbroker brokercrash brokerdown brokerfailure",
+    "stop-broker": "shutdownbroker brokerroll rollbroker",
+    "move-coordinator": "failover coordinatorfailover coordinatormove",
+    # keys of steps
+    "surge": "maxsurge",
+    "max-unavailable": "unavailable",
+    "grace": "terminationgraceperiodseconds terminationgraceperiod graceperiod gracetime killafter timeout",
+    "ready-time": "minreadyseconds readinessprobe readiness initialdelayseconds readinessdelay",
+    "stop-time": "prestop prestophook prestopsleep lifecycle shutdowntime",
+    "start-time": "starttime podstart imagepull startuptime startupprobe",
+    "kind": "strategy strategytype type",
+    "member": "pod pods process instance who target consumer",
+    "for": "duration length seconds",
+    # keys of groups and members
+    "count": "replicas instances",
+    "members": "pods consumers replicas",
+    "subscribe": "topics topic subscription subscriptions",
+    "properties": "config configuration settings consumerconfig",
+    "client": "library clientversion",
+    "processing": "handler handlertime processingtime worktime",
+    "instance-id": "groupinstanceid staticid static",
+    "run-for": "duration runtime until time length",
+    "timeline": "steps events actions scenario faults",
+    "expect": "assert asserts expectations checks",
+}
+_MEANT: dict[str, list[str]] = {}
+for _word, _names in _OTHERS.items():
+    for _name in _names.split():
+        _MEANT.setdefault(_name, []).append(_word)
+
+
+def suggest_word(word: str, known: Iterable[str], what: str = "known") -> str:
+    """A remedy for a word that is none of these: what it is called here, else the nearest, else the whole list."""
+    names = list(known)
+    plain = word.casefold().replace("-", "").replace("_", "").replace(" ", "")
+    meant = next((one for one in _MEANT.get(plain, ()) if one in names), None)
+    return f"did you mean `{meant}`?" if meant is not None else suggest(word, names, what)
