@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from attrs import fields_dict
 
@@ -17,8 +17,36 @@ from groupsim.members.settings import ConsumerSettings
 from groupsim.naming import only_known
 from groupsim.scenarios.problems import suggest
 
+if TYPE_CHECKING:
+    from groupsim.members.producer.eos import ExactlyOnce
+
+_Stuck = Stuck | Literal["never-heartbeat", "never-sync", "never-rejoin"]
 #: An assignor as a test gives it: a name, or a class of its own.
 Strategy = str | type[Assignor]
+
+_Time = Distribution | str | None
+
+
+class Application(TypedDict, total=False):
+    """Fields of `Behaviour` as a test says them, by name: distributions and choices may be text."""
+
+    processing: _Time
+    per_batch: _Time
+    poll_timeout: _Time
+    poll_gap: _Time
+    on_assigned: _Time
+    on_revoked: _Time
+    on_lost: _Time
+    assignor_time: _Time
+    commit: CommitPolicy | Literal["auto", "sync-after-batch", "async-after-batch", "on-revoke", "never"]
+    on_error: OnError | Literal["stop", "retry"]
+    error_pause_us: int
+    on_commit_failure: OnError | Literal["stop", "retry"]
+    enforce_rebalance_every: _Time
+    stuck: _Stuck | Sequence[_Stuck] | frozenset[Stuck]
+    push_buffer: int | None
+    exactly_once: ExactlyOnce | None
+
 
 _CHOICES: dict[str, type[StrEnum]] = {
     "commit": CommitPolicy,
@@ -29,7 +57,7 @@ _CHOICES: dict[str, type[StrEnum]] = {
 _NUMBERS = {"error_pause_us", "push_buffer"}
 
 
-def behaviour_of(said: Mapping[str, Any]) -> Behaviour:
+def behaviour_of(said: Mapping[str, object]) -> Behaviour:
     """What the application does. Raises ValueError for a field or a value that there is not, with the nearest."""
     for name in said:
         setting = name.replace("_", ".")

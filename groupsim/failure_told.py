@@ -27,6 +27,7 @@ LEFT_OUT = {
     Kind.RECORDS_APPENDED,
     Kind.RECORDS_ACKNOWLEDGED,
 }
+_NAMING = {Kind.MEMBER_PENDING, Kind.MEMBER_ADDED, Kind.REQUEST_SENT, Kind.MEMBER_REPLACED}
 CHATTER = {"ApiVersions", "Fetch", "FindCoordinator", "ListOffsets", "Metadata", "OffsetForLeaderEpoch", "Produce"}
 MESSAGES = {Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED, Kind.REQUEST_PARKED}
 
@@ -106,9 +107,12 @@ def ids_of(events: Iterable[TraceEvent]) -> dict[str, str]:
     """Member ids and the processes that had them: `c1`, and `c1#2` for its second id."""
     names: dict[str, str] = {}
     had: dict[str, int] = {}
+    senders: dict[int, str] = {}  # of JoinGroups, by event: an id may be handed out to a client that dies of it
     for event in events:
-        if event.kind in (Kind.MEMBER_ADDED, Kind.REQUEST_SENT, Kind.MEMBER_REPLACED) and event.member:
-            host = _host_of(event)
+        if event.kind is Kind.REQUEST_RECEIVED and event.api == "JoinGroup":
+            senders[event.seq] = str((event.payload or {}).get("from"))
+        elif event.kind in _NAMING and event.member:
+            host = senders.get(event.cause) if event.kind is Kind.MEMBER_PENDING else _host_of(event)
             if host is not None and event.member not in names:
                 had[host] = had.get(host, 0) + 1
                 names[event.member] = host if had[host] == 1 else f"{host}#{had[host]}"

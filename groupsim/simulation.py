@@ -15,11 +15,11 @@ The object itself is plain and synchronous; only what lets time pass is awaited.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, Unpack, cast
 
 from attrs import Factory, define, field, fields_dict, validators
 
-from groupsim.application import Strategy, assignors_of, behaviour_of, names_of
+from groupsim.application import Application, Strategy, assignors_of, behaviour_of, names_of
 from groupsim.awaiting import Awaited, complain
 from groupsim.by_hand import Answer, Sent, is_awaited, node_for
 from groupsim.cluster.cluster import Cluster
@@ -42,6 +42,7 @@ from groupsim.failure_told import failure_told
 from groupsim.found_events import Found
 from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
+from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
@@ -61,7 +62,7 @@ _STATES = [state.printed for state in State if state is not State.DEAD]
 DRAWN = ("latency", "processing", "append_latency")
 
 
-@define
+@define(eq=False)
 class Simulation:
     """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version.
 
@@ -73,12 +74,13 @@ class Simulation:
     broker: Mapping[str, object] = Factory(dict)
     config: Mapping[str, Any] = Factory(dict)  # other fields of ReplicatedConfig or ClusterConfig: latency, racks …
     level: Level = NORMAL
-    events: list[TraceEvent] = field(factory=list, repr=False)
-    _loop: VirtualLoop | None = field(default=None, repr=False)
+    #: The trace so far.
+    events: list[TraceEvent] = field(factory=list, init=False, repr=False)
+    _loop: VirtualLoop | None = field(default=None, init=False, repr=False)
     #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
-    zookeeper: ZooKeeperServer | None = field(default=None, repr=False)
+    zookeeper: ZooKeeperServer | None = field(default=None, init=False, repr=False)
     logs: Literal["replicated", "counted"] = field(default=REPLICATED, validator=validators.in_((REPLICATED, COUNTED)))
-    _cluster: ReplicatedCluster | Cluster | None = field(default=None, repr=False)
+    _cluster: ReplicatedCluster | Cluster | None = field(default=None, init=False, repr=False)
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
@@ -112,7 +114,10 @@ class Simulation:
                     error.add_note("a story runs in virtual time: what lets time pass is `await sim.run_for(…)` …")
                 raise
 
-        result = self.loop.run(main)
+        try:
+            result = self.loop.run(main)
+        except PluginError as error:
+            raise error.with_traceback(None) from error.__cause__  # that leads to the plugin; the way there is ours
         self.complain()
         return result
 
@@ -192,7 +197,8 @@ class Simulation:
         assignors: Sequence[Strategy] | None = None,
         start: bool = True,
         properties: Mapping[str, object] | None = None,
-        **behaviour: Any,
+        plugin_errors: Literal["stop", "as-kafka"] = "stop",
+        **behaviour: Unpack[Application],
     ) -> Consumer:
         """A consumer process of this name, subscribed (to every topic there is, unless told) and started.
 
@@ -201,6 +207,8 @@ class Simulation:
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
         `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
         `client` is a library by name, or a `ClientProfile` of your own; `assignors` are names, or classes of your own.
+        An assignor that raises, or returns nonsense, ends the run (PluginError); with `plugin_errors="as-kafka"` the
+        client goes on as Java's would.
         Raises `ValueError` for a name that is not known or taken, `SettingError` for an impossible or misspelt
         setting, `AssignorError` for an assignor that is none.
         """
@@ -218,6 +226,7 @@ class Simulation:
             self.cluster.data,
             behaviour_of(behaviour),
             profile,
+            plugin_errors=PluginErrors(known(plugin_errors, list(PluginErrors), "plugin_errors")),
             assignors=resolve_assignors if assignors is None else assignors_of(assignors),
         )
         if uses_zookeeper(profile) and self.zookeeper is None:

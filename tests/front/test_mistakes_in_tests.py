@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import evolve, fields
 
-from groupsim import ErrorCode, Simulation
+from groupsim import Behaviour, ErrorCode, PluginError, Simulation
+from groupsim.application import Application
 from groupsim.cluster.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
+from groupsim.failure_told import ids_of
 from groupsim.members.assignors import Assignor, AssignorError, RangeAssignor
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import SettingError
@@ -409,3 +413,70 @@ def test_sleeps_of_other_loops_are_told_what_to_do_instead(pytester: pytest.Pyte
             "no time has passed: only what is awaited lets it*",
         ]
     )
+
+
+# --- a plugin of the author's own --------------------------------------------------------------------------------
+
+
+class Fails(LastGetsAll):
+    """Raises at the second round."""
+
+    name = "fails"
+    rounds = 0
+
+    def assign(self, topics: Any, members: Any) -> GroupAssignment:
+        self.rounds += 1
+        if self.rounds == 2:
+            raise KeyError("orders")
+        return super().assign(topics, members)
+
+
+async def test_an_assignor_that_fails_may_be_met_as_kafka_would(sim: Simulation) -> None:
+    """With `plugin_errors="as-kafka"` its consumer hears a KafkaException, and the others go on without it."""
+    sim.topic("orders", 2)
+    first = sim.member("c1", assignors=[Fails], plugin_errors="as-kafka")
+    await sim.settled(members=1)
+    second = sim.member("c2", assignors=[Fails], plugin_errors="as-kafka")
+    await sim.until(lambda: first.failed)
+    assert first.failed is not None
+    assert (first.failed.error, first.failed.reason) == (
+        "KafkaException",
+        "assignor 'fails': raised KeyError: 'orders'",
+    )
+    await sim.settled(members=1)
+    assert len(second.assignment) == 2
+    with pytest.raises(ValueError, match="no plugin_errors 'kafka'; did you mean `as-kafka`"):
+        sim.member("c3", assignors=[Fails], plugin_errors="kafka")  # type: ignore[arg-type]
+
+
+def test_a_failed_assignor_is_told_without_the_way_to_it() -> None:
+    """What ends a run because of a plugin shows the plugin's frames, as its cause, and none between."""
+
+    async def story(sim: Simulation) -> None:
+        sim.topic("orders", 2)
+        sim.member("c1", assignors=[Fails])
+        await sim.settled(members=1)
+        sim.member("c2", assignors=[Fails])
+        await sim.settled(members=2)
+
+    with pytest.raises(PluginError, match=r"assignor 'fails' .*raised KeyError: 'orders'") as failure:
+        Simulation().run(story)
+    assert {entry.path.name for entry in failure.traceback} <= {Path(__file__).name, "simulation.py"}
+    cause = failure.value.__cause__
+    assert cause is not None
+    assert traceback.extract_tb(cause.__traceback__)[-1].name == "assign"
+
+
+def test_a_behaviour_has_a_type_for_each_of_its_fields() -> None:
+    """What type checkers and editors know of `sim.member(…)` is what `Behaviour` has."""
+    assert list(Application.__annotations__) == [one.name for one in fields(Behaviour)]
+
+
+async def test_an_id_that_was_handed_out_is_told_as_its_process(sim: Simulation) -> None:
+    """A client dies before it hears of its member id: the report names the client all the same."""
+    sim.topic("orders", 2)
+    sim.member("c1").crash()
+    member = sim.member("c2")
+    await sim.until(lambda: sim.find("member.pending"))
+    member.crash()
+    assert list(ids_of(sim.events).values()) == ["c2"]
