@@ -1,41 +1,149 @@
-"""A member's heartbeats on its connection: the same request again and again, prepared once.
+"""A member's heartbeats while all is well: they go by themselves, and touch one small object.
 
 Of ten thousand members nothing is in the processor's caches when its heartbeat comes, and every object that has to be
-found is waited for; so this way touches as few as it can. It is `Connection.send` and what follows from it, written
-out for a heartbeat that is the only request in flight:
+found is waited for. So what a quiet heartbeat needs lies in its `Rhythm`, which is the argument of its three events:
 
-    again ──> on the wire ──> _arrive_again ──> Steady.heartbeat ──> on the wire ──> _all_is_well ──> the client
+    due ──> on the wire ──> arrives, `Steady.heartbeat` ──> on the wire ──> all is well ──> due, an interval after
 
-The prepared flight goes along untouched: which one it is, under which id and since when, are fields of the connection.
-Where the coordinator keeps the member's place (`Steady`), the broker need not look at the request either. Anything out
-of the ordinary (a fault near the connection, another request in flight, a place that no longer holds, a client that is
-gone) leaves this way where it stands and goes on as every other request.
+The member's `Heartbeat` and the `Connection` know nothing of it meanwhile: a rhythm that has begun keeps for both of
+them what was sent and answered, and the latencies that are drawn next. Whatever else happens to either (another
+request on the connection, a fault near it, an error, a silence, a member that stops or only looks at its own numbers)
+ends it first: `end` tells both how things stand, and the same request goes on as every other. The events that are
+under way then find the rhythm over, and go where they would have gone. At the next heartbeat that is due it may begin
+again.
+
+So nothing here is looked at twice: while it has begun, the connection is plain, and this its only request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from groupsim.cluster.latency import BLOCK
 from groupsim.cluster.sockets import Correlations, Flight, Wire
-from groupsim.eventloop.interface import EventLoop, Host, Life
-from groupsim.members.interfaces import Outcome
-from groupsim.protocol.messages import HeartbeatResponse, Request, Response
+from groupsim.eventloop.heap import due_us
+from groupsim.members.interfaces import Outcome, Repeater
+from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Response
 
 if TYPE_CHECKING:
-    from groupsim.coordinator.heartbeat import Steady
+    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.endpoint import Endpoint
+    from groupsim.eventloop.interface import EventLoop, Handle, Host, Life
 
 _ALIVE = HeartbeatResponse()
 
+# Where the last heartbeat is; numbers, for what they are compared with lies in the code.
+_OVER, _ANSWERED, _OUT, _BACK = range(4)
+
+
+class _Always:
+    """What each of the three events touches. Slots of a base class lie side by side, before those of its heirs."""
+
+    __slots__ = ("_alive_us", "_arrives_us", "_at", "_loop", "_stage", "answered")
+
+
+class _Often(_Always):
+    """What two of them touch, or what is sent or answered by it."""
+
+    __slots__ = ("_handle", "_id", "_ids", "_interval_us", "_latencies", "_life", "_session", "_steady")
+
+
+class Rhythm(_Often):
+    """The heartbeats of one member on one connection; implements `members.interfaces.Rhythm`.
+
+    Numbers that are kept from one heartbeat to the next are objects, too, and have to be found again when they are
+    dropped: so what follows from others (when the last was sent) is not kept.
+    """
+
+    __slots__ = ("_broker_host", "_connection", "_flight", "_owner", "_processing_us", "_what")
+
+    def __init__(
+        self,
+        connection: Connection,
+        request: HeartbeatRequest,
+        on_done: Callable[[Outcome], None],
+        timeout_us: int,
+        interval_us: int,
+        owner: Repeater,
+    ) -> None:
+        self._connection = connection
+        self._what = request, on_done, timeout_us
+        self._interval_us = interval_us
+        self._owner = owner
+        self._loop = connection._loop
+        self._life = connection._life
+        self._ids = connection._ids
+        self._broker_host = connection.broker_host
+        self._processing_us = connection._processing_us
+        self._handle: Handle | None = None
+        self._flight: Flight | None = None
+        self._id = self._alive_us = self._arrives_us = self.answered = 0
+        self._stage = _OVER
+
+    @property
+    def sent_us(self) -> int:
+        """See `members.interfaces.Rhythm.sent_us`."""
+        return 0 if self._handle is None else due_us(self._handle) - self._interval_us
+
+    def begin(self) -> bool:
+        """See `members.interfaces.Rhythm.begin`."""
+        connection = self._connection
+        request, _, timeout_us = self._what
+        place = connection.broker.steady(request) if connection.at_rest and timeout_us >= self._interval_us else None
+        if place is None:
+            return False
+        self._steady, self._session = place
+        self._latencies, self._at = connection._latencies, connection._at
+        self._stage = _ANSWERED
+        connection.rhythm = self
+        _due(self)
+        return True
+
+    def end(self) -> None:
+        """See `members.interfaces.Rhythm.end`."""
+        stage, self._stage = self._stage, _OVER
+        if stage == _OVER:
+            return
+        answered, self.answered = self.answered, 0
+        connection = self._connection
+        connection.rhythm = None
+        connection._at = self._at
+        if stage != _ANSWERED:
+            request, on_done, timeout_us = self._what
+            self._flight = self._id, request, on_done, self.sent_us + timeout_us, connection
+            connection.adopt(self._flight, self._arrives_us, answered=stage == _BACK)
+        self._owner.resume(self._handle, self.sent_us, self._alive_us, answered, stage != _ANSWERED)
+
+    def _refill(self) -> int:
+        """Have the connection draw its next latencies; returns where they begin."""
+        at = self._connection._refill()
+        self._latencies = self._connection._latencies
+        return at
+
 
 class Beating(Wire):
-    """The part of a connection that carries heartbeats."""
+    """The part of a connection that heartbeats go by themselves on. `rhythm` is the one that has begun."""
 
-    __slots__ = ()
+    __slots__ = (
+        "_busy",
+        "_check_us",
+        "_floor_in",
+        "_floor_out",
+        "_ids",
+        "_life",
+        "_loop",
+        "_oldest",
+        "broker",
+        "broker_host",
+        "plain",
+        "rhythm",
+    )
 
+    broker: Endpoint
     broker_host: Host
     plain: bool
+    rhythm: Rhythm | None
     _busy: bool
     _check_us: int
     _floor_in: int
@@ -47,80 +155,85 @@ class Beating(Wire):
 
     if TYPE_CHECKING:
 
-        def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int: ...
         def _arm(self, deadline: int) -> None: ...
-        def _deadline(self, flight: Flight) -> int: ...
-        def _take(self, flight: Flight) -> None: ...
-        def _take_again(self) -> None: ...
         def _back(self, response: Response) -> None: ...
+        def _take(self, flight: Flight) -> None: ...
 
-    def _start_beating(self) -> None:
-        # The prepared heartbeat that was last sent, under which id, and when; where the broker takes it; and for which
-        # one the check of timeouts is armed early enough.
-        self._again: Flight | None = None
-        self._again_id = 0
-        self._again_us = 0
-        self._steady: Steady | None = None
-        self._checked_for: Flight | None = None
+    def repeat(
+        self,
+        request: HeartbeatRequest,
+        on_done: Callable[[Outcome], None],
+        timeout_us: int,
+        interval_us: int,
+        owner: Repeater,
+    ) -> Rhythm:
+        """See `members.interfaces.Connection.repeat`."""
+        return Rhythm(cast("Connection", self), request, on_done, timeout_us, interval_us, owner)
 
-    def again(self, prepared: Flight) -> None:
-        """See `members.interfaces.Connection.again`: as `send`, written out for when all is well."""
-        if not self.plain or self._oldest is not None:
-            self.send(prepared[1], prepared[2], prepared[3])
-            return
-        now = self._loop.now_us
-        ids = self._ids
-        self._again_id = ids.last = ids.last + 1
-        self._again_us = now
-        self._oldest = prepared
-        if self._again is not prepared:
-            self._again, self._steady = prepared, None
-        if self._checked_for is not prepared:
-            self._check_for(prepared)
-        at = self._at
-        if at == BLOCK:
-            at = self._refill()
-        self._at = at + 1
-        when = now + self._latencies[at]
-        if when < self._floor_out:
-            when = self._floor_out
-        self._floor_out = when = when + self._processing_us
-        self.broker_host.life.message_at(when, _arrive_again, self)
+    @property
+    def at_rest(self) -> bool:
+        """Whether all is well, and nothing on its way that something could overtake."""
+        return self.plain and self._oldest is None and not self._busy and not self._floor_out and not self._floor_in
 
-    def _check_for(self, prepared: Flight) -> None:
-        """Arm the check for a prepared request; then it is armed for what is sent again, too."""
-        deadline = self._deadline(prepared)
-        if deadline < self._check_us:
-            self._arm(deadline)
-        self._checked_for = prepared
+    def _take_over(self) -> None:
+        """From here on heartbeats are like other requests."""
+        if self.rhythm is not None:
+            self.rhythm.end()
 
-    def _answer_alive(self) -> None:
-        """Answer a quiet heartbeat while all is well, and nothing waits behind it."""
-        at = self._at
-        if at == BLOCK:
-            at = self._refill()
-        self._at = at + 1
-        when = self._loop.now_us + self._latencies[at]
-        if when < self._floor_in:
-            when = self._floor_in
-        self._floor_in = when
-        self._life.message_at(when, _all_is_well, self)
+    def adopt(self, flight: Flight, arrives_us: int, *, answered: bool) -> None:
+        """Take over a heartbeat that went by itself: it, or its answer, is on its way and arrives at `arrives_us`."""
+        self._oldest = flight
+        if answered:
+            self._floor_in = arrives_us
+        else:
+            self._floor_out = arrives_us
+        if flight[3] < self._check_us:
+            self._arm(flight[3])
 
 
-def _arrive_again(connection: Beating) -> None:
-    """A prepared heartbeat arrives at the broker: the last that was sent, for the next waits until it is answered."""
-    if not connection.plain or connection._busy or connection._life.dead:
-        prepared = connection._again
-        assert prepared is not None
-        connection._take((connection._again_id, *prepared[1:]))
+def _due(rhythm: Rhythm) -> None:
+    """A heartbeat is due: it goes out, if the last one was answered and all is still well."""
+    if rhythm._stage != _ANSWERED:
+        rhythm.end()
+        rhythm._owner.due()
         return
-    steady = connection._steady
-    if steady is not None and steady.heartbeat(connection._loop.now_us):
-        connection._answer_alive()
-    else:
-        connection._take_again()
+    now = rhythm._loop.now_us
+    rhythm._handle = rhythm._life.timer_at(now + rhythm._interval_us, _due, rhythm)
+    ids = rhythm._ids
+    rhythm._id = ids.last = ids.last + 1
+    at = rhythm._at
+    if at == BLOCK:
+        at = rhythm._refill()
+    rhythm._at = at + 1
+    rhythm._stage = _OUT
+    rhythm._arrives_us = when = now + rhythm._latencies[at] + rhythm._processing_us
+    rhythm._broker_host.life.message_at(when, _arrives, rhythm)
 
 
-def _all_is_well(connection: Beating) -> None:
+def _arrives(rhythm: Rhythm) -> None:
+    """A heartbeat arrives at the broker."""
+    life = rhythm._life
+    now = rhythm._loop.now_us
+    if rhythm._stage != _OUT or life.dead or not rhythm._steady.heartbeat(rhythm._session, now):
+        rhythm.end()
+        assert rhythm._flight is not None
+        rhythm._connection._take(rhythm._flight)
+        return
+    at = rhythm._at
+    if at == BLOCK:
+        at = rhythm._refill()
+    rhythm._at = at + 1
+    rhythm._stage = _BACK
+    rhythm._arrives_us = when = now + rhythm._latencies[at]
+    life.message_at(when, _all_is_well, rhythm)
+
+
+def _all_is_well(rhythm: Rhythm) -> None:
     """The answer to a quiet heartbeat arrives at the client."""
-    connection._back(_ALIVE)
+    if rhythm._stage != _BACK:
+        rhythm._connection._back(_ALIVE)
+        return
+    rhythm._stage = _ANSWERED
+    rhythm._alive_us = rhythm._loop.now_us
+    rhythm._arrives_us = 0
+    rhythm.answered += 1

@@ -10,6 +10,7 @@ from groupsim.cluster.topics import Topics
 from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
 from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -36,8 +37,8 @@ class Handles(Protocol):
         """Take a Heartbeat: the same, by a shorter way."""
         ...
 
-    def steady(self, request: HeartbeatRequest) -> Steady | None:
-        """Where heartbeats like this one may be taken, by the shortest way."""
+    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
+        """The shortest way for heartbeats like this one, and the session that they prolong."""
         ...
 
 

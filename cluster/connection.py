@@ -11,7 +11,10 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 * **closed** by the client: as before, but silently.
 
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
-correlation and the way back are fields of the connection. Heartbeats have a way of their own (`beating`).
+correlation and the way back are fields of the connection.
+
+While all is well a member's heartbeats go by themselves (`beating`): the connection does not know of those under way.
+Whatever is done to it, or on it, begins by ending that (`_take_over`).
 
 A consumer's Fetch with a negative waiting time stands for all its long polls (`long_polls`).
 
@@ -33,7 +36,7 @@ from groupsim.cluster.latency import BLOCK, Draws
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.cluster.long_polls import NEVER as _NEVER
 from groupsim.cluster.long_polls import LongPoll
-from groupsim.cluster.sockets import PREPARED, Correlations, Flight, queued
+from groupsim.cluster.sockets import Correlations, Flight, queued
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
@@ -56,15 +59,14 @@ class Connection(Beating):
     __slots__ = (
         "_broken",
         "_check_handle",
-        "_check_us",
         "_held_in",
         "_held_out",
         "_long_poll",
+        "_more",
         "_queue",
         "_ready_us",
         "_trace",
         "blame",
-        "broker",
         "client",
         "client_host",
         "client_id",
@@ -73,9 +75,11 @@ class Connection(Beating):
         "give_up",
         "host_name",
         "number",
+        "open",
         "purpose",
         "request",
         "took_us",
+        "up",
     )
 
     request: Request
@@ -133,7 +137,7 @@ class Connection(Beating):
         self._held_in: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
-        self._start_beating()
+        self.rhythm = None
         # When the last response will have arrived, and when the broker will have got to the last request: what is sent
         # next comes after that.
         self._floor_in = 0
@@ -156,6 +160,8 @@ class Connection(Beating):
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
         """See `members.interfaces.Connection.send`."""
+        if self.rhythm is not None:
+            self.rhythm.end()
         now = self._loop.now_us
         ids = self._ids
         correlation = ids.last = ids.last + 1
@@ -193,10 +199,6 @@ class Connection(Beating):
         self.broker_host.life.message_at(when, _arrive, flight)
         return correlation
 
-    def prepare(self, request: HeartbeatRequest, on_done: Callable[[Outcome], None], timeout_us: int) -> Flight:
-        """See `members.interfaces.Connection.prepare`."""
-        return PREPARED, request, on_done, timeout_us, self
-
     def _post(self, flight: Flight, now: int) -> None:
         """Send what gets no answer: to the client it is done as soon as it is on the wire."""
         if self.plain:
@@ -226,6 +228,7 @@ class Connection(Beating):
 
     def _end(self) -> list[Flight]:
         """Nothing is sent or received from here on; returns what was in flight."""
+        self._take_over()
         self.open = self.up = self.plain = False
         flights = self._flights()
         self._oldest = self._more = self._held_out = None
@@ -266,11 +269,10 @@ class Connection(Beating):
             self.client.cancel(self._check_handle)
             self._check_handle = None
         self._check_us = _NEVER
-        self._checked_for = None
 
     def _check(self, _: object) -> None:
         """The earliest deadline once armed for has come: does somebody still wait past his own?"""
-        self._check_us, self._check_handle, self._checked_for = _NEVER, None, None
+        self._check_us, self._check_handle = _NEVER, None
         if self._oldest is None:
             return
         deadline = min(self._deadline(flight) for flight in self._flights())
@@ -283,8 +285,6 @@ class Connection(Beating):
         self._lose(Disconnected("a request timed out", timed_out=True))
 
     def _deadline(self, flight: Flight) -> int:
-        if flight[0] == PREPARED:
-            return self._again_us + flight[3]
         poll = self._long_poll
         return poll.deadline_us if poll is not None and poll.correlation == flight[0] else flight[3]
 
@@ -334,14 +334,6 @@ class Connection(Beating):
         elif self.plain or not self._network.taps.answers(self):
             self.broker.receive(self)
 
-    def _take_again(self) -> None:
-        """A prepared heartbeat that has to be looked at; perhaps those that follow have not."""
-        request = self._again[1] if self._again is not None else None
-        assert isinstance(request, HeartbeatRequest)
-        self._busy, self.correlation, self.request = True, self._again_id, request
-        self.broker.heartbeat(self)
-        self._steady = self.broker.steady(request)
-
     def answer(self, response: Response) -> None:
         """Send the response to the request in hand; see `coordinator.interfaces.Call.answer`.
 
@@ -351,7 +343,7 @@ class Connection(Beating):
             raise RuntimeError(f"{self}: answered twice: {response}")
         request, trace = self.request, self._trace
         if response.__class__ is HeartbeatResponse and not response.error and not trace.heartbeats:
-            self._reply_alive(response)
+            self._reply(response)
             return
         response = normalise_response(response, request.version)
         before = trace.cause
@@ -359,13 +351,6 @@ class Connection(Beating):
             self.broker.note_answer(self, response)
         self._reply(response)
         trace.cause = before
-
-    def _reply_alive(self, response: HeartbeatResponse) -> None:
-        if not self.plain or self._queue or self._life.dead:
-            self._reply(response)
-        else:
-            self._busy = False
-            self._answer_alive()
 
     @property
     def busy(self) -> bool:
@@ -416,6 +401,7 @@ class Connection(Beating):
 
     def pass_back(self, response: Response) -> None:
         """Send towards the client, or hold back while a stall lasts."""
+        self._take_over()
         if self._held_in or self._network.links.holds_in(self):
             self._held_in = queued(self._held_in, response)
         else:
@@ -438,6 +424,7 @@ class Connection(Beating):
         """Break the connection now; the client sees it `after_us` (a latency, unless given) later."""
         if not self.up:
             return
+        self._take_over()
         self._broken = True
         self.up = self.plain = False
         self._queue = self._held_out = self._held_in = None
@@ -447,11 +434,13 @@ class Connection(Beating):
 
     def delay(self, response: Response, by_us: int) -> None:
         """Send a response so late that it arrives after `by_us` at the earliest; what follows stays behind it."""
+        self._take_over()
         self._floor_in = max(self._floor_in, self._loop.now_us + by_us)
         self.pass_back(response)
 
     def hush(self) -> None:
         """Nothing comes back on this connection any more, though it stays up."""
+        self._take_over()
         self.conditions = (*self.conditions, SILENT)
 
     def refuse(self) -> None:
@@ -460,10 +449,12 @@ class Connection(Beating):
 
     def settle(self, tapped: bool) -> None:
         """See anew whether the connection is plain: up, and no fault near it."""
+        self._take_over()
         self.plain = self.up and not tapped and not self.conditions and self._thinking is None
 
     def impose(self, conditions: list[Condition]) -> None:
         """The faults of links that concern this connection from now on."""
+        self._take_over()
         silent = [c for c in self.conditions if c is SILENT]
         self.conditions = (*conditions, *silent)
         if conditions:
@@ -471,6 +462,7 @@ class Connection(Beating):
 
     def release_from(self, condition: Condition) -> None:
         """A fault has ended: what it held back goes out, in order."""
+        self._take_over()
         self.conditions = tuple(c for c in self.conditions if c is not condition)
         if self._oldest is None:
             self.blame = 0

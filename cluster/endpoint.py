@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
 from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
+from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.cluster_messages import (
@@ -54,7 +55,7 @@ class Endpoint:
         self.host: Host = loop.host(name)
         self.connects: type[Connection] | None = None  #: the class of its connections, where it is not the usual one
         self.heartbeat: Callable[[Call], None] = self._no_groups
-        self.steady: Callable[[HeartbeatRequest], Steady | None] = nobody
+        self.steady: Callable[[HeartbeatRequest], tuple[Steady, Timer] | None] = nobody
         self._loop = loop
         self._trace = loop.trace
 

@@ -1,4 +1,4 @@
-"""What lies at the bottom of a connection: correlation ids, the fields that a heartbeat touches, latencies."""
+"""What lies at the bottom of a connection: correlation ids, what is in flight, latencies."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
-"""A request in flight: correlation id, request, the client's callback, deadline, and what it travels on. In a prepared
-one, which goes out again and again, the id is `PREPARED`, and the deadline counts from when it was last sent."""
-
-PREPARED = -1
+"""A request in flight: correlation id, request, the client's callback, deadline, and what it travels on."""
 
 
 def queued(queue: deque[T] | None, item: T) -> deque[T]:
@@ -43,39 +40,10 @@ class Correlations:
         self.last = 0
 
 
-class Quiet:
-    """What a heartbeat touches of a connection. Slots of a base class lie side by side, before those of the class
-    itself: of ten thousand connections none is in the processor's cache, and each line of one is waited for.
-    """
-
-    __slots__ = (
-        "_again",
-        "_again_id",
-        "_again_us",
-        "_at",
-        "_busy",
-        "_checked_for",
-        "_floor_in",
-        "_floor_out",
-        "_ids",
-        "_latencies",
-        "_life",
-        "_loop",
-        "_more",
-        "_oldest",
-        "_processing_us",
-        "_steady",
-        "broker_host",
-        "open",
-        "plain",
-        "up",
-    )
-
-
-class Wire(Quiet):
+class Wire:
     """How long things take on a connection: segments, and requests in the hands of the broker."""
 
-    __slots__ = ("_network", "_stream", "_thinking")
+    __slots__ = ("_at", "_latencies", "_network", "_processing_us", "_stream", "_thinking")
 
     _at: int
     _latencies: array[int]

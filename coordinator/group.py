@@ -9,6 +9,8 @@ Source: `ClassicGroup`; classic-protocol reference, sections 1.1, 2.2 and 2.7.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attrs import Factory, define
 
 from groupsim.coordinator.effects import CallToken
@@ -17,6 +19,9 @@ from groupsim.coordinator.records import whole_ms
 from groupsim.coordinator.states import IllegalState, Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import JoinProtocol
+
+if TYPE_CHECKING:
+    from groupsim.coordinator.heartbeat import Steady
 
 CONSUMER_PROTOCOL = "consumer"
 
@@ -29,7 +34,8 @@ class GroupData:
     `era` is another number with every change of the state and of who stands behind a member id (`heartbeat.Steady`).
     `lookup` holds the same members as `members`, in no order that matters, for the ways that must be cheap.
     `supported` counts members per protocol name; a name once offered stays, with 0. `subscribed` are the topics of the
-    last round, None when they could not be read (`ClassicGroup.subscribedTopics`).
+    last round, None when they could not be read (`ClassicGroup.subscribedTopics`). `short_way` is the one that
+    heartbeats were last given (`heartbeat.Steady`).
     """
 
     group_id: str
@@ -50,6 +56,7 @@ class GroupData:
     new_member_added: bool = False
     subscribed: frozenset[str] | None = None
     era: int = 0
+    short_way: Steady | None = None
 
     # --- state ---------------------------------------------------------------------------------------------------
 

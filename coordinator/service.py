@@ -27,6 +27,7 @@ from groupsim.coordinator.merging import GroupsGathered, GroupsPart, MarkerCall,
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
@@ -115,8 +116,8 @@ class GroupCoordinator(CoordinatorRuntime):
         else:
             self.handle(call)
 
-    def steady(self, request: HeartbeatRequest) -> Steady | None:
-        """The place of the member that sends this one again and again; None where each has to be looked at."""
+    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
+        """The short way for a heartbeat that is sent again and again; None where each has to be looked at."""
         led = self._by_group.get(request.group_id)
         return led.shard.steady(request) if led is not None and self._lazy_timers else None
 

@@ -110,8 +110,8 @@ class Shard:
         turn.now_us = now_us
         return group.quick_heartbeat(turn, request)
 
-    def steady(self, request: HeartbeatRequest) -> Steady | None:
-        """The place of a member, for heartbeats like this one; None when they are not steady."""
+    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
+        """The short way for heartbeats like this one, and the member's session; None when they are not steady."""
         group = self.groups.get(request.group_id)
         return None if group is None else group.steady(self.turn, request)
 

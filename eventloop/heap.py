@@ -10,9 +10,9 @@ taken back; the agenda keeps a list of those that are, by the number that is the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from groupsim.eventloop.interface import Order
+from groupsim.eventloop.interface import Handle, Order
 
 Callback = Callable[[Any], None]
 
@@ -54,6 +54,11 @@ FREE = Life("")  # what belongs to no host; never held
 def number_of(entry: Entry) -> int:
     """A number that no other entry of a run has: each ticket is drawn once, and stands in a rank or is a serial."""
     return entry[SERIAL] or entry[RANK]
+
+
+def due_us(handle: Handle) -> int:
+    """When that is due which was scheduled and has this handle."""
+    return cast(Entry, handle)[WHEN]
 
 
 def release(sleeper: Any) -> None:

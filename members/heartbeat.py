@@ -1,9 +1,14 @@
 """Heartbeats: the background thread of the Java client, without a thread.
 
-A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire. The
-request object and the callback for its answer are made once per generation; the next timer is set when a heartbeat is
-sent; the client's own session timer is only looked at when a heartbeat has stayed unanswered. Anything that is not
-quiet (an error, a lost connection, a changed generation) takes the slow road below.
+A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire. While
+all is well they go by themselves (`interfaces.Rhythm`): the connection sends the same request every interval, and
+nothing here is touched. Whoever changes something here stops that first (`_take_over`), and learns what was sent and
+answered meanwhile. Anything that is not quiet (an error, a lost connection, a changed generation, a heartbeat that is
+still unanswered when the next is due) stops it, too, and is dealt with below; the next one that is due sets it going
+again.
+
+The next timer is set when a heartbeat is sent; the client's own session timer is only looked at when a heartbeat has
+stayed unanswered.
 
 Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
 away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
@@ -20,7 +25,7 @@ from groupsim.eventloop.units import MS_US, shared
 from groupsim.members.backoff import Backoff
 from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
-from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhythm
 from groupsim.members.links import say_outcome
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
 from groupsim.members.profiles import HeartbeatPlacement
@@ -35,39 +40,29 @@ if TYPE_CHECKING:
 REBALANCING = "group is already rebalancing"
 
 
-class _Quiet:
-    """What the short road touches. Slots of a base class lie side by side, before those of the class itself: of ten
-    thousand members none is in the processor's cache when its heartbeat is due, and each line of it is waited for.
-    """
-
-    __slots__ = (
-        "_alive_us",
-        "_handle",
-        "_interval_us",
-        "_life",
-        "_link",
-        "_loop",
-        "_prepared",
-        "_trace",
-        "_unanswered",
-        "last_sent_us",
-        "quiet",
-    )
-
-
-class Heartbeat(_Quiet):
+class Heartbeat:
     """Sends heartbeats while enabled; keeps the client's own session timer."""
 
     __slots__ = (
+        "_alive_us",
         "_backoff",
         "_backoff_at",
+        "_handle",
+        "_interval_us",
+        "_last_sent_us",
+        "_life",
+        "_loop",
         "_member",
         "_needs_poll",
         "_on_answer",
         "_owed",
+        "_quiet",
         "_request",
+        "_rhythm",
         "_session_us",
         "_timeout_us",
+        "_trace",
+        "_unanswered",
         "enabled",
     )
 
@@ -83,17 +78,26 @@ class Heartbeat(_Quiet):
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
-        self._link: Connection | None = None
-        self._prepared: Any = None
+        self._rhythm: Rhythm | None = None
         self._request: HeartbeatRequest = heartbeat_request(member)
         self._on_answer = _Sent(self, NO_MEMBERSHIP)
         self._handle: Handle | None = None
         self._unanswered = 0
         self._owed = False
         self._alive_us = 0
+        self._last_sent_us = 0
+        self._quiet = 0
         self.enabled = False
-        self.last_sent_us = 0
-        self.quiet = 0
+
+    @property
+    def last_sent_us(self) -> int:
+        """When the last heartbeat was sent, or the counting of the interval began."""
+        return self._last_sent_us if self._rhythm is None else max(self._last_sent_us, self._rhythm.sent_us)
+
+    @property
+    def quiet(self) -> int:
+        """How many were answered without an error."""
+        return self._quiet if self._rhythm is None else self._quiet + self._rhythm.answered
 
     # -- on and off ---------------------------------------------------------------------------------------------
 
@@ -107,12 +111,13 @@ class Heartbeat(_Quiet):
         self._renew()
         self._look_at_link()
         self._unanswered = 0
-        self._alive_us = self.last_sent_us = member.now_us
+        self._alive_us = self._last_sent_us = member.now_us
         member.poll_clock.restart()
         self._again(self._interval_us)
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
+        self._take_over()
         self.enabled = self._owed = False
         handle, self._handle = self._handle, None
         if handle is not None:
@@ -120,40 +125,48 @@ class Heartbeat(_Quiet):
 
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
+        self._look_at_link()
         self._alive_us = self._member.now_us
         self._unanswered = 0
-        self._look_at_link()
         if self._owed:
             self._due_slowly()
 
     def coordinator_lost(self) -> None:
         """There is no connection to send on."""
-        self._link = None
+        self._take_over()
+        self._rhythm = None
 
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
         if self._owed and self.enabled:
             self._due_slowly()
 
-    # -- the short road -----------------------------------------------------------------------------------------
+    # -- going by themselves ------------------------------------------------------------------------------------
 
-    def _due(self) -> None:
-        link = self._link
-        if link is None or self._unanswered or not link.open:
+    def due(self) -> None:
+        """See `interfaces.Repeater.due`: the next one may go by itself if this one can."""
+        rhythm = self._rhythm
+        if rhythm is None or self._unanswered or not rhythm.begin():
             self._due_slowly()
-        else:
-            now = self.last_sent_us = self._loop.now_us
-            self._handle = self._life.timer_at(now + self._interval_us, _due, self)
-            self._unanswered = 1
-            if self._trace.heartbeats:
-                self._say_and_send(link)
-            else:
-                link.again(self._prepared)
 
-    # -- the slow road ------------------------------------------------------------------------------------------
+    def _take_over(self) -> None:
+        """From here on heartbeats do not go by themselves."""
+        if self._rhythm is not None:
+            self._rhythm.end()
+
+    def resume(self, handle: Handle, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
+        """See `interfaces.Repeater.resume`."""
+        self._handle = handle
+        self._last_sent_us = sent_us
+        if answered:
+            self._alive_us = alive_us
+            self._quiet += answered
+        self._unanswered = int(in_flight)
+
+    # -- one by one ---------------------------------------------------------------------------------------------
 
     def _due_slowly(self) -> None:
-        """No coordinator, an unanswered heartbeat, or the application is away from `poll`."""
+        """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
         member = self._member
         self._handle = None
         self._owed = False
@@ -172,7 +185,7 @@ class Heartbeat(_Quiet):
             self._send(link)
 
     def _send(self, link: Connection) -> None:
-        now = self.last_sent_us = self._loop.now_us
+        now = self._last_sent_us = self._loop.now_us
         self._handle = self._life.timer_at(now + self._interval_us, _due, self)
         self._unanswered += 1
         if self._trace.heartbeats:
@@ -190,6 +203,7 @@ class Heartbeat(_Quiet):
 
         It only makes the client look for the coordinator again: the broker alone expels.
         """
+        self._take_over()
         member = self._member
         deadline = self._alive_us + self._session_us
         if not self._unanswered or not self.enabled:
@@ -204,10 +218,12 @@ class Heartbeat(_Quiet):
         member.coordinator.lost("session timed out without receiving a heartbeat response")
 
     def _look_at_link(self) -> None:
-        """Keep the connection at hand; without a background thread each heartbeat has to look around first."""
-        self._link = link = None if self._needs_poll else self._member.coordinator.link
+        """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
+        self._take_over()
+        self._rhythm = None
+        link = None if self._needs_poll or self._trace.heartbeats else self._member.coordinator.link
         if link is not None:
-            self._prepared = link.prepare(self._request, self._on_answer, self._timeout_us)
+            self._rhythm = link.repeat(self._request, self._on_answer, self._timeout_us, self._interval_us, self)
 
     def _renew(self) -> None:
         """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
@@ -221,9 +237,18 @@ class Heartbeat(_Quiet):
             self._member.host.cancel(handle)
         self._handle = self._member.host.call_at(self._member.now_us + wait_us, _due, self)
 
+    def answered(self, sent: Generation, outcome: Outcome) -> None:
+        """A heartbeat that was sent in this generation has an outcome."""
+        self._take_over()
+        self._unanswered = 0
+        if outcome.__class__ is HeartbeatResponse and not outcome.error:
+            self._alive_us = self._loop.now_us
+            self._quiet += 1
+        else:
+            self._troubled(sent, outcome)
+
     def _troubled(self, sent: Generation, outcome: Outcome) -> None:
         member = self._member
-        self._unanswered = 0
         if not self._trace.heartbeats:
             self._trace.begin(say_outcome(member, self._request, 0, outcome))
         if isinstance(outcome, Disconnected):
@@ -261,8 +286,8 @@ class Heartbeat(_Quiet):
 
     def _fail(self) -> None:
         """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again."""
-        if self._backoff_at != self.quiet:
-            self._backoff_at = self.quiet
+        if self._backoff_at != self._quiet:
+            self._backoff_at = self._quiet
             self._backoff.reset()
         if self.enabled:
             self._again(self._backoff.next_us())
@@ -278,14 +303,7 @@ class _Sent:
         self._generation = generation
 
     def __call__(self, outcome: Outcome) -> None:
-        heartbeat = self._heartbeat
-        if outcome.__class__ is HeartbeatResponse and not outcome.error:
-            heartbeat._unanswered = 0
-            heartbeat._alive_us = heartbeat._loop.now_us
-            heartbeat.quiet += 1
-        else:
-            heartbeat._troubled(self._generation, outcome)
+        self._heartbeat.answered(self._generation, outcome)
 
 
-# As a plain function: a bound method for every timer would be one more object to make and to find.
-_due = Heartbeat._due
+_due = Heartbeat.due  # as a plain function, which names whose it is by its argument

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from attrs import define, frozen
 
+from groupsim.eventloop.interface import Handle
 from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.messages import HeartbeatRequest, Request, Response, TopicPartition
 
@@ -23,6 +24,47 @@ class Disconnected:
 
 
 Outcome: TypeAlias = Response | Disconnected
+
+
+class Repeater(Protocol):
+    """Who sends a heartbeat again and again, and has its connection do it while all is well."""
+
+    def due(self) -> None:
+        """A heartbeat is due, and the connection does not send it."""
+        ...
+
+    def resume(self, handle: Handle, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
+        """The connection has stopped. `handle` is that of the next one that is due, on which `due` follows.
+
+        The last was sent at `sent_us`; if it is in flight, its fate comes as that of anything that was sent. Of those
+        before `answered` were answered without an error, the last of them at `alive_us`.
+        """
+        ...
+
+
+class Rhythm(Protocol):
+    """A heartbeat that goes by itself, every interval, for as long as all is well with it and with its connection."""
+
+    @property
+    def answered(self) -> int:
+        """How many were answered since it began; 0 when it has ended."""
+        ...
+
+    @property
+    def sent_us(self) -> int:
+        """When it last sent one; 0 before it does."""
+        ...
+
+    def begin(self) -> bool:
+        """Send one, and go on so; False, with nothing done, where each has to be sent and looked at by itself.
+
+        Only when a heartbeat is due and none is in flight. Whatever is out of the ordinary ends it.
+        """
+        ...
+
+    def end(self) -> None:
+        """Stop, if it has begun; the owner's `resume` is called before this returns."""
+        ...
 
 
 class Connection(Protocol):
@@ -46,12 +88,18 @@ class Connection(Protocol):
         """
         ...
 
-    def prepare(self, request: HeartbeatRequest, on_done: Callable[[Outcome], None], timeout_us: int) -> Any:
-        """A heartbeat that is to be sent again and again on this connection, ready for `again`."""
-        ...
+    def repeat(
+        self,
+        request: HeartbeatRequest,
+        on_done: Callable[[Outcome], None],
+        timeout_us: int,
+        interval_us: int,
+        owner: Repeater,
+    ) -> Rhythm | None:
+        """A heartbeat that may go by itself on this connection, every interval; what `send` takes, and who sends it.
 
-    def again(self, prepared: Any) -> None:
-        """`send` what was prepared; not while the last one is unanswered."""
+        None where none does.
+        """
         ...
 
     def close(self) -> None:

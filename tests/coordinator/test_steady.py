@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,17 +12,22 @@ from hypothesis import strategies as st
 
 from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.testing import GROUP, Bench
+from groupsim.coordinator.timers import Timer
 from groupsim.protocol.messages import HeartbeatRequest
 
+Place = tuple[Steady, Timer]
 
-def _place(bench: Bench, member_id: str, generation: int, instance: str | None = None) -> Steady | None:
+
+def _place(bench: Bench, member_id: str, generation: int, instance: str | None = None) -> Place | None:
     return bench.shard.steady(HeartbeatRequest(GROUP, generation, member_id, instance))
 
 
-def _kept(bench: Bench, member_id: str, **more: Any) -> Steady:
+def _kept(bench: Bench, member_id: str, **more: Any) -> Callable[[int], bool]:
+    """A heartbeat by the short way, at a time."""
     place = _place(bench, member_id, 1, **more)
     assert place is not None
-    return place
+    way, session = place
+    return partial(way.heartbeat, session)
 
 
 def test_it_prolongs_the_session_as_a_heartbeat_does() -> None:
@@ -30,7 +36,7 @@ def test_it_prolongs_the_session_as_a_heartbeat_does() -> None:
     member, other = bench.stable("a", "b", session_ms=10_000)
     place = _kept(bench, member)
     bench.advance_ms(4_000)
-    assert place.heartbeat(bench.now_us)
+    assert place(bench.now_us)
     sessions = {name: left for name, left in bench.timers().items() if name.startswith("heartbeat-")}
     assert sessions == {f"heartbeat-g-{member}": 10_000, f"heartbeat-g-{other}": 6_000}
     assert not bench.shard.turn.effects
@@ -46,6 +52,23 @@ def test_only_what_goes_the_short_way_has_a_place() -> None:
     assert _place(bench, member, 1, "i") is None
     bench.join("b")
     assert _place(bench, member, 1) is None
+
+
+def test_members_share_it_while_it_is_the_same_for_all() -> None:
+    """One for the members with the same session timeout, another for one with his own; and a new one in every era."""
+    bench = Bench()
+    sent = [bench.join(name, session_ms=timeout) for name, timeout in (("a", 10_000), ("b", 10_000), ("c", 30_000))]
+    bench.finish_round()
+    bench.assign()
+    members = [one.joined.member_id for one in sent]
+    (a, of_a), (b, of_b), (c, of_c) = [_place(bench, member, 1) or pytest.fail(member) for member in members]
+    assert a is b
+    assert a is not c
+    assert len({id(of_a), id(of_b), id(of_c)}) == 3
+    assert c.heartbeat(of_c, bench.now_us)
+    assert of_c.due_us == bench.now_us + 30_000_000
+    bench.shard.force_rebalance(GROUP, "by hand", bench.now_us)
+    assert not a.holds
 
 
 ENDS: dict[str, Callable[[Bench, str], object]] = {
@@ -64,7 +87,7 @@ def test_it_is_over_with_what_it_was_found_in(end: Callable[[Bench, str], object
     member, *_ = bench.stable("a", "b")
     place = _kept(bench, member)
     end(bench, member)
-    assert not place.heartbeat(bench.now_us)
+    assert not place(bench.now_us)
 
 
 def test_a_replaced_static_member_has_lost_its_place() -> None:
@@ -76,7 +99,7 @@ def test_a_replaced_static_member_has_lost_its_place() -> None:
     place = _kept(bench, first.joined.member_id, instance="i")
     bench.join(instance="i")
     assert bench.state == "Stable"
-    assert not place.heartbeat(bench.now_us)
+    assert not place(bench.now_us)
 
 
 def test_an_answer_that_waits_for_a_write_has_no_short_way() -> None:
@@ -89,9 +112,9 @@ def test_an_answer_that_waits_for_a_write_has_no_short_way() -> None:
     member = sent.joined.member_id
     place = _kept(bench, member)
     bench.commit_offset(5, member_id=member, generation=1)
-    assert not place.heartbeat(bench.now_us)
+    assert not place(bench.now_us)
     bench.commit()
-    assert place.heartbeat(bench.now_us)
+    assert place(bench.now_us)
 
 
 steps = st.lists(
@@ -106,14 +129,14 @@ def test_a_kept_place_never_says_yes_where_the_long_way_says_no(walk: list[tuple
     joins = [bench.join(instance=f"i{n}" if n % 2 else None, session_ms=9_000) for n in range(4)]
     bench.finish_round()
     bench.assign()
-    places: dict[HeartbeatRequest, Steady | None] = {}
+    places: dict[HeartbeatRequest, Place | None] = {}
     for step, which in walk:
         join = joins[which]
         member_id, instance = join.joined.member_id, f"i{which}" if which % 2 else None
         if step == "beat":
             request = HeartbeatRequest(GROUP, join.joined.generation_id, member_id, instance)
             place = places.get(request)
-            quick = place is not None and place.heartbeat(bench.now_us)
+            quick = place is not None and place[0].heartbeat(place[1], bench.now_us)
             assert bench.shard.heartbeat(request, bench.now_us) or not quick
             places[request] = place if quick else bench.shard.steady(request)
         elif step == "wait":

@@ -74,11 +74,8 @@ class FakeConnection:
             loop.call_at(loop.now_us + 2 * LATENCY_US, self._break, "connection refused")
         return number
 
-    def prepare(self, *what: Any) -> tuple[Any, ...]:
-        return what
-
-    def again(self, prepared: tuple[Any, ...]) -> None:
-        self.send(*prepared)
+    def repeat(self, *_: Any) -> None:
+        """Nothing goes by itself here: each heartbeat is sent."""
 
     def _arrive(self, what: tuple[int, Request]) -> None:
         number, request = what

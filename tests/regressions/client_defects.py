@@ -87,7 +87,7 @@ def heartbeat_stops_before_cleanup(patch: pytest.MonkeyPatch) -> None:
 
 def no_assignment_no_heartbeat(patch: pytest.MonkeyPatch) -> None:
     """kafkajs 1361: heartbeats go with batches, and who has no partition has no batches."""
-    due = Heartbeat._due
+    due = Heartbeat.due
 
     def mutant(self: Heartbeat) -> None:
         if self._member.ownership.owned:
