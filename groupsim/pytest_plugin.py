@@ -8,7 +8,8 @@
         assert answer.error is ErrorCode.ILLEGAL_GENERATION
 
 A test that asks for `sim` and is an async function is run by the event loop's own runner, in virtual time, whatever
-pytest-trio, pytest-asyncio (`asyncio_mode = auto`) or anyio's plugin would do with it; everything else is left alone. A
+pytest-trio, pytest-asyncio (`asyncio_mode = auto`) or anyio's plugin would do with it, and so are its async fixtures
+that have to do with `sim` (`async_fixtures`); everything else is left alone. A
 failing test shows the story so far and the last events.
 
 `@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
@@ -205,6 +206,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Put off an async fixture that `sim` is an argument of, at first or second hand (`async_fixtures`)."""
+    if not request.node.stash.get(_OURS, False):
+        return (yield)
+    from groupsim.async_fixtures import Later, is_async
+    from groupsim.simulation import Simulation
+
+    make: Any = fixturedef.func
+    arguments = (request.getfixturevalue(name) for name in fixturedef.argnames if name != "request")
+    if not is_async(make) or not any(isinstance(one, Simulation | Later) for one in arguments):
+        return (yield)
+    if inspect.ismethod(make) and isinstance(request.instance, type(make.__self__)):
+        make = make.__func__.__get__(request.instance)  # pytest may have made another object of the class since
+    given, there = fixturedef.func, vars(fixturedef)
+    there["func"] = lambda **said: Later(make, said)
+    try:
+        return (yield)
+    finally:
+        there["func"] = given
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Run an async test that has `sim` in virtual time, whatever other plugins would run it in.
 
@@ -214,12 +239,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     simulation: Any = pyfuncitem.funcargs.get(FIXTURE)
     if simulation is None or not pyfuncitem.stash.get(_OURS, False):
         return (yield)
+    from groupsim.async_fixtures import with_fixtures
+
     given = pyfuncitem.obj
     test = given if inspect.iscoroutinefunction(given) else inspect.unwrap(given, stop=inspect.iscoroutinefunction)
 
     def in_virtual_time(**arguments: Any) -> None:
         __tracebackhide__ = True
-        simulation.drive(lambda: test(**arguments))
+        simulation.drive(lambda: with_fixtures(test, arguments, pyfuncitem.funcargs))
 
     pyfuncitem.obj = in_virtual_time
     try:

@@ -169,3 +169,78 @@ def test_anyios_marker_is_not_in_the_way(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess("-p", "anyio", "-k", "asyncio", "--durations=1")
     result.assert_outcomes(passed=2, deselected=2)
+
+
+ASYNC_FIXTURES = """
+    import pytest
+
+    told = []
+
+    @pytest.fixture
+    async def group(sim):
+        sim.topic("orders", 4)
+        sim.member("c1")
+        told.append("formed")
+        yield await sim.settled(members=1)
+        await sim.run_for("1s")
+        told.append(f"over at {sim.now_us > 1_000_000}")
+
+    @pytest.fixture
+    async def larger(sim, group, request):
+        sim.member("c2")
+        return await sim.settled(members=2)
+
+    async def test_forms(sim, larger, group):
+        assert (group.generation, larger.generation, len(larger.members)) == (1, 2, 2)
+
+    class TestInAClass:
+        @pytest.fixture(autouse=True)
+        async def always(self, sim):
+            told.append("always")
+
+        @pytest.fixture
+        async def own(self, group):
+            self.seen = True
+            return group.generation
+
+        async def test_own(self, own, sim):
+            assert own == 1 and self.seen
+
+    def test_told():
+        assert told == ["formed", "over at True", "always", "formed", "over at True"]
+"""
+
+
+def test_async_fixtures_with_sim_run_in_its_time(pytester: pytest.Pytester) -> None:
+    """They are awaited before the test's first line, may build on each other, and end after its last, in order."""
+    pytester.makepyfile(ASYNC_FIXTURES)
+    pytester.runpytest_inprocess("-p", "no:randomly", "-o", "trio_mode=true").assert_outcomes(passed=3)
+
+
+def test_a_failing_async_fixture_fails_its_test(pytester: pytest.Pytester) -> None:
+    """What it raises is the test's failure, with the story; a second `yield` is one as well."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        async def group(sim):
+            sim.topic("orders", 4)
+            sim.member("c1")
+            return await sim.settled(members=2, within="10s")
+
+        @pytest.fixture
+        async def twice(sim):
+            yield 1
+            yield 2
+
+        async def test_forms(group):
+            pass
+
+        async def test_twice(twice):
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*settled with 2 members within 10s*", "*the story so far*", "*twice*more than once"])
