@@ -136,8 +136,9 @@ class Network:
 
     def _refuse(self, connection: Line) -> None:
         """Break a new connection that a fault or a dead broker refuses."""
-        names = (connection.host_name, connection.broker_host.name, connection.purpose)
-        condition = self.links.refuses(*names)
+        condition = None
+        if self.links.conditions:
+            condition = self.links.refuses(connection.host_name, connection.broker_host.name, connection.purpose)
         if condition is not None:
             with caused_by(self.loop.trace, condition.seq):
                 connection.refuse()

@@ -20,6 +20,7 @@ everywhere else: latency has a stream per connection, processing time one by par
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import TypeVar
@@ -33,8 +34,14 @@ MILLION = 1_000_000
 
 
 def _key(seed: int, purpose: str, entity: str, incarnation: int) -> bytes:
-    message = _TAG + _part(str(seed)) + _part(purpose) + _part(entity) + _part(str(incarnation))
+    message = _begin(seed, purpose) + _part(entity) + _part(str(incarnation))
     return blake2b(message, digest_size=32).digest()
+
+
+@lru_cache(maxsize=64)
+def _begin(seed: int, purpose: str) -> bytes:
+    """With what the keys of many streams begin."""
+    return _TAG + _part(str(seed)) + _part(purpose)
 
 
 def _part(text: str) -> bytes:

@@ -207,7 +207,8 @@ class Consumer:
         self._ended.clear()
         member = self._member = self._assemble()
         before = member.trace.cause
-        member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
+        if member.trace.wants(Kind.PROCESS_STARTED):
+            member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
         self.host.start_soon(self._live, member, name=f"consumer {self.host.name}")
         member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
 

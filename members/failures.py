@@ -7,6 +7,7 @@ is a defect of the user's own code (an assignor), which by default ends the run.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 
 from groupsim.protocol.errors import ErrorCode
 
@@ -36,6 +37,7 @@ _NAMES = {
 }
 
 
+@cache
 def exception_name(error: ErrorCode) -> str:
     """The simple name of the Java exception of an error code, as it stands in a rejoin reason."""
     if error in _NAMES:

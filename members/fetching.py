@@ -35,6 +35,7 @@ from groupsim.protocol.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
+from groupsim.protocol.response_errors import error_in
 
 if TYPE_CHECKING:
     from groupsim.members.interfaces import Connection
@@ -154,7 +155,7 @@ class Fetcher(ABC):
             self._member.coordinator.lost("coordinator unavailable", later=True)
             self._pause_longer()
         elif isinstance(outcome, OffsetFetchResponse):
-            error = outcome.error or next((entry.error for entry in outcome.offsets if entry.error), ErrorCode.NONE)
+            error = error_in(outcome)
             if error:
                 self._refused(error)
             else:

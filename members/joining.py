@@ -16,7 +16,7 @@ classic-protocol reference, sections 4.5, 4.7 and 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +36,6 @@ from groupsim.protocol.messages import (
     NO_GENERATION,
     Api,
     JoinGroupResponse,
-    JoinProtocol,
     SyncAssignment,
     SyncGroupResponse,
 )
@@ -79,7 +78,6 @@ class Joining:
         "_outcome",
         "_sent",
         "_stale_version",
-        "_steps",
         "_was_stable",
         "_why",
         "leader",
@@ -104,15 +102,6 @@ class Joining:
         self._stale_version: int | None = None
         self._was_stable = False
         self._why = 0  # the event that the next step follows from: the story may be woken by something else
-        self._steps: dict[Stage, Callable[[], Awaitable[bool]]] = {
-            Stage.IDLE: self._begin,
-            Stage.COMMITTING: self._prepare,
-            Stage.JOINING: self._wait,
-            Stage.JOINED: self._take_join,
-            Stage.SYNCING: self._wait,
-            Stage.SYNC_FAILED: self._take_failed_sync,
-            Stage.SYNCED: self._complete,
-        }
 
     # -- wishes -------------------------------------------------------------------------------------------------
 
@@ -206,7 +195,7 @@ class Joining:
         self.look_for_changes()
         while (self.rejoin_needed or self.stage is not _IDLE) and not self._member.closing:
             self._member.trace.begin(self._why)
-            if not await self._steps[self.stage]():
+            if not await _STEPS[self.stage](self):
                 return
 
     async def _wait(self) -> bool:
@@ -259,7 +248,7 @@ class Joining:
         member.heartbeat.disable()
         self._sent = member.generation
         self._joined_topics = member.subscription.topics
-        protocols = tuple(JoinProtocol(name, data) for name, data in member.ownership.subscriptions())
+        protocols = member.ownership.offers()
         self.stage = Stage.JOINING
         self._flight += 1
         member.coordinator.send(
@@ -444,6 +433,17 @@ class Joining:
 def _failure(exception: str) -> str:
     """The reason of a JoinGroup after one that failed."""
     return f"rebalance failed due to {exception}"
+
+
+_STEPS: Mapping[Stage, Callable[[Joining], Awaitable[bool]]] = {
+    Stage.IDLE: Joining._begin,
+    Stage.COMMITTING: Joining._prepare,
+    Stage.JOINING: Joining._wait,
+    Stage.JOINED: Joining._take_join,
+    Stage.SYNCING: Joining._wait,
+    Stage.SYNC_FAILED: Joining._take_failed_sync,
+    Stage.SYNCED: Joining._complete,
+}
 
 
 def _ignore(outcome: Outcome) -> None:

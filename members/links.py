@@ -68,6 +68,8 @@ class Links:
         did not answer is not the first to be asked the next time (`NetworkClient.leastLoadedNode`).
         """
         brokers, is_busy = self._member.transport.bootstrap, self._member.fetcher.is_busy
+        if not (self._failing or is_busy(brokers[self._any % len(brokers)])):
+            return self._prefer(0)  # as nearly always
         idle = busy = -1
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]

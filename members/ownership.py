@@ -11,7 +11,8 @@ reference, section 4.8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
@@ -26,11 +27,12 @@ from groupsim.members.settings import SettingError
 from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import NO_GENERATION, TopicPartition
+from groupsim.protocol.messages import NO_GENERATION, JoinProtocol, TopicPartition
 
 CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
+_REMEMBERED = 1_024  # offers
 NEED_TO_REVOKE = "need to revoke partitions and re-join"
 STALE_ASSIGNMENT = "received assignment does not match the current subscription"
 
@@ -63,20 +65,17 @@ class Ownership:
 
     # -- what goes into JoinGroup -------------------------------------------------------------------------------
 
-    def subscriptions(self) -> Iterator[tuple[str, bytes]]:
-        """Name and subscription bytes of each configured assignor, in order of preference."""
-        member = self._member
+    def offers(self) -> tuple[JoinProtocol, ...]:
+        """Each configured assignor with the member's subscription, in order of preference."""
+        member, owned, topics = self._member, tuple(self.owned), self._member.subscription.topics
+        version, rack = member.profile.subscription_version, member.settings.client_rack
         generation = member.generation.id
-        for name, assignor in self._assignors.items():
-            topics = member.subscription.topics
-            subscription = Subscription(
-                topics=topics,
-                user_data=self._user_data(assignor, topics),
-                owned=tuple(self.owned),
-                generation=generation if generation >= 0 else None,
-                rack=member.settings.client_rack or None,
-            )
-            yield name, encode_subscription(subscription, member.profile.subscription_version)
+        return tuple(
+            [
+                _offer(name, version, topics, self._user_data(assignor, topics), owned, generation, rack)
+                for name, assignor in self._assignors.items()
+            ]
+        )
 
     def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
         try:
@@ -254,8 +253,9 @@ class Ownership:
         """
         member = self._member
         span = member.trace.span()
-        names = {"partitions": [str(partition) for partition in _in_order(partitions)]}
-        member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
+        if member.trace.wants(Kind.CALLBACK_BEGUN):
+            names = {"partitions": [str(partition) for partition in _in_order(partitions)]}
+            member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)
         was_inside = member.poll_clock.inside
         took = self._duration_us(kind)
@@ -291,3 +291,18 @@ def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
     topics = dict.fromkeys(partition.topic for partition in partitions)
     order = {topic: number for number, topic in enumerate(java_sorted(topics))}
     return sorted(partitions, key=lambda partition: (order[partition.topic], partition.partition))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _offer(
+    name: str,
+    version: int,
+    topics: tuple[str, ...],
+    user_data: bytes | None,
+    owned: tuple[TopicPartition, ...],
+    generation: int,
+    rack: str,
+) -> JoinProtocol:
+    """An assignor's name with a subscription; the members of a group mostly say the same, and say it twice."""
+    subscription = Subscription(topics, user_data, owned, generation if generation >= 0 else None, rack or None)
+    return JoinProtocol(name, encode_subscription(subscription, version))

@@ -99,7 +99,7 @@ class Rounds:
 
         Returns what such a look has found, or None: the story has to look itself. Raises what a look has raised.
         """
-        if self._wake.is_set():
+        if self._wake.up:
             return None
         self._look = look
         self._resting = True
@@ -146,7 +146,7 @@ class Rounds:
 
     def _look_around(self) -> None:
         """One look, and another when it has raised the flag itself."""
-        while self._resting and self._wake.is_set():
+        while self._resting and self._wake.up:
             if self._look is None or self._needs_story():
                 self._wake_story()
                 return
@@ -163,7 +163,7 @@ class Rounds:
         """There is something in the buffer: begin a round, or tell the story."""
         if self._under_way or self._planned:
             return
-        if self._resting and not self._wake.is_set():
+        if self._resting and not self._wake.up:
             self._planned = True
             self._host.call_at(self._loop.now_us, _begin, self, order=_TASK)
         else:
@@ -173,7 +173,7 @@ class Rounds:
 
     def _begin(self) -> None:
         self._planned = False
-        if self._resting and not self._wake.is_set():
+        if self._resting and not self._wake.up:
             self._rounds()
 
     def _rounds(self) -> None:
@@ -255,7 +255,7 @@ class Rounds:
     def _comes_back(self) -> bool:
         """The application has come back to `poll`; whether there is another round for it at once."""
         self._clock.inside = True
-        if self._wake.is_set():
+        if self._wake.up:
             self._roused()
             return False
         if self._member.fetcher.has_records:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from attrs import AttrsInstance, fields, frozen
@@ -26,6 +27,7 @@ from groupsim.members.keys import (
 from groupsim.members.profiles import ClientProfile, RebalanceTimeout
 
 _LARGEST = 2**31 - 1
+_DEFAULTS = {key.name: key.default for key in CONSUMER_KEYS.values()}
 _RESET, _BY_DURATION = "auto.offset.reset", "by_duration:"
 _ISO_8601 = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?")
 
@@ -104,7 +106,7 @@ def settings_from(
     """
     notes: list[Note] = []
     given = dict(_known(profile, properties, notes, pulls=pulls))
-    values = {key.name: key.default for key in CONSUMER_KEYS.values()} | dict(profile.defaults)
+    values = {**_DEFAULTS, **profile.defaults}
     changed = {key: value for key, value in given.items() if values[key] != value}
     values |= given
     settings = _resolve(profile, values, changed)
@@ -250,8 +252,13 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
 
 def named_as_their_keys(settings: type[AttrsInstance], values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that are called as their keys are, with `_` for the dots: `session_timeout_ms`."""
-    keys = {field.name: field.name.replace("_", ".") for field in fields(settings)}
-    return {name: values[key] for name, key in keys.items() if key in values}
+    return {name: values[key] for name, key in _keys(settings) if key in values}
+
+
+@lru_cache(maxsize=16)
+def _keys(settings: type[AttrsInstance]) -> tuple[tuple[str, str], ...]:
+    """The names of the fields, each with the key that is called so."""
+    return tuple((field.name, field.name.replace("_", ".")) for field in fields(settings))
 
 
 def _reset_policy(value: str) -> tuple[str, int | None]:

@@ -10,31 +10,31 @@ if TYPE_CHECKING:
 
 
 class Wake:
-    """As the loop's own `Event`; it also calls `roused` when it is raised, for a story that rests (`rounds.py`)."""
+    """The flag is up while there is something to look at; `roused` is called when it is raised (`rounds.py`)."""
 
-    __slots__ = ("_event", "roused")
+    __slots__ = ("_raised", "roused", "up")
 
     def __init__(self, loop: EventLoop) -> None:
-        self._event = loop.event()
+        self.up = False
         self.roused: Callable[[], None] = _nobody
+        self._raised = loop.event()
 
     def set(self) -> None:
-        """Raise the flag: there is something to look at."""
-        if not self._event.is_set():
-            self._event.set()
+        """Raise the flag."""
+        if not self.up:
+            self.up = True
+            self._raised.set()
             self.roused()
 
     def clear(self) -> None:
         """Lower the flag, before looking."""
-        self._event.clear()
-
-    def is_set(self) -> bool:
-        """Whether the flag is up."""
-        return self._event.is_set()
+        self.up = False
 
     async def wait(self) -> None:
         """Return at once when the flag is up, else when it is raised."""
-        await self._event.wait()
+        if not self.up:
+            self._raised.clear()
+            await self._raised.wait()
 
 
 def _nobody() -> None:

@@ -64,7 +64,6 @@ class Assignment:
     user_data: bytes | None = None
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSION) -> bytes:
     """The bytes of a subscription in `version` (0 to 3); what that version cannot carry is left out.
 
