@@ -269,6 +269,7 @@ class Heartbeat:
             member.coordinator.lost(f"error response {error.name}")
             self._fail()
         elif reaction is Reaction.BACKOFF:
+            self._unanswered = 1  # it was no answer to live by: the session goes on running out
             self._fail()
         else:
             self._alive_us = member.now_us

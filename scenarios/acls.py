@@ -30,7 +30,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
 _BY_LETTERS: Final = {name.casefold(): operation for name, operation in OPERATIONS.items()}
 
 
-@frozen
+@frozen(str=False)
 class AclSpec:
     """One ACL, or one for each of several operations."""
 
@@ -43,6 +43,15 @@ class AclSpec:
     prefixed: bool = key("The name is what names begin with.", False)
     principal: str = key("Whom it is for; without authentication every client is User:ANONYMOUS.", EVERY_USER)
     host: str = key("The process it is for, by its name; `*` is every one.", WILDCARD)
+
+    def __str__(self) -> str:
+        """`allow Read, Describe of group billing- (prefix) to User:Bob from c-1`."""
+        verb, words = ("deny", self.deny) if self.allow is None else ("allow", self.allow)
+        about = " and ".join(f"{resource.name.lower().replace('_', '-')} {name}" for resource, name in _resources(self))
+        prefix = " (prefix)" if self.prefixed else ""
+        whom = f" to {self.principal}" if self.principal != EVERY_USER else ""
+        where = f" from {self.host}" if self.host != WILDCARD else ""
+        return f"{verb} {', '.join(words or ())} of {about}{prefix}{whom}{where}"
 
 
 def acls_of(specs: Iterable[AclSpec]) -> frozenset[Acl]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution
+from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Deed, action
 from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, Processes, TheGroup, TopicName
@@ -411,6 +412,30 @@ class ElectLeaders(Deed):
         stage.on_brokers.elect_leaders(self.kind, self.partitions)
 
 
+@action("add-acls")
+@frozen(kw_only=True)
+class AddAcls(Deed):
+    """Make ACLs while the run goes on, as `kafka-acls --add` does; brokers hear of them with the next metadata."""
+
+    acls: tuple[AclSpec, ...] = key("Which, as in `cluster`.")
+
+    def perform(self, stage: Stage) -> None:
+        """Make them."""
+        stage.on_brokers.add_acls(self.acls)
+
+
+@action("remove-acls")
+@frozen(kw_only=True)
+class RemoveAcls(Deed):
+    """Delete ACLs, as `kafka-acls --remove` does; members find out by their next request."""
+
+    acls: tuple[AclSpec, ...] = key("Which: written as those that are there.")
+
+    def perform(self, stage: Stage) -> None:
+        """Delete them. Raises ValueError for one that is not there."""
+        stage.on_brokers.remove_acls(self.acls)
+
+
 @action("burst")
 @frozen(kw_only=True)
 class Burst(Deed):
@@ -428,5 +453,5 @@ class Burst(Deed):
             producer.burst(self.records)
 
 
-NEED_LOGS = (StopBroker, MoveLeader, ElectLeaders)
+NEED_LOGS = (StopBroker, MoveLeader, ElectLeaders, AddAcls, RemoveAcls)
 """Actions that make no sense without logs on brokers."""

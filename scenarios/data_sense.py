@@ -13,7 +13,7 @@ from groupsim.cluster.acl.config import AUTHORIZER, STANDARD
 from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
 from groupsim.scenarios.acls import hosts_of, wrong_acls
 from groupsim.scenarios.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
-from groupsim.scenarios.actions import CrashBroker
+from groupsim.scenarios.actions import AddAcls, CrashBroker, RemoveAcls
 from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, without_effect
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
@@ -171,9 +171,10 @@ def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
 def _noted_acls(scenario: Scenario, document: Document) -> Iterator[Problem]:
     """ACLs that nobody asks about, and those for processes that the file does not name: a rollout may make them."""
     acls = scenario.cluster.acls
-    if acls and not scenario.broker.properties.get(AUTHORIZER):
+    if not scenario.broker.properties.get(AUTHORIZER):
         remedy = f"add `{AUTHORIZER}: {STANDARD}` to `broker`"
-        yield Problem(document.at_key(("cluster", "acls")), "ACLs without an authorizer do nothing", remedy, WARNING)
+        for path in _with_acls(scenario):
+            yield Problem(document.at_key(path), "ACLs without an authorizer do nothing", remedy, WARNING)
     members, producers = [plan.name for plan in plans(scenario)], [one.name for one in producer_plans(scenario)]
     own = [f"{FEED_PREFIX}{topic}" for topic in scenario.topics] + [f"{name}-producer" for name in members]
     known = (*members, *producers, *own)
@@ -181,6 +182,15 @@ def _noted_acls(scenario: Scenario, document: Document) -> Iterator[Problem]:
         if host not in known:
             place = document.at_value(("cluster", "acls", *below))
             yield Problem(place, f"no process of this file is called `{host}`", suggest(host, known, "processes"), NOTE)
+
+
+def _with_acls(scenario: Scenario) -> Iterator[Path_]:
+    """Where a file has ACLs."""
+    if scenario.cluster.acls:
+        yield ("cluster", "acls")
+    for index, step in enumerate(scenario.timeline):
+        if isinstance(step.deed, AddAcls | RemoveAcls):
+            yield ("timeline", index, "acls")
 
 
 def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document) -> Iterator[Problem]:

@@ -32,8 +32,11 @@ def missed(deed: Deed, stage: Stage) -> str | None:
         why = f"{_named(found, 'runs', 'run')} already" if all(one.running for one in found) else ""
     else:
         why = "" if any(_is_hit(deed, one) for one in found) else _named(found, "does not run", "do not run")
+    if not why:
+        return None
     running = [actor.name for actor in stage.actors_by_name.values() if actor.running]
-    return f"`{deed_words(deed)}` hits nobody: {why}; running: {_listed(running) or 'no member'}" if why else None
+    who = "" if isinstance(deed, Start) else f"; running: {_listed(running) or 'no member'}"
+    return f"`{deed_words(deed)}` hits nobody: {why}{who}"
 
 
 def _is_hit(deed: Deed, process: Process) -> bool:

@@ -18,9 +18,13 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
+from groupsim.scenarios.acls import acls_of
 from groupsim.scenarios.targets import partition_named
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from groupsim.scenarios.acls import AclSpec
     from groupsim.scenarios.stage import Stage
     from groupsim.scenarios.targets import Broker, PartitionName
 
@@ -87,6 +91,18 @@ class OnBrokers:
         """Elect leaders, of all partitions unless some are named."""
         wanted = None if partitions is None else [partition_named(name) for name in partitions]
         self.replicated.controller.elect_leaders(Election(kind), wanted)
+
+    def add_acls(self, acls: Iterable[AclSpec]) -> None:
+        """Make ACLs."""
+        self.replicated.make_acls(acls_of(acls))
+
+    def remove_acls(self, acls: Iterable[AclSpec]) -> None:
+        """Delete ACLs. Raises ValueError for one that is not there."""
+        there = self.replicated.controller.image.acls
+        for acl in acls:
+            if not acls_of([acl]) <= there:
+                raise ValueError(f"there is no ACL `{acl}`; it is deleted by the words it was made with")
+        self.replicated.controller.remove_acls(acls_of(acls))
 
     def matches(self, target: Broker, others: str) -> list[net.Match]:
         """The links between a broker and the controller, the other brokers, the clients, or all of these.

@@ -22,7 +22,8 @@ from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.registry import resolve
 from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
-from groupsim.scenarios.actions import AddPartitions, HandMadeRequest
+from groupsim.scenarios.acls import wrong_acls
+from groupsim.scenarios.actions import AddAcls, AddPartitions, HandMadeRequest, RemoveAcls
 from groupsim.scenarios.clients import is_profile, simulated
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
@@ -265,6 +266,9 @@ def _step(path: Path_, deed: Deed, scenario: Scenario) -> Found:
         except ValueError as error:
             message, _, remedy = str(error).partition("; ")
             yield (*path, "fields"), Wrong(message, remedy)
+    if isinstance(deed, AddAcls | RemoveAcls):
+        for below, wrong in wrong_acls(deed.acls):
+            yield (*path, "acls", *below), wrong
     topic = scenario.topics.get(deed.topic) if isinstance(deed, AddPartitions) else None
     if isinstance(deed, AddPartitions) and topic is not None and deed.to <= topic.partitions:
         message = f"`{deed.topic}` has {topic.partitions} partitions already"

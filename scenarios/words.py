@@ -7,6 +7,7 @@ from typing import Any
 from attrs import has
 
 from groupsim.eventloop.distributions import Distribution
+from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import RequestTarget
@@ -18,7 +19,8 @@ def deed_words(deed: Deed) -> str:
     whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
     head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
     rest = {name: text for name, text in _said(deed).items() if name not in _NOT_SAID and text != ""}
-    return head + (": " + ", ".join(f"{name} {text}" for name, text in rest.items()) if rest else "")
+    said = [str(text) if name == "acls" else f"{name} {text}" for name, text in rest.items()]
+    return head + (": " + ", ".join(said) if said else "")
 
 
 _NOT_SAID = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")
@@ -48,6 +50,8 @@ def _plain(value: Any, wanted: Any) -> Any:
         return value.text
     if wanted in (Duration, Duration | None):
         return show_duration(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], AclSpec):
+        return "; ".join(map(str, value))
     if isinstance(value, tuple):
         return [_plain(item, None) for item in value]
     if isinstance(value, dict):

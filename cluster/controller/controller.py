@@ -287,6 +287,11 @@ class Controller:
         with self._doing():
             self._draft.set_acls(self._draft.acls | acls)
 
+    def remove_acls(self, acls: frozenset[Acl]) -> None:
+        """Delete ACLs, as far as they are there."""
+        with self._doing():
+            self._draft.set_acls(self._draft.acls - acls)
+
     def elect_leaders(
         self, kind: Election, partitions: Sequence[TopicPartition] | None = None
     ) -> dict[TopicPartition, ErrorCode]:

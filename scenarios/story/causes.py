@@ -53,7 +53,7 @@ MEANING: dict[Cause, str] = {
     Cause.SESSION_PAUSE: "a process stood still (GC, swap, a busy poll thread) for longer than its session",
     Cause.SESSION_STALL: "the coordinator itself stood still and then found sessions overdue; the members are innocent",
     Cause.SESSION_NETWORK: "heartbeats were lost on the way for longer than the session",
-    Cause.SESSION_SILENT: "heartbeats stopped coming, and the trace does not say why",
+    Cause.SESSION_SILENT: "heartbeats were refused, or stopped coming and the trace does not say why",
     Cause.POLL_LIMIT: "max.poll.interval.ms ran out between two calls of poll(), so the client left by itself",
     Cause.LEADER_REJOIN: "the leader joined again without a change of membership or metadata",
     Cause.METADATA: "a topic appeared or went, its partition count changed, or a subscription did",

@@ -52,6 +52,7 @@ class HostFacts:
     given: dict[Given, list[int]] = Factory(dict)  # when records of a partition were delivered
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
+    refused: list[TraceEvent] = Factory(list)  # heartbeats that were answered with an error
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
     topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
     failure: str | None = None

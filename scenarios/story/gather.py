@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.protocol.messages import Api
 from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.hands import delivered, placed, processed
@@ -144,6 +145,13 @@ def _learn(facts: Facts, event: TraceEvent) -> None:
     """A client's own event that names its member id tells whose id that is."""
     if event.host and event.member and facts.process.get(event.member) != event.host:
         _belongs(facts, event.member, event.host, event.t_us)
+
+
+def _answered(facts: Facts, event: TraceEvent) -> None:
+    """An answer that reached a client; of heartbeats the trace has those alone that were refused."""
+    _learn(facts, event)
+    if event.api == Api.HEARTBEAT.title and event.error and event.host:
+        facts.host(event.host).refused.append(event)
 
 
 def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
@@ -327,7 +335,7 @@ READERS: dict[Kind, Reader] = {
     Kind.REQUEST_SENT: _learn,
     Kind.REQUEST_RECEIVED: _arrived,
     Kind.REQUEST_PARKED: _arrived,
-    Kind.RESPONSE_RECEIVED: _learn,
+    Kind.RESPONSE_RECEIVED: _answered,
     Kind.REQUEST_FAILED: _signal,
     Kind.GROUP_STATE: _state,
     Kind.MEMBER_PENDING: _pending,

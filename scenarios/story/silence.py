@@ -19,6 +19,7 @@ TOGETHER_US = 50_000  # members that fail within this, while alive, point at the
 NOTICEABLE_US = 200_000
 LONGEST_ASSIGNMENT_US = 600_000_000
 _began = attrgetter("began_us")
+_NOT_ALLOWED = "GROUP_AUTHORIZATION_FAILED"
 STALLING_WORDS = ("stall", "stands still")
 
 
@@ -48,6 +49,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
         _dead(facts, host, member, removal.t_us)
         or _paused(host, begin, removal.t_us)
         or _around(facts, host, removal, begin)
+        or _refused(host, begin, removal.t_us)
         or (_assigning(facts, host, leading) if leading is not None else None)
         or _busy(host, begin, removal.t_us)
         or _lost_coordinator(host, begin, removal.t_us)
@@ -131,6 +133,14 @@ def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
         for group in facts.groups.values()
         for other in group.removals
     )
+
+
+def _refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    """Its heartbeats came, and it was not allowed to send them."""
+    refused = next((one for one in host.refused if begin <= one.t_us <= end and str(one.error) == _NOT_ALLOWED), None)
+    if refused is None:
+        return None
+    return Verdict(Cause.SESSION_SILENT, f"was refused its heartbeats from {clock(refused.t_us)} on ({_NOT_ALLOWED})")
 
 
 def _busy(host: HostFacts, begin: int, end: int) -> Verdict | None:

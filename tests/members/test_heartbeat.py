@@ -240,6 +240,19 @@ def test_a_silent_coordinator_expires_the_clients_session_only_locally(on_bench)
     on_bench(story, properties={"session.timeout.ms": "10s"})
 
 
+def test_refused_heartbeats_do_not_keep_the_clients_session_alive(on_bench):
+    """GROUP_AUTHORIZATION_FAILED is no answer to live by: after session.timeout.ms the coordinator is lost."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, *[E.GROUP_AUTHORIZATION_FAILED] * 99)
+        await bench.run_for(20)
+        expired = bench.told(Kind.SESSION_EXPIRED)[0]
+        assert 9 * SECOND < expired.t_us < 11.5 * SECOND
+
+    on_bench(story, properties={"session.timeout.ms": "10s"})
+
+
 def test_a_broken_connection_is_found_again(on_bench):
     """A heartbeat that finds its connection broken looks the coordinator up, waits until it may be connected to, and
     goes out then."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.scenarios.python_api import Draft, scenario
@@ -219,6 +220,27 @@ def elect_leaders(draft: Draft) -> None:
     expect(down, "event", kind="partition.leader", topic="t", partition=1, to="1", after="29s", count=1)
 
 
+def add_acls(draft: Draft) -> None:
+    """From the step on an ACL that denies has its effect (what ACLs say is tested in test_authorizer)."""
+    denied = guarded(draft).at("20s").add_acls([{"deny": "Read", "group": "*"}])
+    expect(denied, "error", is_="GROUP_AUTHORIZATION_FAILED", after="20s")
+    expect(denied, "event", kind="response.received", error="GROUP_AUTHORIZATION_FAILED", before="20s", count=0)
+
+
+def remove_acls(draft: Draft) -> None:
+    """From the step on what the ACL allowed is refused."""
+    expect(guarded(draft).at("20s").remove_acls([EVERYTHING]), "error", is_="GROUP_AUTHORIZATION_FAILED", after="20s")
+
+
+EVERYTHING = {"allow": "All", "group": "*"}
+
+
+def guarded(draft: Draft) -> Draft:
+    """Brokers with an authorizer, and ACLs that allow all that a group needs."""
+    acls = [{"allow": "All", "topic": "*"}, EVERYTHING]
+    return on_brokers(draft).cluster(acls=acls).broker(**{"authorizer.class.name": STANDARD})
+
+
 def burst(draft: Draft) -> None:
     """So many records more, in the counted logs as in those on brokers."""
     ends = [_end(one) for one in (draft, draft.at("20s").burst("t", records=400))]
@@ -260,6 +282,8 @@ CASES: dict[str, Callable[[Draft], None]] = {
         stop_broker,
         move_leader,
         elect_leaders,
+        add_acls,
+        remove_acls,
         burst,
     )
 }

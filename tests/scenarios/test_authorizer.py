@@ -6,10 +6,12 @@ import pytest
 
 from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.load import load_text
+from groupsim.scenarios.catalogue import find
+from groupsim.scenarios.load import load_file, load_text
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.problems import WARNING, ScenarioError
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.runner import Run, StepError, run_scenario
+from groupsim.scenarios.story import tell
 
 SCENE = """
 run-for: 60s
@@ -125,6 +127,59 @@ def test_acls_that_nobody_asks_about_are_noted() -> None:
     assert "ACLs without an authorizer do nothing" in warning.message
     (note,) = [note for note in scene("{allow: Read, topic: t, host: a-3}").notes if "a-3" in note.message]
     assert "did you mean" in note.remedy
+
+
+# --- acls that come and go ------------------------------------------------------------------------------------------
+
+STEP = "timeline: [{{at: 10s, do: {do}, acls: [{acl}]}}]"
+
+
+def changed(do: str, acl: str, *acls: str, authorizer: str = WHO) -> Scenario:
+    """The two groups, and one step on ACLs."""
+    text = ACLS.format(acls=", ".join(acls), authorizer=authorizer) + STEP.format(do=do, acl=acl)
+    return load_text(text, "scene.yaml")
+
+
+def test_an_acl_that_is_taken_away_is_missed_from_then_on() -> None:
+    """Heartbeats and commits of its group are refused from that second on, those of the other group never."""
+    events = run_scenario(changed("remove-acls", "{allow: Read, group: group-a}", *(
+        EVERY_TOPIC, "{allow: Read, group: group-a}", "{allow: Read, group: other}"))).events  # fmt: skip
+    refused = [event for event in events if event.error == "GROUP_AUTHORIZATION_FAILED" and event.host in ("a-1", "b")]
+    assert {event.host for event in refused} == {"a-1"}
+    assert min(event.t_us for event in refused) > 10_000_000
+    assert {"Heartbeat", "OffsetCommit"} <= {event.api for event in refused}
+    (told,) = [event.reason for event in events if event.kind is Kind.ACTION]
+    assert told == "remove-acls: allow Read of group group-a"
+
+
+def test_an_acl_that_is_made_allows_from_then_on() -> None:
+    """A denial by a new ACL hits one process and not the other; what was refused before may be had after it."""
+    everything = (EVERY_TOPIC, '{allow: All, group: "*"}')
+    events = run_scenario(changed("add-acls", "{deny: Read, group: group-a, host: a-2}", *everything)).events
+    assert {event.host for event in events if event.error == "GROUP_AUTHORIZATION_FAILED" and event.kind is
+            Kind.RESPONSE_RECEIVED} == {"a-2"}  # fmt: skip
+
+
+def test_an_acl_that_is_not_there_cannot_be_taken_away() -> None:
+    """The step says which one, in the words of the file."""
+    with pytest.raises(StepError, match=r"there is no ACL `deny Read, Write of topic t \(prefix\) from a-1`"):
+        run_scenario(changed("remove-acls", "{deny: [Read, Write], topic: t, prefixed: true, host: a-1}", EVERY_TOPIC))
+
+
+def test_acls_of_steps_are_judged_as_those_of_the_cluster() -> None:
+    """A wrong operation at its place; a warning where no authorizer asks for them."""
+    with pytest.raises(ScenarioError, match=r"scene.yaml:7:.*`Write` cannot be done with a group"):
+        changed("add-acls", "{allow: Write, group: g}", EVERY_TOPIC)
+    notes = changed("add-acls", "{allow: Read, group: g}", EVERY_TOPIC, authorizer="").notes
+    assert [note.place.line for note in notes if "without an authorizer" in note.message] == [4, 7]
+
+
+def test_a_session_that_ends_because_heartbeats_are_refused_says_so() -> None:
+    """The story blames the refusal, not the handler that was busy meanwhile."""
+    run = run_scenario(load_file(find("acl-withdrawn")))
+    removed = tell(run.events).groups[0].generations[1]
+    assert removed.cause == "session-expiry"
+    assert "was refused its heartbeats from 0:30." in removed.why
 
 
 def test_counted_logs_have_no_authorizer() -> None:
