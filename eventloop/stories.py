@@ -159,4 +159,5 @@ def at_once(story: Coroutine[Any, Any, T]) -> T:
         found: T = done.value
         return found
     story.close()
-    raise RuntimeError(f"{story.__qualname__} was run as an event, and has to wait")
+    name = getattr(story, "__qualname__", repr(story))
+    raise RuntimeError(f"{name} was run as an event, and has to wait")
