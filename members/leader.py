@@ -45,7 +45,7 @@ class Leader:
 
     def metadata_changed(self) -> bool:
         """Whether the watched topics differ from those this leader assigned by."""
-        return self.snapshot is not None and self.snapshot != self._member.metadata.snapshot()
+        return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
 
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
         """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""

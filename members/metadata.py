@@ -5,7 +5,8 @@ its view with the one it assigned by, for all topics of the group; a pattern sub
 A wanted topic that does not exist, and for a consumer that pulls one without a leader, is asked for again and again,
 with the backoff. All of it is events.
 
-Source: `Metadata`, `ConsumerMetadata`, `ConsumerCoordinator.MetadataSnapshot`; classic-protocol reference, section 4.9.
+Source: `Metadata`, `ConsumerMetadata`, `ConsumerCoordinator.MetadataSnapshot` and its `PartitionRackInfo` (4.4.0);
+classic-protocol reference, section 4.9.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.members.pull.leaders import Leaders
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, TopicInfo
+from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
+#: The replicas of a partition that are there, with their racks, and those that are away, whose racks nobody tells.
+Racks: TypeAlias = tuple[tuple[tuple[int, str], ...], tuple[int, ...]]
 #: Per topic: the number of partitions, and (with client.rack set) the racks of each.
-Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[tuple[str, ...], ...]]]
+Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[Racks, ...]]]
+_RACKS_SINCE = 3  # subscriptions tell of them from this version on (KIP-881)
 
 
 class MetadataView:
@@ -79,13 +83,24 @@ class MetadataView:
 
     def snapshot(self) -> Snapshot:
         """What the leader compares: partition counts (and racks) of the watched topics."""
-        with_racks = bool(self._member.settings.client_rack)
+        member = self._member
+        with_racks = bool(member.settings.client_rack) and member.profile.subscription_version >= _RACKS_SINCE
         known = ((name, self.topics[name]) for name in self.wanted if name in self.topics)
         return {
-            name: (len(topic.partitions), tuple(entry.racks for entry in topic.partitions) if with_racks else ())
+            name: (len(topic.partitions), tuple(map(_racks, topic.partitions)) if with_racks else ())
             for name, topic in known
             if topic.partitions
         }
+
+    def differs(self, before: Snapshot) -> bool:
+        """Whether the watched topics are others than they were then."""
+        now = self.snapshot()
+        if before == now:
+            return False
+        if before.keys() != now.keys() or any(before[name][0] != now[name][0] for name in now):
+            return True
+        alike = _told_alike if self._member.profile.offline_racks_count else _alike
+        return not all(alike(*pair) for name in now for pair in zip(before[name][1], now[name][1], strict=True))
 
     # -- refreshing ---------------------------------------------------------------------------------------------
 
@@ -150,3 +165,23 @@ class MetadataView:
         timer, self._timer = self._timer, None
         if timer is not None:
             self._member.host.cancel(timer)
+
+
+def _racks(entry: PartitionInfo) -> Racks:
+    there = [node for node in entry.replicas if node not in entry.offline]
+    return tuple(zip(there, entry.racks, strict=False)), entry.offline
+
+
+def _told_alike(one: Racks, other: Racks) -> bool:
+    """Whether the same racks are told of (before KAFKA-20778): one that is away for a moment makes a difference."""
+    return {rack for _, rack in one[0]} == {rack for _, rack in other[0]}
+
+
+def _alike(one: Racks, other: Racks) -> bool:
+    """Whether all racks told of in one are in the other, or belong to replicas that are away there, and vice versa."""
+    return _accounted_for(one, other) and _accounted_for(other, one)
+
+
+def _accounted_for(one: Racks, other: Racks) -> bool:
+    racks = [rack for _, rack in other[0]]
+    return all(rack in racks or node in other[1] for node, rack in one[0])

@@ -80,6 +80,9 @@ class ClientProfile:
     #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
     commits_unchanged: bool = True
     commits_after_batch: bool = False
+    #: With client.rack set, a replica that is away counts as a rack that is gone: a broker that restarts makes two
+    #: rebalances (KAFKA-20778).
+    offline_racks_count: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
     #: auto.offset.reset = by_duration:… (KIP-1106).
@@ -173,6 +176,7 @@ JAVA_3 = evolve(
     name="java-3.9",
     title="Apache Kafka Java consumer 3.x (3.9), classic protocol",
     resets_by_duration=False,
+    offline_racks_count=True,
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
 )
 JAVA_2 = evolve(

@@ -77,7 +77,7 @@ MISSING = (
         "Numbers and buffers of a fixed size, and answers that cannot be delivered.",
     ),
     (
-        "aiokafka 108, KAFKA-14201, KAFKA-20778, Redpanda a666c9b4",
+        "aiokafka 108, KAFKA-14201, Redpanda a666c9b4",
         "Could be put back, and has not been yet.",
     ),
     (

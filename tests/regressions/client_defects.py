@@ -197,6 +197,11 @@ def leader_topics_omit_own_change(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MetadataView, "wanted", property(lambda self: self._group_topics or wanted.fget(self)))  # type: ignore[attr-defined]
 
 
+def rack_flap(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-20778: a replica whose broker is away has no rack, and that is a change; so is its return."""
+    patch.setitem(kinds.CLIENTS, "java-4.x", evolve(kinds.CLIENTS["java-4.x"], offline_racks_count=True))  # type: ignore[attr-defined]
+
+
 def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-7126: nobody looks at all topics anew before it joins."""
     patch.setattr(Joining, "_pattern_is_fresh", lambda self: True)

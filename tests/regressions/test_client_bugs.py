@@ -270,6 +270,23 @@ async def test_kafka_10056_a_leader_looks_at_the_topics_it_has_just_subscribed_t
     assert {partition.topic for partition in leader.assignment} == {"orders", "payments"}
 
 
+@caught(bug.rack_flap)
+@pytest.mark.sim(brokers=3, racks=("a", "b", "c"))
+async def test_kafka_20778_a_broker_that_restarts_rebalances_no_group_with_racks(sim: Simulation) -> None:
+    """KAFKA-20778: a broker is away for half a minute; consumers that say where they are stay as they are."""
+    sim.topic("orders", 3)
+    for rack in ("a", "b"):
+        own = {"client.rack": rack, "metadata.max.age.ms": 5_000}
+        sim.member(f"c-{rack}", client="java-4.x", properties=own)
+    group = await sim.settled(members=2)
+    node, _ = sim.cluster.coordinator_of("g1")
+    sim.cluster.crash_broker((node + 1) % 3)
+    await sim.run_for("30s")
+    sim.cluster.restart_broker((node + 1) % 3)
+    await sim.run_for("30s")
+    sim.expect("generations", group.generation)
+
+
 @caught(bug.pattern_staggered_discovery)
 async def test_kafka_7126_a_new_topic_costs_a_group_of_patterns_one_or_two_rounds(sim: Simulation) -> None:
     """KAFKA-7126: four members see a new topic at four times; who joins looks first, so that one round is for all."""
