@@ -81,7 +81,7 @@ class ClientProfile:
     commits_unchanged: bool = True
     commits_after_batch: bool = False
     #: With client.rack set, a replica that is away counts as a rack that is gone: a broker that restarts makes two
-    #: rebalances (KAFKA-20778).
+    #: rebalances (KAFKA-20778; 4.4 does not).
     offline_racks_count: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
