@@ -173,7 +173,7 @@ def _racks(entry: PartitionInfo) -> Racks:
 
 
 def _told_alike(one: Racks, other: Racks) -> bool:
-    """Whether the same racks are told of, as up to 4.3 (KAFKA-20778): one that is away for a moment makes a difference."""
+    """Whether the same racks are told of, as up to 4.3 (KAFKA-20778): one that is away for a moment is a change."""
     return {rack for _, rack in one[0]} == {rack for _, rack in other[0]}
 
 
