@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.story import GroupStory, Story, tell
+from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, span
 from groupsim.written_differently import Difference
 
@@ -74,6 +74,11 @@ FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
     ("records delivered twice", "", lambda group: group.duplicates),
     ("commits failed", "", lambda group: sum(number for _, number in group.commits_failed)),
 )
+ACCOUNTED: tuple[tuple[str, str, Callable[[GroupAccount], int | None]], ...] = (
+    ("largest lag", "", lambda total: total.lag.most if total.lag is not None else None),
+    ("lag at the end", "", lambda total: total.lag.end if total.lag is not None else None),
+    ("records never delivered", "", lambda total: total.records.never if total.records is not None else total.lost),
+)
 
 
 def compare(
@@ -119,6 +124,10 @@ def _rows(left: Story, right: Story) -> Iterable[Row]:
         prefix = f"{name}: " if len(groups) > 1 else ""
         for title, unit, figure in FIGURES:
             one, other = (figure(group) if group is not None else None for group in pair)
+            yield Row(prefix + title, one, other, unit)
+        totals = [next((total for total in story.totals if total.group == name), None) for story in (left, right)]
+        for title, unit, account in ACCOUNTED:
+            one, other = (account(total) if total is not None else None for total in totals)
             yield Row(prefix + title, one, other, unit)
 
 

@@ -20,7 +20,7 @@ Line = list[tuple[int, int]]
 
 
 def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
-    """Group → its line: `_POINTS` instants evenly apart, and those at which a rebalance began or ended.
+    """Group → its line: `_POINTS` instants evenly apart, those at which a rebalance began or ended, and its peak.
 
     A group that was never behind, or whose logs nobody knows the ends of, has none.
     """
@@ -29,6 +29,7 @@ def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
     for account in story.accounts:
         partitions.setdefault(account.group, []).append(account.partition)
     edges = [t_us for group in story.groups for one in group.generations for t_us in (one.began_us, one.ended_us)]
-    moments = sorted({*edges, *(story.end_us * point // _POINTS for point in range(_POINTS + 1))})
+    peaks = [total.lag.most_us for total in story.totals if total.lag is not None]
+    moments = sorted({*edges, *peaks, *(story.end_us * point // _POINTS for point in range(_POINTS + 1))})
     lines = {group: course.series(group, mine, moments) for group, mine in partitions.items()}
     return {group: line for group, line in lines.items() if any(lag for _, lag in line)}
