@@ -256,7 +256,7 @@ def test_diff_of_one_setting(bounce: Path) -> None:
     assert result.exit_code == 0
     assert "first divergence at 0:4" in result.stdout
     assert re.search(r"longest rebalance +\d+\.\d s +\d+\.\d s +−35\.0 s", result.stdout)
-    assert re.search(r"largest lag +\d+ +\d+ +−\d+", result.stdout)
+    assert re.search(r"largest lag +[\d,]+ +[\d,]+ +\S+", result.stdout)
     assert re.search(r"records never delivered +0 +0 +=", result.stdout)
 
 
