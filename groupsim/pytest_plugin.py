@@ -178,6 +178,7 @@ def kafka_labs() -> Generator[Labs]:
 @pytest.fixture
 def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     """A served cluster for real clients: `.bootstrap`, `.control`."""
+    from groupsim.control.process import ServeFailed
     from groupsim.naming import only_known
 
     said = _marked(request.node, LAB, LAB_TAKES[:1])
@@ -186,7 +187,10 @@ def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     except ValueError as error:
         problem = str(error)
     else:
-        return kafka_labs(**said)
+        try:
+            return kafka_labs(**said)
+        except ServeFailed as error:
+            problem = str(error)
     pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)  # out of `except`: told once
 
 
@@ -210,6 +214,7 @@ def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
     """Put off an async fixture that `sim` is an argument of, at first or second hand (`async_fixtures`)."""
+    __tracebackhide__ = True
     if not request.node.stash.get(_OURS, False):
         return (yield)
     from groupsim.async_fixtures import Later, is_async
@@ -236,6 +241,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     pytest-asyncio has put a function around it by now, and anyio's plugin looks for async ones: both are given a plain
     function instead, which runs the test.
     """
+    __tracebackhide__ = True
     simulation: Any = pyfuncitem.funcargs.get(FIXTURE)
     if simulation is None or not pyfuncitem.stash.get(_OURS, False):
         return (yield)

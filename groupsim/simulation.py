@@ -104,6 +104,7 @@ class Simulation:
 
     def drive(self, story: Callable[[], Awaitable[Any]]) -> Any:
         """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited."""
+        __tracebackhide__ = True
 
         async def main(loop: VirtualLoop) -> Any:
             try:
