@@ -86,6 +86,7 @@ class Simulation:
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
     #: What was to be told when a story raised, if one did.
     at_failure: str | None = field(default=None, init=False, repr=False)
+    _told: bool = field(default=False, init=False, repr=False)
     _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
     _forgotten: dict[Awaited[Any], None] = field(factory=dict, init=False, repr=False)
     _config: ReplicatedConfig | ClusterConfig = field(init=False, repr=False)
@@ -103,8 +104,13 @@ class Simulation:
         return self.drive(lambda: story(self, *args, **kwargs))
 
     def drive(self, story: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited."""
+        """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited,
+        RuntimeError for a second story: the members have ended with the first.
+        """
         __tracebackhide__ = True
+        if self._told:
+            raise RuntimeError("a simulation tells one story, and its members ended with it; make another Simulation")
+        self._told = True
 
         async def main(loop: VirtualLoop) -> Any:
             try:

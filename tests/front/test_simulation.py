@@ -159,3 +159,16 @@ async def test_time_passes_until_a_group_is_in_a_state(sim: Simulation) -> None:
     group = await sim.in_state("CompletingRebalance", members=2)
     assert (group.state, len(group.members)) == ("CompletingRebalance", 2)
     assert sim.now_us < 7_000_000
+
+
+def test_a_simulation_tells_one_story() -> None:
+    """Members end with the story they were in: a second one would meet the dead, so it is refused."""
+
+    async def story(sim: Simulation) -> None:
+        sim.topic("orders", 2)
+        sim.member(f"c{len(sim.members)}")
+
+    sim = Simulation()
+    sim.run(story)
+    with pytest.raises(RuntimeError, match="a simulation tells one story"):
+        sim.run(story)
