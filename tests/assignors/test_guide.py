@@ -35,10 +35,21 @@ def test_the_test_in_the_guide_passes() -> None:
 
 
 def test_the_test_of_a_group_in_the_guide_passes() -> None:
-    """The last listing gives the class of the first one to the members of a simulated group."""
+    """The listings after it give the class of the first one to the members of simulated groups."""
     names: dict[str, Any] = {}
-    exec(PYTHON[0] + PYTHON[2], names)
+    exec(PYTHON[0] + PYTHON[3] + PYTHON[4], names)
     Simulation().run(names["test_a_second_member_stands_by"])
+    story = names["test_when_the_worker_dies_another_takes_its_partitions_and_nothing_else_moves"]
+    (mark,) = story.pytestmark
+    for seed in range(mark.kwargs["seeds"]):
+        Simulation(seed=seed).run(story)
+
+
+def test_the_property_in_the_guide_holds() -> None:
+    """The third listing is a property of the first one's class."""
+    names: dict[str, Any] = {}
+    exec(PYTHON[0] + PYTHON[1] + PYTHON[2], names)
+    names["test_nobody_but_the_first_gets_anything"]()
 
 
 def test_the_example_differs_from_range_as_told() -> None:
