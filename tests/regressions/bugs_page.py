@@ -77,8 +77,8 @@ MISSING = (
         "Numbers and buffers of a fixed size, and answers that cannot be delivered.",
     ),
     (
-        "aiokafka 108, KAFKA-14201, Redpanda a666c9b4",
-        "Could be put back, and has not been yet.",
+        "KAFKA-14201",
+        "Today's coordinator lets whoever is outside commit to an empty group, whatever instance it names.",
     ),
     (
         "bugs of the protocol of KIP-848",

@@ -202,6 +202,19 @@ def rack_flap(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(kinds.CLIENTS, "java-4.x", evolve(kinds.CLIENTS["java-4.x"], offline_racks_count=True))  # type: ignore[attr-defined]
 
 
+def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
+    """aiokafka 108: what a rebalance was begun by stays what topics are compared with after it."""
+    assign = Leader.assign
+
+    async def mutant(self: Leader, response: JoinGroupResponse, assignor: Any) -> Any:
+        before = self.snapshot
+        assignments = await assign(self, response, assignor)
+        self.snapshot = self.snapshot if before is None else before
+        return assignments
+
+    patch.setattr(Leader, "assign", mutant)
+
+
 def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-7126: nobody looks at all topics anew before it joins."""
     patch.setattr(Joining, "_pattern_is_fresh", lambda self: True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.coordinator import offsets, retention, shard
+from groupsim.coordinator import classic, offsets, retention, shard
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.leadership import Leadership
 from groupsim.coordinator.member import Member
@@ -17,6 +17,7 @@ from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.service import GroupCoordinator
+from groupsim.coordinator.states import State
 from groupsim.protocol.errors import ErrorCode
 
 # --- what is stored ----------------------------------------------------------------------------------------------
@@ -57,6 +58,17 @@ def delete_group_with_open_txn(patch: pytest.MonkeyPatch) -> None:
             look(partition)
 
     patch.setattr(retention, "look", mutant)
+
+
+def txn_rebalance_code(patch: pytest.MonkeyPatch) -> None:
+    """Redpanda a666c9b4: offsets in a transaction are refused during a rebalance, as others are."""
+    error = classic.txn_commit_error
+
+    def mutant(turn: Any, group: Any, request: Any) -> ErrorCode | None:
+        rebalancing = group.state in (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
+        return error(turn, group, request) or (ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else None)
+
+    patch.setattr(classic, "txn_commit_error", mutant)
 
 
 # --- fail-over ---------------------------------------------------------------------------------------------------

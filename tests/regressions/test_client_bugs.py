@@ -287,6 +287,18 @@ async def test_kafka_20778_a_broker_that_restarts_rebalances_no_group_with_racks
     sim.expect("generations", group.generation)
 
 
+@caught(bug.snapshot_not_reset)
+async def test_aiokafka_108_a_change_of_topics_costs_one_round(sim: Simulation) -> None:
+    """aiokafka 108: the leader goes from one topic to another; with the round that this takes it is at peace."""
+    sim.topic("orders", 2)
+    sim.topic("payments", 2)
+    leader = sim.member("c1", topics=["orders"])
+    group = await sim.settled(members=1)
+    leader.subscribe(["payments"])
+    await sim.run_for("1s")
+    sim.expect("generations", group.generation + 1)
+
+
 @caught(bug.pattern_staggered_discovery)
 async def test_kafka_7126_a_new_topic_costs_a_group_of_patterns_one_or_two_rounds(sim: Simulation) -> None:
     """KAFKA-7126: four members see a new topic at four times; who joins looks first, so that one round is for all."""

@@ -16,7 +16,13 @@ from groupsim.protocol.messages import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.txn_messages import EndTxnRequest
+from groupsim.protocol.txn_messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    OffsetInTxn,
+    TxnOffsetCommitRequest,
+)
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 SECOND = TopicPartition("orders", 1)
@@ -60,6 +66,23 @@ async def test_kafka_19163_a_group_with_an_open_transaction_is_not_deleted(sim: 
     await sim.request(EndTxnRequest(*who, committed=True))
     await sim.run_for("1s")
     assert await committed(sim) == [10]
+
+
+@caught(bug.txn_rebalance_code)
+async def test_redpanda_a666c9b4_offsets_in_a_transaction_are_taken_in_a_rebalance(sim: Simulation) -> None:
+    """Redpanda a666c9b4: a member of the present generation ends a transaction while others join: its offsets count."""
+    sim.topic("orders", 1)
+    member = sim.member("c1", assignors=["cooperative-sticky"], processing="30s")
+    group = await sim.settled(members=1)
+    given = await sim.request(InitProducerIdRequest("t"))
+    who = ("t", given.producer_id, given.producer_epoch)
+    await sim.request(AddOffsetsToTxnRequest(*who, "g1"))
+    sim.member("busy", assignors=["cooperative-sticky"], assignor_time="5s")
+    await sim.until(lambda: sim.state() != "Stable")
+    offsets = (OffsetInTxn(FIRST, 5),)
+    sent = TxnOffsetCommitRequest("t", "g1", *who[1:], offsets, group.generation, member.member_id)
+    answer = await sim.request(sent)
+    assert [error for _, error in answer.results] == [ErrorCode.NONE]
 
 
 # --- fail-over ---------------------------------------------------------------------------------------------------
