@@ -56,7 +56,7 @@ class Fetcher(ABC):
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
         self._waiting = False  # a pause after a failed fetch or look-up
-        self._backoff: Backoff | None = None  # while look-ups fail
+        self._backoff: Backoff | None = None  # while look-ups fail, within one poll
 
     # -- what records are to a poll -----------------------------------------------------------------------------
 
@@ -159,7 +159,6 @@ class Fetcher(ABC):
             if error:
                 self._refused(error)
             else:
-                self._backoff = None
                 self._start(outcome.offsets)
 
     def _refused(self, error: ErrorCode) -> None:
@@ -192,11 +191,21 @@ class Fetcher(ABC):
         self._wait(self._member.settings.retry_backoff_ms * MS_US)
 
     def _pause_longer(self) -> None:
-        """Wait before the next look-up: the longer, the more have failed one after the other."""
+        """Wait before the next look-up: the longer, the more have failed within one poll.
+
+        An application of which it is not said how long it polls does so for short times, again and again.
+        """
         member = self._member
+        if not member.behaviour.poll_timeout:
+            self._pause()
+            return
         if self._backoff is None:
             self._backoff = Backoff(member.settings, member.profile, member.luck("look-up-backoff"))
         self._wait(self._backoff.next_us())
+
+    def poll_begins(self) -> None:
+        """The application polls anew: what failed before is forgotten."""
+        self._backoff = None
 
     def _wait(self, us: int) -> None:
         self._waiting = True

@@ -138,6 +138,7 @@ class PollLoop:
         distribution = self._member.behaviour.poll_timeout
         if not distribution:
             return None
+        self._member.fetcher.poll_begins()
         until_us = self._member.now_us + self._draw("poll-timeout", distribution)
         self._member.wake_at(until_us)
         return until_us
