@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from assignor_defects import drop_older_claims
 from attrs import evolve
 
-from groupsim.members import consumer, heartbeat, ownership
+from groupsim.members import consumer, heartbeat, joining, ownership
 from groupsim.members.ancestors import kinds
 from groupsim.members.committing import CommitResult, Committer
 from groupsim.members.coordinator_client import CoordinatorClient
@@ -28,12 +28,17 @@ from groupsim.members.reactions import Reaction
 from groupsim.members.subscription import SubscriptionState
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse
+from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
 
 
 def _profile(patch: pytest.MonkeyPatch, **changes: Any) -> None:
     """The client that tests use when they name none, changed."""
     patch.setitem(kinds.CLIENTS, "java", evolve(kinds.CLIENTS["java"], **changes))  # type: ignore[attr-defined]
+
+
+def _step(patch: pytest.MonkeyPatch, stage: Stage, mutant: Callable[[Joining], Awaitable[bool]]) -> None:
+    """What a rebalance does at one of its stages, changed."""
+    patch.setitem(joining._STEPS, stage, mutant)  # type: ignore[misc]
 
 
 def _reaction(patch: pytest.MonkeyPatch, api: Api, error: ErrorCode, reaction: Reaction) -> None:
@@ -112,7 +117,7 @@ def stable_on_join_response(patch: pytest.MonkeyPatch) -> None:
         self._member.heartbeat.enable()
         return True
 
-    patch.setattr(Joining, "_take_failed_sync", mutant)
+    _step(patch, Stage.SYNC_FAILED, mutant)
 
 
 def owned_survives_reset(patch: pytest.MonkeyPatch) -> None:
@@ -146,7 +151,7 @@ def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
         return sorted(topics, reverse=next(turns) % 3 == 0)
 
     patch.setattr(consumer_protocol, "java_sorted", mutant)
-    patch.setattr(ownership, "encode_subscription", consumer_protocol.encode_subscription.__wrapped__)  # not remembered
+    patch.setattr(ownership, "_offer", ownership._offer.__wrapped__)  # not remembered
 
 
 def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
@@ -158,7 +163,7 @@ def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
         self._joined_topics = self._member.subscription.topics
         return done
 
-    patch.setattr(Joining, "_complete", mutant)
+    _step(patch, Stage.SYNCED, mutant)
 
 
 def assignment_beats_subscription(patch: pytest.MonkeyPatch) -> None:
@@ -228,7 +233,7 @@ def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
             self._send_join()
         return False
 
-    patch.setattr(Joining, "_wait", mutant)
+    _step(patch, Stage.JOINING, mutant)
 
 
 def close_leaves_first(patch: pytest.MonkeyPatch) -> None:
@@ -294,27 +299,27 @@ def dead_heartbeat_thread(patch: pytest.MonkeyPatch) -> None:
 
 def stale_owned_after_missed_sync(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-13406, KAFKA-13419: a claim is as old as the last assignment, and older claims count for nothing."""
-    encode = ownership.encode_subscription
     drop_older_claims(patch)
+    offer = ownership._offer.__wrapped__
 
-    def mutant(subscription: Any, version: int) -> bytes:
-        return encode(evolve(subscription, generation=None), version)
+    def mutant(name: str, version: int, topics: Any, data: Any, owned: Any, generation: int, rack: str) -> JoinProtocol:
+        return offer(name, version, topics, data, owned, -1, rack)
 
-    patch.setattr(ownership, "encode_subscription", mutant)
+    patch.setattr(ownership, "_offer", mutant)
 
 
 def owned_list_empty_at_join(patch: pytest.MonkeyPatch) -> None:
     """franz-go dcfcacb5: what a member owns is cleared before it is written into its JoinGroup."""
-    subscriptions = Ownership.subscriptions
+    offers = Ownership.offers
 
-    def mutant(self: Ownership) -> Iterator[tuple[str, bytes]]:
+    def mutant(self: Ownership) -> tuple[JoinProtocol, ...]:
         held, self.owned = self.owned, {}
         try:
-            return iter(list(subscriptions(self)))
+            return offers(self)
         finally:
             self.owned = held
 
-    patch.setattr(Ownership, "subscriptions", mutant)
+    patch.setattr(Ownership, "offers", mutant)
 
 
 # --- commits -----------------------------------------------------------------------------------------------------

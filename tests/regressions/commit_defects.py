@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from groupsim.members import fetching
+from groupsim.members import fetching, joining
 from groupsim.members.committing import Committer
 from groupsim.members.fetching import Fetcher
-from groupsim.members.joining import Joining
+from groupsim.members.joining import Joining, Stage
 from groupsim.members.member import ClientState
 from groupsim.members.ownership import Ownership
 from groupsim.members.pull.fetcher import PullFetcher
@@ -88,7 +88,7 @@ def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
             self._member.commits.before_rebalance()
         return await prepare(self)
 
-    patch.setattr(Joining, "_prepare", mutant)
+    patch.setitem(joining._STEPS, Stage.COMMITTING, mutant)  # type: ignore[misc]
 
 
 def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
