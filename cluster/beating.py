@@ -197,8 +197,9 @@ def _due(rhythm: Rhythm) -> None:
         rhythm.end()
         rhythm._owner.due()
         return
-    now = rhythm._loop.now_us
-    rhythm._handle = rhythm._life.timer_at(now + rhythm._interval_us, _due, rhythm)
+    loop = rhythm._loop
+    now = loop.now_us
+    rhythm._handle = loop.timer_at(now + rhythm._interval_us, _due, rhythm, rhythm._life)
     ids = rhythm._ids
     rhythm._id = ids.last = ids.last + 1
     at = rhythm._at
@@ -207,13 +208,13 @@ def _due(rhythm: Rhythm) -> None:
     rhythm._at = at + 1
     rhythm._stage = _OUT
     rhythm._arrives_us = when = now + rhythm._latencies[at] + rhythm._processing_us
-    rhythm._broker_host.life.message_at(when, _arrives, rhythm)
+    loop.message_at(when, _arrives, rhythm, rhythm._broker_host.life)
 
 
 def _arrives(rhythm: Rhythm) -> None:
     """A heartbeat arrives at the broker."""
-    life = rhythm._life
-    now = rhythm._loop.now_us
+    loop, life = rhythm._loop, rhythm._life
+    now = loop.now_us
     if rhythm._stage != _OUT or life.dead or not rhythm._steady.heartbeat(rhythm._session, now):
         rhythm.end()
         assert rhythm._flight is not None
@@ -225,7 +226,7 @@ def _arrives(rhythm: Rhythm) -> None:
     rhythm._at = at + 1
     rhythm._stage = _BACK
     rhythm._arrives_us = when = now + rhythm._latencies[at]
-    life.message_at(when, _all_is_well, rhythm)
+    loop.message_at(when, _all_is_well, rhythm, life)
 
 
 def _all_is_well(rhythm: Rhythm) -> None:

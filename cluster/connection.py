@@ -196,7 +196,7 @@ class Connection(Beating):
         if when < self._floor_out:
             when = self._floor_out
         self._floor_out = when = when + self._processing_us
-        self.broker_host.life.message_at(when, _arrive, flight)
+        self._loop.message_at(when, _arrive, flight, self.broker_host.life)
         return correlation
 
     def _post(self, flight: Flight, now: int) -> None:
@@ -380,7 +380,7 @@ class Connection(Beating):
             if when < self._floor_in:
                 when = self._floor_in
             self._floor_in = when
-            self._life.message_at(when, self._back, response)
+            self._loop.message_at(when, self._back, response, self._life)
         if self._queue and not self._broken:
             self._next(self._queue.popleft())
 

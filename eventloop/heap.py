@@ -1,4 +1,4 @@
-"""What lies in the heap: entries, and the lives they belong to (`host.HostLife` can also schedule).
+"""What lies in the heap: entries, and the lives they belong to.
 
 An entry is a plain tuple (when_us, rank, serial, callback, argument, cause, life), so that the heap compares entries
 in C: when, rank, serial decide, and no two entries have all three in common. The rank is the class within the instant

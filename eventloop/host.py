@@ -14,45 +14,6 @@ if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
 
 
-_MESSAGE = RANKS[Order.MESSAGE]
-_TIMER = RANKS[Order.TIMER]
-
-
-class HostLife(Life):
-    """One life of a host, with two short ways to schedule in it, for what is not in the past.
-
-    They are `Host.call_at` without questions. Who sends often keeps the life and does not look for the host: of ten
-    thousand hosts none is in the processor's caches when its turn comes, but the life is needed anyway.
-    """
-
-    __slots__ = ("_loop",)
-
-    def __init__(self, name: str, loop: Loop) -> None:
-        super().__init__(name)
-        self._loop = loop
-
-    def message_at(self, when_us: int, callback: Callback, arg: Any) -> None:
-        """A message arrives: `callback(arg)` at `when_us`, in its place among the messages of that instant."""
-        loop = self._loop
-        entry = (when_us, _MESSAGE + loop.ticket(), 0, callback, arg, loop.trace.cause, self)
-        agenda = loop._agenda
-        if when_us < agenda.near_until_us:
-            heappush(agenda.near, entry)
-        else:
-            agenda.push_later(when_us, entry)
-
-    def timer_at(self, when_us: int, callback: Callback, arg: Any) -> Handle:
-        """`callback(arg)` at `when_us`, in its place among the timers of that instant."""
-        loop = self._loop
-        entry = (when_us, _TIMER + loop.ticket(), 0, callback, arg, loop.trace.cause, self)
-        agenda = loop._agenda
-        if when_us < agenda.near_until_us:
-            heappush(agenda.near, entry)
-        else:
-            agenda.push_later(when_us, entry)
-        return entry
-
-
 class Host:
     """One host. Everything it schedules belongs to its present life; a crash ends that life, `start` begins the next.
 
@@ -66,7 +27,7 @@ class Host:
         self.name = name
         self.incarnation = 0
         self._loop = loop
-        self.life = HostLife(name, loop)  # the present one; a crash ends it for good
+        self.life = Life(name)  # the present one; a crash ends it for good
         self._stories: dict[Story, None] = {}  # in the order they were started
 
     @property
@@ -162,7 +123,7 @@ class Host:
         """Bring a crashed host back, as a new incarnation; nothing happens when it is alive."""
         if self.life.dead:
             self.incarnation += 1
-            self.life = HostLife(self.name, self._loop)
+            self.life = Life(self.name)
 
     def __repr__(self) -> str:
         state = "paused" if self.paused else "running" if self.alive else "crashed"

@@ -21,6 +21,9 @@ from groupsim.eventloop.units import show_us
 
 T = TypeVar("T")
 
+_MESSAGE = RANKS[Order.MESSAGE]
+_TIMER = RANKS[Order.TIMER]
+
 
 class Loop:
     """Clock, heap, randomness and trace of one run. `VirtualLoop` and `RealTimeLoop` drive it."""
@@ -66,6 +69,25 @@ class Loop:
         if ticket is not None or when_us < self.now_us:
             return self._schedule(when_us, callback, arg, order, ticket, FREE)
         entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE)
+        agenda = self._agenda
+        if when_us < agenda.near_until_us:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(when_us, entry)
+        return entry
+
+    def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
+        """A message arrives: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        entry: Entry = (when_us, _MESSAGE + self.ticket(), 0, callback, arg, self.trace.cause, life)
+        agenda = self._agenda
+        if when_us < agenda.near_until_us:
+            heappush(agenda.near, entry)
+        else:
+            agenda.push_later(when_us, entry)
+
+    def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> Handle:
+        """A timer: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        entry: Entry = (when_us, _TIMER + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)

@@ -186,7 +186,7 @@ class Heartbeat:
 
     def _send(self, link: Connection) -> None:
         now = self._last_sent_us = self._loop.now_us
-        self._handle = self._life.timer_at(now + self._interval_us, _due, self)
+        self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
         if self._trace.heartbeats:
             self._say_and_send(link)
