@@ -28,7 +28,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Source = Annotated[str, typer.Argument(help="A scenario file, or a name from `groupsim list`.", metavar="FILE|NAME")]
+Source = Annotated[
+    str, typer.Argument(help="A scenario file, a name from `groupsim list`, or - (stdin).", metavar="FILE|NAME")
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all that is drawn: same seed, same trace.", metavar="N")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", metavar="")]
 Settings = Annotated[

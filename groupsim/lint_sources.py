@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from groupsim.exits import Trouble
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.canonical import parse
-from groupsim.scenarios.document import Document, parse_document
+from groupsim.scenarios.document import Document, missing, parse_document
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.lint import (
     Client,
@@ -146,7 +146,7 @@ def _text_of(file: str) -> tuple[Path, str]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", "check the path") from None
+        raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", missing(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long", f"the limit is {MAX_BYTES:,}")
     try:

@@ -56,7 +56,9 @@ def find(source: str) -> Path:
         return experiments.find(source)
     try:
         return catalogue.find(source)
-    except ScenarioError:
+    except ScenarioError as error:
+        if any(problem.remedy.startswith("did you mean the file") for problem in error.problems):
+            raise
         known = (*catalogue.names(), *catalogue.ALIASES, *experiments.names())
         message = "no file and no scenario of the library has this name, nor an experiment"
         raise one_problem(source, message, suggest_of_library(source, known)) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.scenarios.document import read_document
+from groupsim.scenarios.document import STANDARD_INPUT, read_document
 from groupsim.scenarios.problems import one_problem, suggest_of_library
 
 ALIASES = {"demo": "bounced-member-holds-rebalance-open"}
@@ -53,15 +53,21 @@ def _entries() -> Iterator[Entry]:
 
 
 def find(name: str) -> Path:
-    """The file a name or path means: a file that exists, or a scenario of the library.
+    """The file a name or path means: a file that exists, a scenario of the library, or standard input (`-`).
 
-    Raises ScenarioError with the nearest name when there is neither.
+    Raises ScenarioError with the nearest name when there is none.
     """
     path = Path(name)
+    if name == "-":
+        return STANDARD_INPUT
     if path.suffix in (".yaml", ".yml") or path.exists() or "/" in name:
         return path
     wanted = ALIASES.get(name, name)
     if wanted in names():
         return library() / f"{wanted}.yaml"
+    if path.suffix[1:].isalpha():
+        return path  # which is not there: whoever reads it says what lies beside
     known = (*names(), *ALIASES)
-    raise one_problem(name, "no file and no scenario of the library has this name", suggest_of_library(name, known))
+    beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
+    remedy = f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, known)
+    raise one_problem(name, "no file and no scenario of the library has this name", remedy)

@@ -10,9 +10,11 @@ YAML is read by `yaml_reader.py`, which is imported when a file is read and not 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from attrs import field, frozen
 
@@ -21,6 +23,8 @@ from groupsim.scenarios.problems import Place, nearest, one_problem
 Path_: TypeAlias = tuple[str | int, ...]
 
 MAX_BYTES = 8_000_000
+#: What `-` on a command line means.
+STANDARD_INPUT = Path("/dev/stdin")
 
 
 class Decimalish(float):
@@ -99,10 +103,10 @@ def parse_document(text: str, file: str = "<text>") -> Document:
 
 def _text_of(path: Path) -> str:
     try:
-        content = path.read_bytes()
+        content = _typed_in(sys.stdin) if path == STANDARD_INPUT else path.read_bytes()
     except OSError as error:
         words = error.strerror or type(error).__name__
-        raise one_problem(path, f"cannot be read: {words.lower()}", _remedy(path)) from None
+        raise one_problem(path, f"cannot be read: {words.lower()}", missing(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long, which no scenario is", f"the limit is {MAX_BYTES:,}")
     try:
@@ -112,7 +116,13 @@ def _text_of(path: Path) -> str:
         raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", remedy) from None
 
 
-def _remedy(path: Path) -> str:
+@lru_cache(maxsize=1)
+def _typed_in(stream: TextIO) -> bytes:
+    """What standard input holds; a command that asks twice, such as one that compares, is given the same."""
+    return stream.buffer.read()
+
+
+def missing(path: Path) -> str:
     """What to do about a file that cannot be read: often it is there under nearly this name."""
     if path.is_dir():
         return f"`{path}` is a directory; name a file in it"

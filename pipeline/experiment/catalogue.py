@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import frozen
 
 from groupsim.scenarios import catalogue as scenarios
-from groupsim.scenarios.document import Document, read_document
+from groupsim.scenarios.document import STANDARD_INPUT, Document, read_document
 from groupsim.scenarios.problems import one_problem, suggest_of_library
 
 
@@ -53,6 +53,8 @@ def find(name: str) -> Path:
     Raises ScenarioError with the nearest name when there is neither.
     """
     path = Path(name)
+    if name == "-":
+        return STANDARD_INPUT
     if path.suffix in (".yaml", ".yml") or path.exists() or "/" in name:
         return path
     if name in names():

@@ -250,6 +250,26 @@ def test_a_newcomers_wait_is_told_against_its_own_limit(bounce: Path) -> None:
     assert any("min" in line and "of 5 min" in line for line in lines)
 
 
+def test_a_scenario_comes_from_standard_input(bounce: Path) -> None:
+    """`-` is whatever a pipe holds, for every command that takes a scenario; a comparison reads it twice."""
+    text = bounce.read_text("utf-8")
+    for command in ("validate -", "run -", "describe - --at 5s", "diff - --set groups.g1.assignor=sticky"):
+        result = CliRunner().invoke(app, command.split(), input=text)
+        assert (result.exit_code, result.stderr) == (0, ""), command
+    broken = CliRunner().invoke(app, ["run", "-"], input="run-for: 1s\ngruops: {}\n")
+    assert (broken.exit_code, "/dev/stdin:2:1: error: unknown key `gruops`" in broken.stderr) == (2, True)
+
+
+def test_a_file_without_its_ending_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies beside is nearer than any name of the library; a name with an ending is a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("run-for: 1s\n")
+    assert "did you mean the file `mine.yaml`?" in call("run", "mine").stderr
+    for command in ("run", "lint", "validate"):
+        told = call(command, "mien.yaml")
+        assert "did you mean `mine.yaml`?" in " ".join((told.stdout + told.stderr).split())
+
+
 def test_diff_of_one_setting(bounce: Path) -> None:
     """Same seed, one setting changed: first divergence and a table of differences."""
     result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000")
