@@ -213,11 +213,18 @@ def _spot_below(spot: _Spot, key: Any, wanted: Any) -> _Spot:
 
 
 def _proposal(data: dict[str, Any], path: str) -> str | None:
-    """A remedy: the path that ends in the keys written, else the one most like what was written."""
+    """A remedy: the path that ends in the keys written, or passes them, else the one most like what was written."""
     known = list(islice(_paths(_Spot(copy.deepcopy(data), Scenario), ()), MOST_PROPOSED))
     ending = (_dotted(one) for one in known if any(_dotted(one[first:]) == path for first in range(1, len(one))))
-    found = next(ending, None) or nearest(path, map(_dotted, known))
+    passing = (_dotted(one) for one in known if _passes(path, _dotted(one)))
+    found = next(ending, None) or next(passing, None) or nearest(path, map(_dotted, known))
     return f"did you mean `{found}`?" if found is not None else None
+
+
+def _passes(path: str, known: str) -> bool:
+    """Whether a known path ends in the last key written and has the others on its way, in this order."""
+    parts, on_the_way = path.split("."), iter(known.split("."))
+    return known.endswith(f".{parts[-1]}") and all(part in on_the_way for part in parts)
 
 
 def _paths(spot: _Spot, above: Path_) -> Iterator[Path_]:

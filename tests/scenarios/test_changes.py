@@ -96,6 +96,8 @@ NOWHERE = [
     ("groups.g3.assignor", "there is no `g3` below `groups`", "did you mean `groups.g"),
     ("groups.g1.asignor", "there is no `asignor` below `groups.g1`", "did you mean `groups.g1.assignor`?"),
     ("session.timeout.ms", "there is no `session`", "did you mean `groups.g1.properties.session.timeout.ms`?"),
+    ("g2.session.timeout.ms", "there is no `g2`", "did you mean `groups.g2.properties.session.timeout.ms`?"),
+    ("g2.assignor", "there is no `g2`", "did you mean `groups.g2.assignor`?"),
     ("groups.g2.properties.sesion.timeout.ms", "known to Kafka or java", "`groups.g2.properties.session.timeout.ms`?"),
     ("groups.g2.properties.session_timeout_ms", "known to Kafka or java", "did you mean"),
     ("broker.group.max.sise", "no setting of a broker", "did you mean `broker.group.max.size`?"),
