@@ -66,7 +66,10 @@ DRAWN = ("latency", "processing", "append_latency")
 class Simulation:
     """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version.
 
-    `logs` are those of scenario files: brokers that keep logs, or "counted" ones, which are cheaper.
+    `logs` are those of scenario files: brokers that keep logs, or "counted" ones, which are cheaper; `config` has other
+    fields of the cluster's configuration (`latency`, `racks`, `load_us` …).
+
+    To look at: `events`, the trace so far; `members`, by name; `faults`, those injected; `topics`; `cluster`; `now_us`.
     """
 
     seed: int = 0
