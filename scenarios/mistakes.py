@@ -76,12 +76,14 @@ def _problem(path: Path_, mistake: ValueError, document: Document) -> Problem:
     if isinstance(mistake, Wrong):
         whole = (*path, *mistake.below)
         place = document.at_key(whole) if mistake.at_key else document.at_value(whole)
-        return Problem(place, _of(path) + mistake.message, mistake.remedy)
+        return Problem(place, _of(path, document) + mistake.message, mistake.remedy)
     message, _, remedy = str(mistake).partition("; ")
-    return Problem(document.at_value(path), _of(path) + message, remedy)
+    return Problem(document.at_value(path), _of(path, document) + message, remedy)
 
 
-def _of(path: Path_) -> str:
-    """Whose mistake it is: the nearest key on the path."""
+def _of(path: Path_, document: Document) -> str:
+    """Whose mistake it is: the nearest key on the path that was written (a short form leaves the last one out)."""
+    while path and not document.holds(path):
+        path = path[:-1]
     name = next((part for part in reversed(path) if isinstance(part, str)), None)
     return f"`{name}`: " if name else ""

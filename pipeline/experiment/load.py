@@ -33,6 +33,7 @@ from groupsim.scenarios.mistakes import Wrong, problems_of
 from groupsim.scenarios.plugins import import_from
 from groupsim.scenarios.problems import Place, Problem, ScenarioError, one_problem
 from groupsim.scenarios.structure import structure
+from groupsim.scenarios.unread import structured
 from groupsim.scenarios.values import LARGEST, Positive, quote
 
 
@@ -122,8 +123,19 @@ def read_file(document: Document) -> ExperimentFile:
     try:
         found: ExperimentFile = structure(document.data, ExperimentFile)
     except ValueError as error:
-        raise ScenarioError(problems_of(error, document)) from None
+        raise ScenarioError([*problems_of(error, document), *_of_the_scenario(document)]) from None
     return found
+
+
+def _of_the_scenario(document: Document) -> Sequence[Problem]:
+    """What is wrong with a scenario written in the experiment, as far as `set` cannot mend it."""
+    if not isinstance(document.data.get("scenario"), dict) or document.data.get("set"):
+        return ()
+    try:
+        structured(_inline(document))
+    except ScenarioError as error:
+        return error.problems
+    return ()
 
 
 def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:

@@ -351,3 +351,23 @@ def test_whatever_goes_wrong_is_reported(batch: int) -> None:
             reports.append(error)
     assert 50 <= len(reports) < 150
     assert all(str(problem).startswith("f.yaml") and problem.message for one in reports for problem in one.problems)
+
+
+def test_mistakes_of_the_scenario_are_told_with_those_of_the_experiment() -> None:
+    """A scenario written in the file is judged although the experiment around it cannot be read."""
+    text = """\
+scenario:
+  run-for: 60s
+  topics: {orders: 4}
+  groups: {billing: {client: jaba, members: {c: 2}}}
+  timeline: [{at: 10s, do: crush, member: c-1}]
+vary: {session: {path: groups.billing.properties.session.timeout.ms, values: [6s, 10s]}}
+seeds: many
+"""
+    with pytest.raises(ScenarioError) as caught:
+        experiment_of(parse_document(text), "x")
+    assert [(one.place.line, one.message.split(":")[0]) for one in caught.value.problems] == [
+        (4, "`client`"),
+        (5, "`timeline`"),
+        (7, "`seeds`"),
+    ]

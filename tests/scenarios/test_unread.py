@@ -63,7 +63,7 @@ def test_every_impossible_setting_is_told() -> None:
 @pytest.mark.parametrize(
     ("changes", "first"),
     [
-        ((("c: 2", "c: two"), ("c-1", "d-1")), "5 `count`"),
+        ((("c: 2", "c: two"), ("c-1", "d-1")), "5 `c`: expected a whole number"),
         ((("groups:", "gruops:"), ("c-1", "d-1")), "4 unknown key"),
         ((("partitions: 4", "partitions: many"), ("orders-3", "orders-9")), "3 `partitions`"),
         ((("do: scale, to: 3", "do: skale, to: 3"), ("c-1", "c-7")), "8 `timeline`"),
