@@ -8,7 +8,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 
 BLOCK = 16
-FIRST = 12  # where the first block begins: many connections carry a few requests only
+FIRST = 8  # where the first block begins: many connections carry a handshake and two requests, and no more
 
 
 def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[int]:
