@@ -290,7 +290,10 @@ def _effect(found: Findings, one: Effect) -> str:
     metric = found.first
     way = "lowers" if (one.difference or 0) < 0 else "raises"
     text = f"{one.axis}={one.value} instead of {one.base} {way} {metric.title} on average ({difference(metric, one)}"
-    if one.contexts < 2 or one.least == one.most:
+    if one.contexts < 2 or one.least is None or one.most is None or one.least == one.most:
         return f"{text})."
-    digits = metric.digits([one.least, one.most])
-    return f"{text}; by other settings {metric.figure(one.least, digits)} to {metric.shown(one.most, digits)})."
+    sign = -1 if way == "lowers" else 1  # by how much it lowers or raises; below 0 where it does the opposite
+    least, most = sorted((sign * one.least, sign * one.most))
+    digits = metric.digits([least, most])
+    shown = f"{metric.figure(least, digits)} to {metric.shown(most, digits)}".replace("-", "−")
+    return f"{text}; by other settings {shown})."

@@ -296,6 +296,9 @@ def test_effects_of_the_axes_average_over_the_other_settings() -> None:
     assert effect.least is not None
     assert effect.most is not None
     assert effect.least < -9 * S < -5 * S < effect.most
+    (told,) = [line for line in answer.reasons if line.startswith("membership=static instead of")]
+    assert "lowers stop-the-world time on average" in told
+    assert "by other settings 4.0 to 10.0 s)" in told
 
 
 def test_standstills_are_pooled_over_the_seeds_of_a_cell() -> None:
