@@ -69,7 +69,8 @@ class Ownership:
         """Each configured assignor with the member's subscription, in order of preference."""
         member, owned, topics = self._member, tuple(self.owned), self._member.subscription.topics
         version, rack = member.profile.subscription_version, member.settings.client_rack
-        generation = member.generation.id
+        tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
+        generation = member.generation.id if tells else NO_GENERATION
         return tuple(
             [
                 _offer(name, version, topics, self._user_data(assignor, topics), owned, generation, rack)
@@ -84,7 +85,7 @@ class Ownership:
             if data is not None and not isinstance(data, bytes):
                 problem = f"user_data returned a {type(data).__name__}; return bytes, or None"
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
-            return data
+            return self._member.profile.no_user_data if data is None else data
         except AssignorError as error:
             raise report(self._member, error) from error
 

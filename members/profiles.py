@@ -58,6 +58,10 @@ class ClientProfile:
     defaults: Mapping[str, object]
     versions: Mapping[Api, int]
     subscription_version: int = 3
+    #: An eager assignor's subscription carries the generation, too, not only a cooperative one's.
+    eager_generation: bool = True
+    #: What an assignor that has no user data sends in its place.
+    no_user_data: bytes | None = None
     heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True
@@ -223,8 +227,10 @@ LIBRDKAFKA_2 = ClientProfile(
         request_timeout_ms=30_000,
         isolation_level="read_committed",
     ),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=7, find=2, metadata=12, data=(16, 7, 2)),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=9, find=2, metadata=12, data=(16, 7, 2)),
     subscription_version=3,
+    eager_generation=False,
+    no_user_data=b"",
     heartbeats_while_syncing=False,
     poll_check_ms=500,
     exponential_backoff=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from members_fakes import subscription_of
 
 from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTimeout
 from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
@@ -85,3 +86,17 @@ def test_aliases_stand_for_an_age():
     assert PROFILES["java"].name == "java-3.9"
     assert PROFILES["java-2.x"].name == "java-2.8"
     assert PROFILES["librdkafka"].name == "librdkafka-2.x"
+
+
+def test_librdkafka_says_no_generation_and_no_user_data_with_an_eager_assignor(on_bench):
+    """Its subscription under range is the same in every round, so that joining again alone moves nothing."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        first, *_, last = [subscription_of(request) for request in bench.broker.all(Api.JOIN_GROUP)]
+        assert (last.generation, last.user_data, last.owned) == (None, b"", ())
+        assert first == last
+
+    on_bench(story, profile="librdkafka")

@@ -17,8 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts
+from tests.twins.clients import JAVA, LIBRDKAFKA, Client
 from tests.twins.simulated import play_simulated
-from tests.twins.stories import ALL, CLIENT, PROFILE
+from tests.twins.stories import ALL
 from tests.twins.story import Story
 from tests.twins.writing import Told
 
@@ -31,47 +32,57 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--record", type=int, metavar="TIMES")
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--client", choices=sorted(_CLIENTS), default="java")
     asked = parser.parse_args(arguments)
+    client = _CLIENTS[asked.client]
     stories = [one for one in ALL if not asked.names or any(name in one.name for name in asked.names)]
     if asked.record:
-        record(stories, asked.record)
+        record(client, stories, asked.record)
         return 0
-    play = _simulated if asked.simulated else _live
+    stories = [one for one in stories if one.slug in facts.kept(client.name)]
     if asked.simulated:
         stories = [story for story in stories if not story.differs]
-    return _report(stories, compared(stories, play, 1 if asked.simulated else TRIES))
+        return _report(stories, compared(client, stories, _simulated, 1))
+    return _report(stories, compared(client, stories, _live, TRIES))
 
 
-def _simulated(stories: Sequence[Story]) -> Mapping[str, Told]:
-    return {story.name: play_simulated(story, PROFILES[PROFILE]) for story in stories}
+_CLIENTS = {"java": JAVA, "librdkafka": LIBRDKAFKA}
 
 
-def _live(stories: Sequence[Story]) -> Mapping[str, Told]:
+def _simulated(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
+    profile = PROFILES[client.profile]
+    return {story.name: facts.heard(play_simulated(story, profile, client.unseen), client.hears) for story in stories}
+
+
+def _live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
     from tests.twins.live import play_live
 
-    return play_live(stories)
+    return {name: facts.heard(told, client.hears) for name, told in play_live(client, stories).items()}
 
 
-def record(stories: Sequence[Story], times: int) -> None:
+def record(client: Client, stories: Sequence[Story], times: int) -> None:
     """Play stories several times with the real client and keep the facts."""
-    plays = [_live(stories) for _ in range(times)]
+    plays = [_live(client, stories) for _ in range(times)]
     for story in stories:
-        told = [play[story.name] for play in plays]
+        told = [play[story.name] for play in plays if story.name in play]
+        if not told:
+            print(f"{story.name}: not offered")
+            continue
         fact = facts.gathered(told)
-        facts.write(CLIENT, story, fact)
+        facts.write(client.name, story, fact)
         for one in filter(None, map(fact.differences, told)):
             print(f"{story.name}: seen once\n" + "\n".join(f"    {line}" for line in one if line[0] in "+-"))
 
 
 def compared(
-    stories: Sequence[Story], play: Callable[[Sequence[Story]], Mapping[str, Told]], tries: int
+    client: Client, stories: Sequence[Story], play: Callable[[Client, Sequence[Story]], Mapping[str, Told]], tries: int
 ) -> dict[str, list[str]]:
     """What differs from the facts, by story, each time it was tried; a story that was the same once is not there."""
     wrong: dict[str, list[str]] = {}
     for _ in range(tries):
         if stories:
-            told = play(stories)
-            found = {one.name: facts.read(CLIENT, one).differences(told[one.name]) for one in stories}
+            told = play(client, stories)
+            found = {one.name: facts.read(client.name, one).differences(told[one.name]) for one in stories}
             wrong = {name: lines for name, lines in found.items() if lines}
             stories = [one for one in stories if one.name in wrong]
     return wrong

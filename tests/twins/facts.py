@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from difflib import ndiff
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from tests.twins.story import Story
 from tests.twins.writing import CLASSES, Told
@@ -70,6 +70,11 @@ def _distance(differences: Sequence[str]) -> int:
     return sum(line[0] in "+-" for line in differences)
 
 
+def heard(told: Told, prefixes: tuple[str, ...]) -> Told:
+    """A play of which some of what the application went through is left out."""
+    return evolve(told, application=tuple(line for line in told.application if line.startswith(prefixes)))
+
+
 def gathered(plays: Sequence[Told]) -> Fact:
     """The fact that several plays of one story are evidence of."""
     kinds = Counter((play.requests, play.application) for play in plays)
@@ -91,6 +96,11 @@ def _often(pauses: Sequence[str]) -> frozenset[str]:
 def path_of(client: str, story: Story) -> Path:
     """Where a fact lies."""
     return FOLDER / client / f"{story.slug}.txt"
+
+
+def kept(client: str) -> list[str]:
+    """The names of the files of a client's facts, without their ends."""
+    return sorted(path.stem for path in (FOLDER / client).glob("*.txt"))
 
 
 def write(client: str, story: Story, fact: Fact) -> None:

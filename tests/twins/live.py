@@ -1,4 +1,4 @@
-"""The real Java client plays stories, in real time: many consumers in one JVM, a cluster behind a port of this process.
+"""A real client plays stories, in real time: many consumers in one process, a cluster behind a port of this process.
 
 Stories begin one after the other, a little apart, and go on side by side; each has a group and topics of its own. One
 goes first whose lines nobody keeps: a JVM that has just started is slow.
@@ -17,7 +17,7 @@ from attrs import evolve
 
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.realtime import RealTimeLoop
-from tests.interop.java import build
+from tests.twins.clients import Client
 from tests.twins.simulated import ERROR_PAUSE_MS
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
@@ -30,7 +30,7 @@ _WARM_UP_MS = 2_500
 
 
 class Program:
-    """The running JVM: told what to do in lines of JSON; `said` has what its applications said, by story."""
+    """The running process: told what to do in lines of JSON; `said` has what its applications said, by story."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -60,9 +60,12 @@ class Program:
             self._reader.join(5)
 
 
-def play_live(stories: Sequence[Story]) -> Mapping[str, Told]:
-    """What the real client did in each story, by the story's name. Raises `kafka_jars.Unavailable`."""
-    command = build.command("Twin", logs="off")
+def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
+    """What the real client did in each story that it has the means for, by the story's name.
+
+    Raises `kafka_jars.Unavailable`.
+    """
+    command = client.command()
 
     async def main(loop: RealTimeLoop) -> Mapping[str, Told]:
         world = World(loop)
@@ -71,8 +74,8 @@ def play_live(stories: Sequence[Story]) -> Mapping[str, Told]:
         program = Program(command)
         try:
             warm_up = evolve(stories[0], name="warm up", ends_ms=_WARM_UP_MS, rules=())
-            await _played(world, program, listeners.bootstrap, [warm_up])
-            return await _played(world, program, listeners.bootstrap, stories)
+            await _played(world, program, client, listeners.bootstrap, [warm_up])
+            return await _played(world, program, client, listeners.bootstrap, stories)
         finally:
             program.end()
             await listeners.close()
@@ -80,19 +83,26 @@ def play_live(stories: Sequence[Story]) -> Mapping[str, Told]:
     return RealTimeLoop().run(main)
 
 
-async def _played(world: World, program: Program, bootstrap: str, stories: Sequence[Story]) -> Mapping[str, Told]:
+async def _played(
+    world: World, program: Program, client: Client, bootstrap: str, stories: Sequence[Story]
+) -> Mapping[str, Told]:
     plays: dict[str, Play] = {}
     said: dict[str, list[str]] = {}
     await world.make(stories)
     for story in stories:
         await world.begin(story)
-        play = Play(world.loop, story, partial(_carry_out, world, program))
+        play = Play(world.loop, story, partial(_carry_out, world, program), client.unseen)
         plays[story.name] = world.tap.plays[story.slug] = play
         play.at_the_end = partial(_keep, program, said, story)
-        _start(program, bootstrap, story)
+        _start(program, client, bootstrap, story)
         await world.loop.sleep(APART_US)
-    await world.loop.until(lambda: all(play.over for play in plays.values()), _LONGEST_US)
-    return {name: written(play, said[name]) for name, play in plays.items()}
+    await world.loop.until(lambda: all(play.over or _refused(program, play) for play in plays.values()), _LONGEST_US)
+    return {name: written(play, said[name]) for name, play in plays.items() if play.over}
+
+
+def _refused(program: Program, play: Play) -> bool:
+    """Whether the client does not have what the story asks for: it never began."""
+    return any(line.startswith("error ") for line in program.said.get(play.story.slug, ()))
 
 
 def _keep(program: Program, said: dict[str, list[str]], story: Story) -> None:
@@ -100,11 +110,11 @@ def _keep(program: Program, said: dict[str, list[str]], story: Story) -> None:
     program.tell(story, "end")
 
 
-def _start(program: Program, bootstrap: str, story: Story) -> None:
+def _start(program: Program, client: Client, bootstrap: str, story: Story) -> None:
     program.tell(
         story,
         "start",
-        settings={"bootstrap.servers": bootstrap, "group.protocol": "classic", **_java(story.properties)},
+        settings={"bootstrap.servers": bootstrap, **client.settings(story.properties)},
         topics=[story.topic(topic) for topic in story.subscribes],
         pattern=None if story.pattern is None else story.topic(story.pattern),
         policy=story.policy,
@@ -112,24 +122,6 @@ def _start(program: Program, bootstrap: str, story: Story) -> None:
         poll_ms=story.poll_ms,
         error_pause_ms=ERROR_PAUSE_MS,
     )
-
-
-_ASSIGNORS = {
-    "range": "RangeAssignor",
-    "roundrobin": "RoundRobinAssignor",
-    "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
-}
-
-
-def _java(properties: Mapping[str, object]) -> dict[str, str]:
-    """The settings as the Java client reads them."""
-    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in properties.items()}
-    names = said["partition.assignment.strategy"].split(",")
-    said["partition.assignment.strategy"] = ",".join(
-        f"org.apache.kafka.clients.consumer.{_ASSIGNORS[name]}" for name in names
-    )
-    return said
 
 
 def _carry_out(world: World, program: Program, play: Play, deed: Deed) -> None:

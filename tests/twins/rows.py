@@ -10,11 +10,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.twins.stories import CLIENT
+from tests.twins.clients import JAVA, LIBRDKAFKA
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 _SECTION = "## The client (section 4)"
 _OWN = "own tests"
+_OF_LIBRDKAFKA = ("4.x-librdkafka-subscription",)
 
 ROWS: Mapping[str, Sequence[str]] = {
     "4.2-preparing": ("a member that closes in a parked join",),
@@ -100,7 +101,9 @@ def _marked(line: str) -> str:
 def _cell(row: str, status: str) -> str:
     if row in ("id", "---"):
         return "live" if row == "id" else "---"
-    return CLIENT if row in ROWS else "–" if status.startswith("left out") else _OWN
+    if row in _OF_LIBRDKAFKA:
+        return LIBRDKAFKA.name
+    return JAVA.name if row in ROWS else "–" if status.startswith("left out") else _OWN
 
 
 def main() -> int:

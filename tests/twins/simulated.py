@@ -15,6 +15,7 @@ from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.members.consumer import Consumer
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import settings_from
+from groupsim.protocol.messages import Api
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
 from tests.twins.world import World
@@ -23,7 +24,7 @@ from tests.twins.writing import Told, written
 ERROR_PAUSE_MS = 150
 
 
-def play_simulated(story: Story, profile: ClientProfile, seed: int = 0) -> Told:
+def play_simulated(story: Story, profile: ClientProfile, unseen: frozenset[Api] = frozenset(), seed: int = 0) -> Told:
     """What the simulated consumer did."""
     trace, sink = Trace(), MemorySink()
     trace.subscribe(sink)
@@ -34,7 +35,7 @@ def play_simulated(story: Story, profile: ClientProfile, seed: int = 0) -> Told:
         await world.make([story])
         await world.begin(story)
         consumer = _consumer(story, profile, world)
-        play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer))
+        play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer), unseen)
         _subscribe(consumer, story, story.subscribes)
         consumer.start()
         await loop.until(lambda: play.over, 60_000_000)

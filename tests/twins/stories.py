@@ -17,9 +17,6 @@ from tests.twins.story import (
     then,
 )
 
-#: Who is recorded, and which profile has to do the same.
-CLIENT, PROFILE = "java-4.4.0", "java-4.x"
-
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 #: No question waits behind a Fetch.
 QUICK = {"fetch.max.wait.ms": 30}

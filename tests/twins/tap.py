@@ -46,11 +46,14 @@ class Seen:
 
 @define(eq=False)
 class Play:
-    """A story while it is played by one consumer. `carry_out` does what the story says is to be done."""
+    """A story while it is played by one consumer. `carry_out` does what the story says is to be done; requests of the
+    APIs `unseen` meet the story's rules and are not written down.
+    """
 
     loop: EventLoop
     story: Story
     carry_out: Callable[[Play, Deed], None]
+    unseen: frozenset[Api] = frozenset()
     seen: list[Seen] = field(factory=list)
     over: bool = False
     began_us: int | None = None
@@ -72,7 +75,8 @@ class Play:
         if api is not Api.FIND_COORDINATOR and api is not Api.METADATA:
             self.connection = connection
         seen = Seen(connection.request, self.loop.now_us)
-        self.seen.append(seen)
+        if api not in self.unseen:
+            self.seen.append(seen)
         self._in_hand[id(connection)] = seen
         self._count[api] += 1
         number = self._count[api]

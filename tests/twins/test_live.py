@@ -9,6 +9,7 @@ import pytest
 
 from tests.interop.outcomes import unavailable
 from tests.twins.__main__ import TRIES, compared
+from tests.twins.clients import JAVA
 from tests.twins.stories import ALL
 from tests.twins.story import Story
 
@@ -34,6 +35,6 @@ def _asked(stories: Sequence[Story]) -> None:
     from tests.twins.live import play_live
 
     try:
-        assert compared(stories, play_live, TRIES) == {}
+        assert compared(JAVA, stories, play_live, TRIES) == {}
     except kafka_jars.Unavailable as why:
         unavailable(why, "java")

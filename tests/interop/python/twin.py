@@ -1,0 +1,131 @@
+"""librdkafka's consumers (confluent-kafka), many in one process; their applications are those of `java/Twin.java`.
+
+The same lines of JSON, in both directions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+_OUT = threading.Lock()
+
+
+def say(name: str, said: str) -> None:
+    """One line about an application."""
+    with _OUT:
+        print(json.dumps({"name": name, "said": said}), flush=True)
+
+
+def named(partitions: list[TopicPartition]) -> str:
+    """Partitions by topic and number."""
+    return " ".join(sorted(f"{one.topic}-{one.partition}" for one in partitions))
+
+
+class Application:
+    """One consumer and its thread."""
+
+    def __init__(self, name: str, config: dict[str, Any]) -> None:
+        self.told: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._name = name
+        self._config = config
+        self._finished: dict[tuple[str, int], int] = {}
+        self._idle = False
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._consumer = Consumer(self._config["settings"])
+            pattern = self._config.get("pattern")
+            self._subscribe(self._config["topics"] if pattern is None else [f"^{pattern}$"])
+            self._live()
+        except Exception as error:
+            say(self._name, f"error {error!r}")
+
+    def _subscribe(self, topics: list[str]) -> None:
+        self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+
+    def _live(self) -> None:
+        while True:
+            try:
+                command = self.told.get_nowait()
+            except Empty:
+                command = None
+            try:
+                if command is not None and self._carried_out(command):
+                    return
+                if self._idle:
+                    time.sleep(0.02)
+                else:
+                    self._finish(self._consumer.poll(0.05))
+            except KafkaException as error:
+                say(self._name, f"threw {error.args[0].name()}")
+                if not self._config["stubborn"]:
+                    self._close()
+                    return
+                time.sleep(self._config["error_pause_ms"] / 1000)
+
+    def _carried_out(self, command: dict[str, Any]) -> bool:
+        what = command["do"]
+        if what == "close":
+            self._close()
+        elif what == "block":
+            time.sleep(command["ms"] / 1000)
+        elif what == "subscribe":
+            self._subscribe(command["topics"])
+            self._idle = False
+        elif what == "unsubscribe":
+            self._consumer.unsubscribe()
+            self._idle = True
+        elif what == "end":
+            return True
+        return what == "close"
+
+    def _close(self) -> None:
+        self._consumer.close()
+        say(self._name, "closed")
+
+    def _finish(self, message: Any) -> None:
+        """The application has finished a message: commit by its policy."""
+        if message is None:
+            return
+        if message.error() is not None:
+            raise KafkaException(message.error())
+        self._finished[message.topic(), message.partition()] = message.offset() + 1
+        policy = self._config["policy"]
+        if policy in ("sync-after-batch", "async-after-batch"):
+            offsets = [TopicPartition(topic, number, at) for (topic, number), at in self._finished.items()]
+            self._consumer.commit(offsets=offsets, asynchronous=policy == "async-after-batch")
+            self._finished.clear()
+
+    def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        say(self._name, f"assigned {named(partitions)}")
+
+    def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        say(self._name, f"revoked {named(partitions)}")
+
+    def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        say(self._name, f"lost {named(partitions)}")
+
+
+def main() -> None:
+    """Carry out what is told until there is no more."""
+    running: dict[str, Application] = {}
+    for line in sys.stdin:
+        told = json.loads(line)
+        if told["do"] == "start":
+            running[told["name"]] = Application(told["name"], told)
+        else:
+            running[told["name"]].told.put(told)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The real clients, and which profile has to do the same as each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import kafka_jars
+from attrs import frozen
+
+from groupsim.protocol.messages import Api
+from tests.interop.java import build
+
+_PYTHON = Path(__file__).parents[1] / "interop" / "python"
+_ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+
+
+@frozen
+class Client:
+    """A client and its simulated twin. `command` starts the program of its applications (it raises
+    `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
+    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is.
+    """
+
+    name: str
+    profile: str
+    command: Callable[[], Sequence[str]]
+    settings: Callable[[Mapping[str, object]], Mapping[str, object]]
+    unseen: frozenset[Api] = frozenset()
+    hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
+
+
+def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
+    said = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in properties.items()}
+    names = said["partition.assignment.strategy"].split(",")
+    classes = ",".join(f"org.apache.kafka.clients.consumer.{_ASSIGNORS[name]}" for name in names)
+    return {**said, "group.protocol": "classic", "partition.assignment.strategy": classes}
+
+
+_LIBRDKAFKA = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "request.timeout.ms": "socket.timeout.ms",
+    "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
+    "default.api.timeout.ms": None,
+}
+
+
+def _librdkafka(properties: Mapping[str, object]) -> Mapping[str, object]:
+    named = {_LIBRDKAFKA.get(name, name): value for name, value in properties.items()}
+    return {name: value for name, value in named.items() if name is not None}
+
+
+JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
+LIBRDKAFKA = Client(
+    "librdkafka-2.16.1",
+    "librdkafka-2.x",
+    lambda: [sys.executable, str(_PYTHON / "twin.py")],
+    _librdkafka,
+    # It asks for the coordinator again and again, and its first heartbeat comes at once; errors have names of its own.
+    frozenset({Api.FIND_COORDINATOR, Api.HEARTBEAT}),
+    ("assigned", "revoked", "lost"),
+)
