@@ -146,7 +146,9 @@ class ProducerSpec:
 class MemberDefaults:
     """What may be said of a whole group and, again, of one member."""
 
-    client: str | None = key("A client profile or a release: java-3.9, librdkafka-2.3.0, brod …; `java` when nothing is said.", None)
+    client: str | None = key(
+        "A client profile, or a release: java-3.9, librdkafka-2.3.0 …; `java` when nothing is said.", None
+    )
     properties: Properties = key(
         "Settings by Kafka's own names, as a mapping or as the pasted text of a .properties file.", factory=dict
     )
