@@ -11,9 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import kafka_jars
 from attrs import frozen
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+import kafka_jars
 
 from groupsim.protocol.messages import Api
 from tests.interop.java import build
