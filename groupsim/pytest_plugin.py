@@ -26,6 +26,7 @@ Nothing of the simulator is imported before a test asks for it.
 from __future__ import annotations
 
 import inspect
+from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("groupsim")
     group.addoption("--sim-seed", type=int, default=0, metavar="N", help="seed of the `sim` fixture (default 0)")
     group.addoption(
-        "--sim-seeds", type=int, metavar="N", help="run each test with `sim` that names no seed with so many, in turn"
+        "--sim-seeds",
+        type=_count,
+        metavar="N",
+        help="run each test with `sim` that names no seed with so many",
     )
+
+
+def _count(text: str) -> int:
+    """A number of runs; none would be a test that is skipped in silence."""
+    number = int(text)
+    if number < 1:
+        raise ArgumentTypeError(f"{number} runs: write 1 or more")
+    return number
 
 
 def pytest_configure(config: pytest.Config) -> None:
