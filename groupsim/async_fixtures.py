@@ -8,7 +8,8 @@ fixture that has nothing to do with `sim` is left to whoever else would run it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 
@@ -20,29 +21,25 @@ class Later:
         self._arguments = arguments
         self._value: Any = None
         self._kept = False
-        self._rest: Any = None  # an async generator
 
     def __repr__(self) -> str:
         name = getattr(self._make, "__name__", "fixture")
         return f"<{name}: an async fixture of `sim`; only the test and other async fixtures have its value>"
 
-    async def value(self) -> Any:
-        """Run the fixture, the first time."""
+    async def value(self, ends: AsyncExitStack) -> Any:
+        """Run the fixture, the first time; what follows its `yield` is run when `ends` is closed."""
         if not self._kept:
             self._kept = True
-            made: Any = self._make(**{name: await value_of(one) for name, one in self._arguments.items()})
+            made: Any = self._make(**{name: await value_of(one, ends) for name, one in self._arguments.items()})
             if inspect.isasyncgen(made):
-                self._rest = made
                 self._value = await anext(made)
+                ends.push_async_callback(self._end, made)
             else:
                 self._value = await made
         return self._value
 
-    async def end(self) -> None:
+    async def _end(self, rest: AsyncIterator[Any]) -> None:
         """Run what follows the fixture's `yield`. Raises AssertionError for a second one."""
-        rest, self._rest = self._rest, None
-        if rest is None:
-            return
         try:
             await anext(rest)
         except StopAsyncIteration:
@@ -50,23 +47,19 @@ class Later:
         raise AssertionError(f"{self!r} yields more than once")
 
 
-async def value_of(one: Any) -> Any:
+async def value_of(one: Any, ends: AsyncExitStack) -> Any:
     """What a test or fixture gets as an argument."""
-    return await one.value() if isinstance(one, Later) else one
+    return await one.value(ends) if isinstance(one, Later) else one
 
 
 async def with_fixtures(
     test: Callable[..., Awaitable[None]], arguments: Mapping[str, Any], fixtures: Mapping[str, Any]
 ) -> None:
-    """A test between its async fixtures: `fixtures` are all that pytest has set up for it, in that order."""
-    promised = [one for one in fixtures.values() if isinstance(one, Later)]
-    try:
-        for one in promised:
-            await one.value()
-        await test(**{name: await value_of(one) for name, one in arguments.items()})
-    finally:
-        for one in reversed(promised):
-            await one.end()
+    """A test between its async fixtures: `fixtures` are all that pytest has set up for it."""
+    async with AsyncExitStack() as ends:  # each comes to its end, whatever the others raise
+        for one in fixtures.values():
+            await value_of(one, ends)
+        await test(**{name: await value_of(one, ends) for name, one in arguments.items()})
 
 
 def is_async(make: object) -> bool:

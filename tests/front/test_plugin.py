@@ -244,3 +244,43 @@ def test_a_failing_async_fixture_fails_its_test(pytester: pytest.Pytester) -> No
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*settled with 2 members within 10s*", "*the story so far*", "*twice*more than once"])
+
+
+def test_every_async_fixture_comes_to_its_end(pytester: pytest.Pytester) -> None:
+    """What follows a fixture's `yield` is run after that of those built upon it, and though one of them raised."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        told = []
+
+        @pytest.fixture
+        async def first(sim):
+            yield
+            await sim.run_for("1s")
+            told.append("first")
+
+        @pytest.fixture
+        async def second(first):
+            yield
+            told.append("second")
+            raise ValueError("at its end")
+
+        async def test_ends(sim, second):
+            pass
+
+        def test_told():
+            assert told == ["second", "first"]
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:randomly")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*ValueError: at its end*"])
+
+
+def test_no_seeds_at_all_are_refused(pytester: pytest.Pytester) -> None:
+    """`--sim-seeds 0` would skip every test in silence."""
+    pytester.makepyfile(SIMULATED.format(generation=1))
+    result = pytester.runpytest_inprocess("--sim-seeds", "0")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--sim-seeds: 0 runs: write 1 or more"])
