@@ -7,7 +7,7 @@ after the end), clients and assignors nobody knows, and warnings about what will
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ def _broker(scenario: Scenario, document: Document) -> Found:
         except ValueError as error:
             message, _, remedy = str(error).partition("; ")
             yield _broker_path(scenario, document, message), Wrong(message, remedy)
-            named = next((name for name in left if name in message), None)
+            named = _setting_in(message, left)
             if named is None:
                 return
             del left[named]
@@ -138,8 +138,13 @@ def _too_many(scenario: Scenario) -> Found:
             yield largest, Wrong(f"{total:,} {kind} in all are more than a run holds", CROWD_REMEDY)
 
 
+def _setting_in(message: str, names: Iterable[str]) -> str | None:
+    """The setting a message is about: the longest name in it, for `offsets.topic.num.partitions` holds another one."""
+    return max((name for name in names if name in message), key=len, default=None)
+
+
 def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
-    named = next((name for name in scenario.broker.properties if name in message), None)
+    named = _setting_in(message, scenario.broker.properties)
     if named is not None:
         return broker_path(document, named)
     return ("broker", "version") if scenario.broker.version is not None else ("broker",)

@@ -87,6 +87,12 @@ def test_brokers_settings_that_agree_only_together_are_no_mistake() -> None:
     load_text(BASE.replace('"3.9"', '"3.9", group.min.session.timeout.ms: 1000, group.max.session.timeout.ms: 50000'))
 
 
+def test_a_brokers_setting_whose_name_holds_another_is_told_where_it_stands() -> None:
+    """`offsets.topic.num.partitions` is told once, at its own line, though `num.partitions` stands before it."""
+    broker = 'broker:\n  version: "3.9"\n  num.partitions: 3\n  offsets.topic.num.partitions: 0\n'
+    assert begin(mistakes(('broker: {version: "3.9"}\n', broker)), "5 `offsets.topic.num.partitions`")
+
+
 def test_the_linter_tells_the_same_mistakes() -> None:
     """A scenario that cannot be read is told by `lint` as by `validate`."""
     broken = BASE.replace("scale", "skale").replace("c-1", "d-1")
