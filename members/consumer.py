@@ -4,7 +4,7 @@
 on the same host with nothing remembered. What happens in between is the work of the parts, one module each:
 
     poll_loop            the story of the application's thread
-    rounds               records of a quiet group, as events
+    rounds               records of a quiet group, and looks in poll that take no time, as events
     coordinator_client   which broker coordinates the group
     joining, leader      the rebalance, and the leader's part in it
     ownership            partitions and the listener's callbacks
