@@ -58,10 +58,8 @@ class ClientProfile:
     defaults: Mapping[str, object]
     versions: Mapping[Api, int]
     subscription_version: int = 3
-    #: An eager assignor's subscription carries the generation, too, not only a cooperative one's.
-    eager_generation: bool = True
-    #: What an assignor that has no user data sends in its place.
-    no_user_data: bytes | None = None
+    eager_generation: bool = True  #: an eager assignor's subscription, too, carries the generation
+    no_user_data: bytes | None = None  #: sent for an assignor that has none
     heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True

@@ -31,8 +31,11 @@ class Way:
     requests: tuple[str, ...]
     application: tuple[str, ...]
 
-    def differences(self, told: Told) -> list[str]:
-        """What a play has otherwise, a line each: `-` as the client does it, `+` as the play has it."""
+    def differences(self, told: Told, *, late: bool) -> list[str]:
+        """What a play has otherwise, a line each: `-` as the client does it, `+` as the play has it.
+
+        `late`: in real time a pause may be longer than it should be by one class, never shorter.
+        """
         own = [*self.requests, _APPLICATION, *self.application]
         other = [*told.requests, _APPLICATION, *told.application]
         if own != other:
@@ -40,7 +43,7 @@ class Way:
         return [
             f"-{_shown(may)} +{is_} {request}"
             for may, is_, request in zip(self.pauses, told.pauses, self.requests, strict=True)
-            if is_ not in may
+            if is_ not in may and not (late and _ORDER[is_] == 1 + max(map(_ORDER.__getitem__, may)))
         ]
 
     @property
@@ -61,9 +64,9 @@ class Fact:
 
     ways: tuple[Way, ...]
 
-    def differences(self, told: Told) -> list[str]:
+    def differences(self, told: Told, *, late: bool = False) -> list[str]:
         """What a play has otherwise than the way that is nearest to it; nothing when it goes one of them."""
-        return min((way.differences(told) for way in self.ways), key=_distance)
+        return min((way.differences(told, late=late) for way in self.ways), key=_distance)
 
 
 def _distance(differences: Sequence[str]) -> int:
