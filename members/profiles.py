@@ -181,6 +181,9 @@ JAVA_3 = evolve(
     offline_racks_count=True,
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
 )
+# Until 3.1 ILLEGAL_GENERATION cost the member id as well (KAFKA-13419), until 2.3 a commit during a rebalance, too
+# (KAFKA-8487): the old id lingers until its session is over. 0.9 kept it, but for the sync.
+_FORGETS_ID = {ErrorCode.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
 JAVA_2 = evolve(
     JAVA_4,
     name="java-2.8",
@@ -190,6 +193,7 @@ JAVA_2 = evolve(
     versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
     subscription_version=1,
     exponential_backoff=False,
+    reactions={Api.SYNC_GROUP: _FORGETS_ID, Api.HEARTBEAT: _FORGETS_ID, Api.OFFSET_COMMIT: _FORGETS_ID},
 )
 JAVA_0_11 = evolve(
     JAVA_2,
@@ -200,6 +204,10 @@ JAVA_0_11 = evolve(
     versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
+    reactions={
+        **JAVA_2.reactions,
+        Api.OFFSET_COMMIT: {**_FORGETS_ID, ErrorCode.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER},
+    },
 )
 JAVA_0_9 = evolve(
     JAVA_0_11,
@@ -210,6 +218,7 @@ JAVA_0_9 = evolve(
     heartbeats=HeartbeatPlacement.IN_POLL,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
+    reactions={Api.SYNC_GROUP: _FORGETS_ID},
 )
 # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).

@@ -62,6 +62,11 @@ def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
 @pytest.mark.parametrize(
     ("name", "api", "error", "reaction"),
     [
+        ("java-2.8", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_MEMBER),
+        ("java-2.8", Api.OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REJOIN),
+        ("java-0.11", Api.SYNC_GROUP, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_MEMBER),
+        ("java-0.11", Api.OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_MEMBER),
+        ("java-0.9", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_GENERATION),
         ("java", Api.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.RESET_MEMBER),
         ("java", Api.SYNC_GROUP, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_GENERATION),
         ("java", Api.SYNC_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Reaction.THROW),
