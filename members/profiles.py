@@ -2,8 +2,7 @@
 
 A profile says how one library of one age behaves: its defaults, the request versions it speaks, where its heartbeats
 are sent from, whether a poll limit exists, what it sends as rebalance timeout, whether it leaves on close, and single
-rows of the reaction tables. The code of a simulated consumer asks the profile and nothing else; no module tests for a
-library by name.
+rows of the reaction tables. A simulated consumer asks the profile and nothing else; no module tests for a name.
 
 Sources: user-needs reference, section 4.5 (defaults read in the libraries' sources); classic-protocol reference,
 sections 4.1 and 5 (request versions); KIP-62 (heartbeats leave `poll`), KIP-394 (JoinGroup v4), KIP-345 (static
@@ -18,7 +17,7 @@ from enum import StrEnum
 
 from attrs import evolve, frozen
 
-from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
+from groupsim.members.reactions import JAVA, JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -82,8 +81,7 @@ class ClientProfile:
     #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
     commits_unchanged: bool = True
     commits_after_batch: bool = False
-    #: With client.rack set, a replica that is away counts as a rack that is gone: a broker that restarts makes two
-    #: rebalances (KAFKA-20778; 4.4 does not).
+    #: With client.rack set, a replica that is away is a rack that is gone: a rebalance (KAFKA-20778; not in 4.4).
     offline_racks_count: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
@@ -92,8 +90,7 @@ class ClientProfile:
 
     def reaction(self, api: Api, error: ErrorCode) -> Reaction:
         """What this library does when `api` is answered with `error`."""
-        own = self.reactions.get(api, {}).get(error)
-        return own or JAVA[api].get(error, OTHERWISE[api])
+        return self.reactions.get(api, {}).get(error) or JAVA[api].get(error, OTHERWISE[api])
 
 
 def _versions(
@@ -181,9 +178,6 @@ JAVA_3 = evolve(
     offline_racks_count=True,
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
 )
-# Until 3.1 ILLEGAL_GENERATION cost the member id as well (KAFKA-13419), until 2.3 a commit during a rebalance, too
-# (KAFKA-8487): the old id lingers until its session is over. 0.9 kept it, but for the sync.
-_FORGETS_ID = {ErrorCode.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
 JAVA_2 = evolve(
     JAVA_4,
     name="java-2.8",
@@ -193,7 +187,7 @@ JAVA_2 = evolve(
     versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
     subscription_version=1,
     exponential_backoff=False,
-    reactions={Api.SYNC_GROUP: _FORGETS_ID, Api.HEARTBEAT: _FORGETS_ID, Api.OFFSET_COMMIT: _FORGETS_ID},
+    reactions=JAVA_UNTIL_3_1,
 )
 JAVA_0_11 = evolve(
     JAVA_2,
@@ -204,10 +198,7 @@ JAVA_0_11 = evolve(
     versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
-    reactions={
-        **JAVA_2.reactions,
-        Api.OFFSET_COMMIT: {**_FORGETS_ID, ErrorCode.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER},
-    },
+    reactions=JAVA_UNTIL_2_3,
 )
 JAVA_0_9 = evolve(
     JAVA_0_11,
@@ -218,7 +209,7 @@ JAVA_0_9 = evolve(
     heartbeats=HeartbeatPlacement.IN_POLL,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
-    reactions={Api.SYNC_GROUP: _FORGETS_ID},
+    reactions=JAVA_UNTIL_0_10_0,
 )
 # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).

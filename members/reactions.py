@@ -103,6 +103,16 @@ JAVA: Mapping[Api, Table] = {
     Api.OFFSET_FETCH: OFFSET_FETCH,
     Api.FIND_COORDINATOR: FIND_COORDINATOR,
 }
+
+# What older Java clients do otherwise. Up to 3.1 ILLEGAL_GENERATION costs the member id as well (KAFKA-13419), up to
+# 2.3 so does a commit in a rebalance (KAFKA-8487); the old id lingers until its session is over. 0.9 keeps it, but for
+# the sync.
+_FORGETS: Table = {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
+_FORGETS_IN_A_REBALANCE: Table = {**_FORGETS, _E.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER}
+JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: _FORGETS}
+JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: _FORGETS, Api.HEARTBEAT: _FORGETS, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
+JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: _FORGETS}
+
 OTHERWISE: Mapping[Api, Reaction] = {
     Api.JOIN_GROUP: Reaction.THROW,
     Api.SYNC_GROUP: Reaction.THROW,
