@@ -188,8 +188,8 @@ def test_given_up_it_is_still_carried_out(play: Any) -> None:
         connection, owner, steady = await _beating(rig)
         await rig.loop.sleep(2 * INTERVAL_US + 500)
         connection.close()
+        await rig.loop.sleep(INTERVAL_US - 1_000)
         owner.stop()
-        await rig.loop.sleep(INTERVAL_US)
         assert len(steady.beats) == 2
         assert [request for _, request in rig.coordinators[0].handled] == [REQUEST]
         assert not rig.got
@@ -205,8 +205,8 @@ def test_a_cut_loses_what_is_on_the_wire(play: Any) -> None:
         connection, owner, steady = await _beating(rig)
         await rig.loop.sleep(2 * INTERVAL_US + 500)
         connection.cut("pulled")
+        await rig.loop.sleep(INTERVAL_US - 1_000)
         owner.stop()
-        await rig.loop.sleep(INTERVAL_US)
         assert len(steady.beats) == 2
         assert not rig.coordinators[0].handled
         assert [outcome for _, _, outcome in rig.got] == [Disconnected("pulled")]
@@ -241,6 +241,30 @@ def test_a_paused_client_goes_on_from_when_it_resumes(play: Any) -> None:
         await rig.loop.sleep(2 * INTERVAL_US - 1)
         assert steady.beats[2:] == [resumed + 1_000, resumed + INTERVAL_US + 1_000]
         assert (owner.begun, owner.rhythm.sent_us) == (1, resumed + INTERVAL_US)
+
+    play(story, latency=constant(1_000))
+
+
+FAULTS: dict[str, Callable[[Any], object]] = {
+    "a fault of requests is near": lambda connection: connection.settle(True),
+    "a fault of links begins": lambda connection: connection.impose([]),
+    "a fault of links ends": lambda connection: connection.release_from(None),
+    "nothing comes back any more": lambda connection: connection.hush(),
+    "an answer is delayed": lambda connection: connection.delay(HeartbeatResponse(), 20_000),
+}
+
+
+@pytest.mark.parametrize("strike", FAULTS.values(), ids=FAULTS)
+def test_a_fault_ends_it_first(play: Any, strike: Callable[[Any], object]) -> None:
+    """Whatever a fault does to the connection, the heartbeat under way is one like others by then."""
+
+    async def story(rig: Any) -> None:
+        connection, owner, _ = await _beating(rig)
+        await rig.loop.sleep(2 * INTERVAL_US + 500)
+        strike(connection)
+        assert connection.rhythm is None
+        assert owner.told == [(START_US + 2 * INTERVAL_US, START_US + INTERVAL_US + 2_000, True)]
+        owner.stop()
 
     play(story, latency=constant(1_000))
 
