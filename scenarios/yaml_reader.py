@@ -51,7 +51,11 @@ def _compose(text: str, file: str) -> Node | None:
         raise one_problem(file, f"this is not YAML: {first}", "a scenario is YAML text in UTF-8") from None
     if len(nodes) > 1:
         line = nodes[1].start_mark.line + 1
-        problem = Problem(Place(file, line, 1), "a second document begins here (`---`)", "one file, one scenario (or one profile of an application)")
+        problem = Problem(
+            Place(file, line, 1),
+            "a second document begins here (`---`)",
+            "one file, one scenario (or one profile of an application)",
+        )
         raise ScenarioError([problem])
     node = nodes[0] if nodes else None
     return None if node is not None and _is_null(node) else node
