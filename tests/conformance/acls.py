@@ -66,7 +66,9 @@ async def admin(s: Script) -> Actor:
     """Who may do everything, at home; from now on nobody else may do anything without an ACL."""
     actor = await s.actor("admin")
     everything = [entry(kind, "*", host=HOME) for kind in (TOPIC, GROUP, TRANSACTIONAL_ID)]
-    await make(actor, *everything, entry(CLUSTER, KAFKA_CLUSTER, host=HOME))
+    everything.append(entry(CLUSTER, KAFKA_CLUSTER, host=HOME))
+    await make(actor, *everything)
+    await s.peer.await_acls(everything)
     await s.settle()
     return actor
 
@@ -84,6 +86,7 @@ async def allow(s: Script, by: Actor, *what: tuple[int, str, Iterable[int]], per
         for operation in operations
     ]
     await make(by, *entries)
+    await s.peer.await_acls(entries)
     await s.settle()
 
 

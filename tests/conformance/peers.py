@@ -51,6 +51,10 @@ class Peer(Protocol):
         """Delete a topic and wait until nobody knows it any more."""
         ...
 
+    async def await_acls(self, entries: Sequence[Body]) -> None:
+        """Wait until ACLs that were made, as CreateAcls takes them, are in force; those who ask may do everything."""
+        ...
+
 
 class TcpLine:
     """A connection over TCP. A task of its own reads, so that every arrival has its true time."""
@@ -135,6 +139,24 @@ class TcpPeer:
         await self._ask(line, "DeleteTopics", 5, {"topic_names": [name], "timeout": 20_000})
         await self._await_topic(line, name, 0)
         await line.close()
+
+    async def await_acls(self, entries: Sequence[Body]) -> None:
+        line = await self.connect("admin")
+        for entry in entries:
+            await self._await_acl(line, entry)
+        await line.close()
+
+    async def _await_acl(self, line: TcpLine, entry: Body) -> None:
+        """CreateAcls is answered when the controller has them: a busy broker goes by what held before for a while."""
+        asked: Body = {"resource_type_filter": entry["resource_type"], "resource_name_filter": entry["resource_name"]}
+        asked |= {"pattern_type_filter": entry["resource_pattern_type"], "operation": entry["operation"]}
+        asked |= {"principal_filter": entry["principal"], "host_filter": entry["host"]}
+        asked |= {"permission_type": entry["permission_type"]}
+        for _ in range(500):
+            if (await self._ask(line, "DescribeAcls", 3, asked))["resources"]:
+                return
+            await trio.sleep(0.02)
+        raise TimeoutError(f"the ACL {entry} is not in force after 10 s")
 
     async def _await_topic(self, line: TcpLine, name: str, partitions: int) -> Body:
         """What Metadata tells of a topic once it has so many partitions, all of them led."""
