@@ -1,4 +1,4 @@
-"""Heartbeats, the client's session timer and the poll limit (classic-protocol reference, section 4.6)."""
+"""Heartbeats and the client's session timer (classic-protocol reference, section 4.6)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from members_fakes import DROP, HOLD, SECOND, parts
 
 from groupsim.eventloop import FULL, parse_distribution
 from groupsim.eventloop.events import Kind
-from groupsim.members.behaviour import Behaviour, Stuck
+from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -268,85 +268,6 @@ def test_a_broken_connection_is_found_again(on_bench):
     on_bench(story)
 
 
-# --- the poll limit --------------------------------------------------------------------------------------------
-
-
-def test_a_blocked_handler_leaves_while_heartbeats_go_on(on_bench):
-    """Six seconds in the handler with max.poll.interval.ms = 6 s: heartbeats 3 s apart, then LeaveGroup."""
-
-    async def story(bench):
-        await bench.stable()
-        bench.data.append(parts(0)[0], 1)
-        await bench.loop.until(lambda: bench.told(Kind.RECORDS_DELIVERED) != [], SECOND)
-        delivered = bench.loop.now_us
-        await bench.run_for(8)
-        [expired] = bench.told(Kind.POLL_EXPIRED)
-        assert 6 * SECOND <= expired.t_us - delivered <= 6 * SECOND + 100_000
-        [leave] = bench.broker.all(Api.LEAVE_GROUP)
-        assert leave.members[0].reason == "consumer poll timeout has expired."
-        assert len(bench.broker.all(Api.HEARTBEAT)) == 2
-        assert bench.consumer.assignment == parts(0, 1, 2, 3)  # it still believes so
-        await bench.run_for(60)
-        assert bench.reasons(Kind.CALLBACK_BEGUN)[:2] == ["assigned", "lost"]
-        assert bench.told(Kind.CALLBACK_BEGUN)[1].t_us - delivered == 60 * SECOND
-
-    on_bench(
-        story,
-        properties={"max.poll.interval.ms": "6s"} | QUIET,
-        behaviour=Behaviour(processing=parse_distribution("60s")),
-    )
-
-
-def test_librdkafka_notices_the_limit_within_half_a_second(on_bench):
-    """librdkafka looks at max.poll.interval.ms twice a second (confluent-kafka-python #552: 55 ms late)."""
-
-    async def story(bench):
-        await bench.stable()
-        bench.data.append(parts(0)[0], 1)
-        await bench.loop.until(lambda: bench.told(Kind.RECORDS_DELIVERED) != [], SECOND)
-        delivered = bench.loop.now_us
-        await bench.run_for(10)
-        [expired] = bench.told(Kind.POLL_EXPIRED)
-        assert 6 * SECOND <= expired.t_us - delivered <= 6 * SECOND + 500_000
-
-    on_bench(
-        story,
-        profile="librdkafka-1.x",
-        properties={"max.poll.interval.ms": 6000},
-        behaviour=Behaviour(processing=parse_distribution("60s")),
-    )
-
-
-def test_waiting_inside_poll_never_expires(on_bench):
-    """A silent topic keeps a client with a background thread in the group for ever."""
-
-    async def story(bench):
-        await bench.stable()
-        await bench.run_for(3_600)
-        assert bench.told(Kind.POLL_EXPIRED) == []
-        assert bench.consumer.state == "STABLE"
-
-    on_bench(story, properties=QUIET)
-
-
-def test_a_static_member_that_stops_polling_sends_no_leave(on_bench):
-    """Static members leave no group when the poll limit runs out; they forget generation and member id."""
-
-    async def story(bench):
-        await bench.stable()
-        bench.data.append(parts(0)[0], 1)
-        await bench.run_for(301)
-        assert len(bench.told(Kind.POLL_EXPIRED)) == 1
-        assert bench.broker.all(Api.LEAVE_GROUP) == []
-        assert bench.consumer.member_id == ""
-
-    on_bench(
-        story,
-        properties={"group.instance.id": "i1"},
-        behaviour=Behaviour(processing=parse_distribution("10m")),
-    )
-
-
 # --- clients without a background thread -------------------------------------------------------------------------
 
 
@@ -381,58 +302,6 @@ def test_kafkajs_heartbeats_between_batches(on_bench):
     on_bench(story, profile="kafkajs", behaviour=Behaviour(processing=parse_distribution("4s")))
 
 
-# --- deliberate defects ----------------------------------------------------------------------------------------
-
-
-def test_never_heartbeat(on_bench):
-    """A client with this defect joins and then says nothing more."""
-
-    async def story(bench):
-        await bench.stable()
-        await bench.run_for(60)
-        assert bench.broker.all(Api.HEARTBEAT) == []
-
-    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_HEARTBEAT})))
-
-
-def test_never_sync(on_bench):
-    """A client with this defect heartbeats after its join but never sends SyncGroup."""
-
-    async def story(bench):
-        bench.consumer.start()
-        await bench.run_for(60)
-        assert bench.broker.all(Api.SYNC_GROUP) == []
-        assert len(bench.broker.all(Api.HEARTBEAT)) == 19
-
-    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_SYNC})))
-
-
-def test_never_rejoin(on_bench):
-    """A client with this defect says 'group is already rebalancing' every 3 s and does not join (knative #4179)."""
-
-    async def story(bench):
-        await bench.stable()
-        joined = len(bench.broker.all(Api.JOIN_GROUP))
-        bench.broker.rebalance()
-        await bench.run_for(10)
-        assert bench.reasons(Kind.REJOIN_REQUESTED).count("group is already rebalancing") == 3
-        assert len(bench.broker.all(Api.JOIN_GROUP)) == joined
-
-    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_REJOIN})))
-
-
-def test_enforced_rebalances_come_at_their_period(on_bench):
-    """An application that asks for a rebalance every 8 s makes a leader rejoin every 8 s (ClickHouse #33433)."""
-
-    async def story(bench):
-        await bench.stable()
-        await bench.run_for(40)
-        assert bench.consumer.generation == 6
-        assert bench.broker.last(Api.JOIN_GROUP).reason == "rebalance enforced by user"
-
-    on_bench(story, behaviour=Behaviour(enforce_rebalance_every=parse_distribution("8s")))
-
-
 def test_an_old_client_that_polls_rarely_heartbeats_rarely(on_bench):
     """Heartbeats only inside poll, a silent topic, a poll of 1 s once a minute: one heartbeat a minute (Q 11)."""
 
@@ -444,33 +313,6 @@ def test_an_old_client_that_polls_rarely_heartbeats_rarely(on_bench):
 
     rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
     on_bench(story, profile="kafka-python-1.3", behaviour=rarely)
-
-
-def test_a_client_with_a_thread_that_polls_rarely_runs_into_the_poll_limit(on_bench):
-    """An application away from poll for longer than max.poll.interval.ms is out, records or none."""
-
-    async def story(bench):
-        await bench.stable()
-        await bench.run_for(100)
-        assert len(bench.told(Kind.POLL_EXPIRED)) >= 1
-
-    rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
-    on_bench(story, behaviour=rarely, properties={"max.poll.interval.ms": "30s"})
-
-
-def test_a_blocked_thread_leaves_even_on_a_silent_topic(on_bench):
-    """block_poll takes the application away from poll at once; past the limit the client leaves, then joins anew."""
-
-    async def story(bench):
-        await bench.stable()
-        begun = bench.loop.now_us
-        bench.consumer.block_poll(20 * SECOND)
-        await bench.run_for(25)
-        [expired] = bench.told(Kind.POLL_EXPIRED)
-        assert 10 * SECOND <= expired.t_us - begun <= 10.1 * SECOND
-        assert bench.consumer.member_id == "m2"
-
-    on_bench(story, properties={"max.poll.interval.ms": "10s"})
 
 
 def test_the_backoff_of_failed_heartbeats_starts_anew_after_a_good_one(on_bench):
@@ -489,25 +331,3 @@ def test_the_backoff_of_failed_heartbeats_starts_anew_after_a_good_one(on_bench)
             assert 320 <= waits[first + 2] <= 480
 
     on_bench(story)
-
-
-def test_the_poll_limit_takes_effect_only_with_a_coordinator(on_bench):
-    """The background thread looks for a lost coordinator first: LeaveGroup goes out when there is one again."""
-
-    async def story(bench):
-        await bench.stable()
-        bench.consumer.block_poll(60 * SECOND)
-        await bench.run_for(5)
-        bench.net.refuses = bench.net.unreachable = True
-        bench.net.break_all()
-        bench.net.break_all("data")
-        await bench.run_for(10)
-        assert bench.told(Kind.POLL_EXPIRED) == []
-        assert bench.consumer.member_id == "m1"
-        bench.net.refuses = bench.net.unreachable = False
-        await bench.run_for(3)
-        [expired] = bench.told(Kind.POLL_EXPIRED)
-        assert expired.t_us > 15 * SECOND
-        assert [entry.member_id for entry in bench.broker.last(Api.LEAVE_GROUP).members] == ["m1"]
-
-    on_bench(story, properties={"max.poll.interval.ms": "10s"})

@@ -1,0 +1,74 @@
+"""What `groupsim diff` says of two runs, as whoever types it sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from front_stage import call
+
+
+def test_diff_of_one_setting(bounce: Path) -> None:
+    """Same seed, one setting changed: first divergence and a table of differences."""
+    result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000")
+    assert result.exit_code == 0
+    assert "first divergence at 0:4" in result.stdout
+    assert re.search(r"longest rebalance +\d+\.\d s +\d+\.\d s +−35\.0 s", result.stdout)
+    assert re.search(r"largest lag +[\d,]+ +[\d,]+ +\S+", result.stdout)
+    assert re.search(r"records never delivered +0 +0 +=", result.stdout)
+
+
+def test_the_first_divergence_is_told_as_events(bounce: Path) -> None:
+    """With `--json` both events of the first divergence have the columns of the trace."""
+    result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000", "--json")
+    left, right = (json.loads(result.stdout)["divergence"][side] for side in ("left", "right"))
+    assert left["kind"] != right["kind"] or left["t_us"] != right["t_us"]
+    assert {"seq", "from", "to", "cause", "payload"} <= set(left)
+
+
+def test_diff_of_a_run_with_itself(bounce: Path, tmp_path: Path) -> None:
+    """A trace and the scenario it was made from go the same way."""
+    call("run", bounce, "--trace", tmp_path / "t.jsonl")
+    document = json.loads(call("diff", tmp_path / "t.jsonl", bounce, "--json").stdout)
+    assert document["divergence"] is None
+    assert {row["change"] for row in document["rows"]} == {0}
+
+
+def test_what_a_table_leaves_out_is_said() -> None:
+    """Partitions without trouble are counted below those with; the sign of moves that went back is explained."""
+    told = call("run", "three-ages-java-0.9").stdout
+    assert re.search(r"\(\d↩\)", told)
+    assert "↩: so many of them back to where they had come from" in told
+    assert re.search(r"^ +the other \d+: none again, skipped or lost", told, re.MULTILINE)
+
+
+def test_diff_of_two_files_says_what_they_say_differently(bounce: Path, tmp_path: Path) -> None:
+    """Path by path, also what only one of them has; titles and comments do not count, and --json has the same."""
+    other = tmp_path / "other.yaml"
+    text = bounce.read_text().replace("run-for:", "# longer\nplugin-errors: as-kafka\nrun-for:")
+    other.write_text(text.replace("partitions: 4", "partitions: 6"))
+    told = call("diff", bounce, other).stdout
+    settings = json.loads(call("diff", bounce, other, "--json").stdout)["settings"]
+    assert {"path": "plugin-errors", "left": None, "right": "as-kafka"} in settings
+    assert "plugin-errors: (not written) → as-kafka" in told
+    for one in settings:
+        assert f"{one['path']}: {one['left'] or '(not written)'} → {one['right']}" in told
+    assert json.loads(call("diff", bounce, bounce, "--json").stdout)["settings"] == []
+
+
+def test_a_setting_is_no_change_of_a_trace(tmp_path: Path) -> None:
+    """A run that is over has the settings it had: `--set` on a trace is refused, wherever the trace stands."""
+    kept = tmp_path / "four.jsonl"
+    assert call("run", "four-scenes", "--trace", str(kept)).exit_code == 0
+    for left in ([], ["four-scenes"]):
+        refused = call("diff", *left, str(kept), "--set", "run-for=10s")
+        assert (refused.exit_code, "is a trace: --set changes scenarios" in refused.stderr) == (2, True)
+
+
+def test_the_events_of_a_divergence_are_told_whole() -> None:
+    """A topic without a partition is no partition None, and a long line goes on below its beginning."""
+    told = call("diff", "four-scenes", "demo").stdout
+    assert "None" not in told
+    lines = told[told.index("first divergence") :].split("\n\n")[0].splitlines()[1:]
+    assert all(line.startswith(("  A  ", "  B  ", "     ")) for line in lines)
