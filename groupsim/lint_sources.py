@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from attrs import evolve, field, frozen
@@ -10,7 +9,7 @@ from attrs import evolve, field, frozen
 from groupsim.exits import Trouble
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.canonical import parse
-from groupsim.scenarios.document import Document, missing, parse_document
+from groupsim.scenarios.document import STANDARD_INPUT, Document, missing, parse_document, standard_input
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.lint import (
     Client,
@@ -99,7 +98,7 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 def report_of(file: str, options: Options) -> Report:
     """What the rules find in a file. Raises ScenarioError when it cannot be read."""
     path, text = _text_of(file)
-    shown = "<stdin>" if file == STDIN else str(path)
+    shown = str(STANDARD_INPUT if file == STDIN else path)
     if not _is_yaml(path, text):
         if options.client.library == "java" and is_producers(text):
             return Report(lint_producer(text, shown, options.client, options.broker), "producer", _as_what(options))
@@ -140,11 +139,9 @@ def _as_what(options: Options) -> str:
 
 
 def _text_of(file: str) -> tuple[Path, str]:
-    if file == STDIN:
-        return Path("stdin"), sys.stdin.read()
-    path = _find(file)
+    path = Path("stdin") if file == STDIN else _find(file)
     try:
-        content = path.read_bytes()
+        content = standard_input() if file == STDIN else path.read_bytes()
     except OSError as error:
         raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", missing(path)) from None
     if len(content) > MAX_BYTES:

@@ -23,8 +23,8 @@ from groupsim.scenarios.problems import Place, nearest, one_problem
 Path_: TypeAlias = tuple[str | int, ...]
 
 MAX_BYTES = 8_000_000
-#: What `-` on a command line means.
-STANDARD_INPUT = Path("/dev/stdin")
+#: What `-` on a command line means; relative paths in it start from the current folder.
+STANDARD_INPUT = Path("<stdin>")
 
 
 class Decimalish(float):
@@ -103,7 +103,7 @@ def parse_document(text: str, file: str = "<text>") -> Document:
 
 def _text_of(path: Path) -> str:
     try:
-        content = _typed_in(sys.stdin) if path == STANDARD_INPUT else path.read_bytes()
+        content = standard_input() if path == STANDARD_INPUT else path.read_bytes()
     except OSError as error:
         words = error.strerror or type(error).__name__
         raise one_problem(path, f"cannot be read: {words.lower()}", missing(path)) from None
@@ -116,9 +116,18 @@ def _text_of(path: Path) -> str:
         raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", remedy) from None
 
 
+def standard_input() -> bytes:
+    """What standard input holds; a command that asks twice, such as one that compares, is given the same.
+
+    Raises ScenarioError when it is closed.
+    """
+    if sys.stdin is None:
+        raise one_problem(STANDARD_INPUT, "standard input is closed", "name a file, or write `< FILE`")
+    return _typed_in(sys.stdin)
+
+
 @lru_cache(maxsize=1)
 def _typed_in(stream: TextIO) -> bytes:
-    """What standard input holds; a command that asks twice, such as one that compares, is given the same."""
     return stream.buffer.read()
 
 

@@ -24,6 +24,7 @@ from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError
+from groupsim.scenarios.document import STANDARD_INPUT
 from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.missed import missed
 from groupsim.scenarios.model import Expectation, MemberDefaults, Scenario, Step
@@ -142,7 +143,8 @@ def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged,
 
 def repeat_command(scenario: Scenario, seed: int) -> str:
     """The command that runs the same again."""
-    return f"groupsim run {scenario.file or scenario.name} --seed {seed}"
+    source = "-" if scenario.file == str(STANDARD_INPUT) else scenario.file or scenario.name
+    return f"groupsim run {source} --seed {seed}"
 
 
 async def _perform(

@@ -257,7 +257,24 @@ def test_a_scenario_comes_from_standard_input(bounce: Path) -> None:
         result = CliRunner().invoke(app, command.split(), input=text)
         assert (result.exit_code, result.stderr) == (0, ""), command
     broken = CliRunner().invoke(app, ["run", "-"], input="run-for: 1s\ngruops: {}\n")
-    assert (broken.exit_code, "/dev/stdin:2:1: error: unknown key `gruops`" in broken.stderr) == (2, True)
+    assert (broken.exit_code, "<stdin>:2:1: error: unknown key `gruops`" in broken.stderr) == (2, True)
+
+
+def test_paths_in_standard_input_start_here(bounce: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file named in a scenario that a pipe holds lies in the current folder."""
+    monkeypatch.chdir(bounce.parent)
+    Path("c.properties").write_text("session.timeout.ms=9000\n")
+    text = bounce.read_text("utf-8").replace("members:", "properties-file: c.properties\n    members:", 1)
+    for command in ("validate -", "lint -", "run -"):
+        result = CliRunner().invoke(app, command.split(), input=text)
+        assert "c.properties" not in result.stderr + result.stdout, command
+
+
+@pytest.mark.parametrize("command", ["run", "lint"])
+def test_a_closed_standard_input_is_no_defect(command: str) -> None:
+    """Whoever is started without one is told to name a file."""
+    done = shell(f"groupsim {command} - <&-")
+    assert (done.returncode, b"<stdin>: error: standard input is closed" in done.stderr) == (2, True)
 
 
 def test_a_file_without_its_ending_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
