@@ -90,9 +90,13 @@ class Rollout:
     async def _end(self, actor: Actor) -> None:
         """From SIGTERM to the end of the process, which is SIGKILL once its time of grace is over."""
         self._ending += 1
-        if self.deed.grace is not None:
-            actor.kill_after(self.deed.grace)
-        await self._take(self.deed.stop_time, "stop", actor)
+        grace = self.deed.grace
+        if grace is None:
+            await self._take(self.deed.stop_time, "stop", actor)
+        else:
+            actor.kill_after(grace)
+            with self.stage.loop.timeout(grace):  # who is dead by then has nothing to wait for
+                await self._take(self.deed.stop_time, "stop", actor)
         if self.deed.how == "crash":
             actor.crash()
         else:

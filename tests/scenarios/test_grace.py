@@ -43,6 +43,14 @@ def test_in_a_rollout_the_grace_begins_with_the_signal(stop_time: str, end: tupl
     assert ends("1ms", step)["c-2"] == end
 
 
+def test_who_was_killed_in_its_hook_is_replaced_at_once() -> None:
+    """The next pod does not wait for the rest of a preStop hook whose process is dead."""
+    step = "do: rolling-restart, kind: statefulset, stop-time: 10s, grace: 4s"
+    events: list[TraceEvent] = run_scenario(load_text(BASE % ("1ms", step))).events
+    begun = [round(e.t_us / 1_000_000) for e in events if (e.kind, e.host) == ("process.started", "c-2")]
+    assert begun == [0, 24]
+
+
 def test_the_next_life_is_not_killed() -> None:
     """The grace is that of the process which was asked to end, not of the one that took its name."""
     assert ends("1ms", "do: rolling-restart, kind: statefulset, grace: 30s") == {
