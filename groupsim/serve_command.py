@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -200,6 +201,9 @@ def _heed_signals(loop: RealTimeLoop, server: Any, log: Any) -> None:
             server.give_up()
             os._exit(128 + number)
 
+    # What holds again when the loop has ended: who asks once more then, of a process that is about to be gone, changes
+    # nothing; by default it would die of it, with the wrong exit code.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     on_signals(loop, told)
 
 
