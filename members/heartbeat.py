@@ -119,9 +119,7 @@ class Heartbeat:
         """Stop: no membership to keep alive."""
         self._take_over()
         self.enabled = self._owed = False
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._member.host.cancel(handle)
+        self._cancel()
 
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
@@ -129,7 +127,7 @@ class Heartbeat:
         self._alive_us = self._member.now_us
         self._unanswered = 0
         if self._owed:
-            self._due_slowly()
+            self._send_owed()
 
     def coordinator_lost(self) -> None:
         """There is no connection to send on."""
@@ -139,7 +137,7 @@ class Heartbeat:
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
         if self._owed and self.enabled:
-            self._due_slowly()
+            self._send_owed()
 
     # -- going by themselves ------------------------------------------------------------------------------------
 
@@ -164,6 +162,11 @@ class Heartbeat:
         self._unanswered = int(in_flight)
 
     # -- one by one ---------------------------------------------------------------------------------------------
+
+    def _send_owed(self) -> None:
+        """What was owed goes out now, and not once more when a failure of the last one has been waited for."""
+        self._cancel()
+        self._due_slowly()
 
     def _due_slowly(self) -> None:
         """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
@@ -232,10 +235,13 @@ class Heartbeat:
 
     def _again(self, wait_us: int) -> None:
         """Set the next heartbeat anew; its phase counts from now."""
-        handle = self._handle
+        self._cancel()
+        self._handle = self._member.host.call_at(self._member.now_us + wait_us, _due, self)
+
+    def _cancel(self) -> None:
+        handle, self._handle = self._handle, None
         if handle is not None:
             self._member.host.cancel(handle)
-        self._handle = self._member.host.call_at(self._member.now_us + wait_us, _due, self)
 
     def answered(self, sent: Generation, outcome: Outcome) -> None:
         """A heartbeat that was sent in this generation has an outcome."""

@@ -11,7 +11,7 @@ from groupsim.eventloop import FULL, parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages import Api, HeartbeatResponse
 
 E = ErrorCode
 QUIET = {"enable.auto.commit": "false"}
@@ -331,3 +331,20 @@ def test_the_backoff_of_failed_heartbeats_starts_anew_after_a_good_one(on_bench)
             assert 320 <= waits[first + 2] <= 480
 
     on_bench(story)
+
+
+def test_an_owed_heartbeat_goes_out_in_place_of_one_that_was_put_off(on_bench):
+    """An error that comes while the application is away sets a backoff; back in poll it does not beat twice."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, HOLD)
+        await bench.loop.until(lambda: bool(bench.broker.held), 10 * SECOND)
+        bench.consumer.block_poll(5 * SECOND)
+        await bench.run_for(4.95)
+        bench.broker.release(HeartbeatResponse(E.COORDINATOR_LOAD_IN_PROGRESS))
+        await bench.run_for(30)
+        gaps = [b - a for a, b in pairwise(bench.broker.times(Api.HEARTBEAT))]
+        assert min(gaps) >= 3 * SECOND
+
+    on_bench(story, profile="kafka-python-1.3")
