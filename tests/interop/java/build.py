@@ -28,7 +28,10 @@ _JVM = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfD
 
 
 def command(program: str = "Member", logs: str = "warn") -> Sequence[str]:
-    """How a program of this folder is started; `logs` is the level from which on its client logs. Raises `kafka_jars.Unavailable` without Java or jars."""
+    """How a program of this folder is started; `logs` is the level from which on its client logs.
+
+    Raises `kafka_jars.Unavailable` without Java or jars.
+    """
     java, libraries = kafka_jars.java(), kafka_jars.class_path(CLIENT)
     source = FOLDER / f"{program}.java"
     classes = _compiled(source, libraries)
