@@ -76,6 +76,8 @@ class Loop:
             agenda.push_later(when_us, entry)
         return entry
 
+    # These two as well are written out, and are two, for one call less on the way of every message and heartbeat.
+
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
         """A message arrives: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
         entry: Entry = (when_us, _MESSAGE + self.ticket(), 0, callback, arg, self.trace.cause, life)
