@@ -86,8 +86,9 @@ def _needed(columns: Sequence[Sequence[Text]]) -> int:
 def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[int]:
     """Widths of columns: their longest words, as far as there is room for them; what is left goes to longer lines.
 
-    Values are on one line if all of them can be, then come the axes, and headings wrap before anything else does. Said
-    outright, because rich cuts off what does not fit when it is told the least widths only.
+    Values are on one line if all of them can be, then come the axes, and headings wrap before anything else does;
+    but axes whose words have to be broken come first. Said outright, because rich cuts off what does not fit when
+    it is told the least widths only.
     """
     words, room = _words(columns), width - GAP * (len(columns) - 1)
     for given_way in (0, labels, len(words)):
@@ -96,7 +97,7 @@ def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[
             break
     cells, headings = ([_longest(part) for part in parts] for parts in zip(*map(_parted, columns), strict=True))
     values = range(labels, len(columns))
-    at_once = sum(max(cells[place] - widths[place], 0) for place in values) <= room - sum(widths)
+    at_once = not given_way and sum(max(cells[place] - widths[place], 0) for place in values) <= room - sum(widths)
     first = [(place, cells[place]) for place in values] if at_once else []
     for place, line in (*first, *enumerate(cells[:labels]), *((place, headings[place]) for place in values)):
         widths[place] += max(0, min(line - widths[place], room - sum(widths)))

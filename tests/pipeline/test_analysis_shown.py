@@ -6,6 +6,7 @@ from io import StringIO
 
 from analysis_tables import Made, experiment
 from rich.console import Console
+from rich.text import Text
 
 from groupsim import answer_shown
 from groupsim.pipeline.analysis import answer_of
@@ -125,6 +126,23 @@ def test_no_number_is_parted_from_its_unit() -> None:
     for width in range(60, 90):
         rows = [line.split() for line in _shown(answer, width).splitlines() if not line.startswith("1 s")]
         assert not [row for row in rows if "s" in row and not any(word[:1].isdigit() for word in row)], width
+
+
+def test_axes_whose_words_are_broken_come_before_marks_on_one_line() -> None:
+    """With four goals on eighty columns the marks wrap, and what is left goes to the names of the cells."""
+    values = (("unserved time per run", "608 s\n[228–988]"), ("partitions moved", "441\n[411–471]"))
+    worst = (("unserved time worst", "14.3 s\n[13.9–14.7]"), ("rebalances per run", "14.5\n[14.0–15.0]"))
+    parts = (
+        ("assignor, rollout", "cooperative-sticky, StatefulSet"),
+        *values,
+        *worst,
+        ("seeds", "2"),
+        ("", "on the front"),
+    )
+    widths = answer_shown._widths([list(map(Text, part)) for part in parts], 1, 80)
+    assert widths[0] >= len("StatefulSet")
+    assert widths[-1] < len("on the front")
+    assert sum(widths) <= 80 - answer_shown.GAP * (len(widths) - 1)
 
 
 def test_large_grid_shows_the_cells_that_matter() -> None:
