@@ -14,6 +14,7 @@ from attrs import frozen
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import FOLLOW_UP_WORDS, SINGLE, Cause, from_words
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
+from groupsim.scenarios.story.metadata_news import what_changed
 from groupsim.scenarios.story.model import Who
 from groupsim.scenarios.story.silence import Verdict, first_seen, why_expired, why_late
 from groupsim.scenarios.story.words import clock, span
@@ -241,7 +242,7 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
     at = this.prepare.t_us
     host = facts.host_of(_member(this))
     if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
-        return Verdict(Cause.METADATA, f"joined again: {_what_changed(facts, at, words)}")
+        return Verdict(Cause.METADATA, f"joined again: {what_changed(facts, group, host, at, words)}")
     if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
         return again
     if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
@@ -254,16 +255,6 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
 
 def _metadata_before(facts: Facts, at: int) -> bool:
     return any(at - 5_000_000 <= change.t_us <= at for change in facts.metadata)
-
-
-def _what_changed(facts: Facts, at: int, words: str | None) -> str:
-    change = next((c for c in reversed(facts.metadata) if c.t_us <= at), None)
-    if change is None or (words and "subscription" in words):
-        return words or "its subscription changed"
-    payload = change.payload or {}
-    if not payload.get("before"):
-        return f"topic {change.topic} appeared at {clock(change.t_us)}"
-    return f"{change.topic} went from {payload['before']} to {payload.get('partitions')} partitions"
 
 
 def _judge_static(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:

@@ -43,6 +43,7 @@ class HostFacts:
     group: str | None = None
     client_id: str | None = None
     profile: str | None = None
+    rack: str | None = None  # its client.rack
     started: list[int] = Factory(list)
     ended: list[Stretch] = Factory(list)  # began_us alone counts; what: stopped, crashed, failed
     pauses: list[Stretch] = Factory(list)

@@ -86,6 +86,7 @@ def _started(facts: Facts, event: TraceEvent) -> None:
     host.group = event.group or host.group
     host.client_id = payload.get("client_id") or host.client_id
     host.profile = payload.get("profile") or host.profile
+    host.rack = payload.get("config", {}).get("client.rack") or host.rack
     if "topics" in payload:
         host.topics = tuple(sorted(payload["topics"]))
     host.started.append(event.t_us)

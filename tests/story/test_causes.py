@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.runner import run_scenario
 from groupsim.scenarios.story import Cause, Generation, tell
@@ -117,6 +117,36 @@ def test_more_partitions_are_a_metadata_change() -> None:
         Cause.METADATA,
         "joined again: orders went from 2 to 4 partitions",
     )
+
+
+def rack_flap(rack: str | None) -> str:
+    """Why the leader joined again when a broker had gone, with this client.rack."""
+    tape = formed("c1", "c2")
+    config = {"client.rack": rack} if rack else {}
+    tape.events.insert(0, TraceEvent(0, 0, Kind.PROCESS_STARTED, "c1", "g1", payload={"config": config}))
+    tape.events.insert(0, TraceEvent(-1, 0, Kind.METADATA_CHANGED, topic="orders", payload={"before": 0}))
+    tape.at(20).add(Kind.BROKER_FENCED, host="controller", reason="session expired", payload={"node": 1})
+    return first_rebalance(tape.at(21).prepare("c1", "LEADER_REJOIN", "cached metadata has changed")).why
+
+
+def test_a_broker_that_goes_is_news_to_a_leader_with_a_rack() -> None:
+    """The racks of the replicas changed; a topic that was there before the group is not what did."""
+    assert rack_flap("a") == (
+        "joined again: the racks of replicas changed, and client.rack is set: broker-1 went at 0:20.000"
+    )
+
+
+def test_a_change_that_the_trace_does_not_explain_is_told_in_the_client_s_words() -> None:
+    """Without a rack the broker is none of its business, and the topic is as old as the group."""
+    assert rack_flap(None) == "joined again: cached metadata has changed"
+
+
+def test_a_topic_that_went_is_told_so() -> None:
+    """Deleted, not shrunk to no partitions."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.METADATA_CHANGED, topic="orders", payload={"before": 2, "partitions": 0})
+    why = first_rebalance(tape.at(21).prepare("c1", "LEADER_REJOIN", "cached metadata has changed")).why
+    assert why == "joined again: topic orders went at 0:20.000"
 
 
 def test_a_leader_that_joins_again_for_nothing_is_a_leader_rejoin() -> None:

@@ -1,0 +1,57 @@
+"""What was new in the metadata for which a member joined again.
+
+A client says no more than that its metadata has changed. What had is the newest of what the trace tells since the group
+first met: a topic that appeared, went or grew; for members with `client.rack` also a broker that went or came back, and
+replicas that moved, because the racks of the replicas are part of what such a leader compares (KIP-881, KAFKA-20778).
+A topic that was there before the group is no news, so nothing is made up where the trace does not tell.
+"""
+
+from __future__ import annotations
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
+from groupsim.scenarios.story.words import clock
+
+_RACKS = (Kind.BROKER_FENCED, Kind.BROKER_UNFENCED, Kind.PARTITION_LEADER)
+_STEPS = {"crash-broker": "went", "stop-broker": "went", "restart-broker": "was back"}
+
+
+def what_changed(facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, words: str | None) -> str:
+    """A clause that says what a member of `group` had learnt by `at_us`; else what the client itself said."""
+    if words and "subscription" in words:
+        return words
+    since = group.rounds[0].prepare.t_us
+    news = [change for change in facts.metadata if since < change.t_us <= at_us]
+    if host is not None and host.rack:
+        news += [event for event in (*facts.brokers, *facts.actions) if since < event.t_us <= at_us and _moves(event)]
+    newest = max(news, key=lambda event: (event.t_us, event.seq), default=None)
+    if newest is None:
+        return words or "its metadata changed"
+    return _of_topic(newest) if newest.kind is Kind.METADATA_CHANGED else _of_racks(newest)
+
+
+def _moves(event: TraceEvent) -> bool:
+    """Whether it can change the racks that a client is told of."""
+    if event.kind is Kind.ACTION:
+        return (event.payload or {}).get("do") in _STEPS
+    return event.kind in _RACKS and (event.kind is not Kind.PARTITION_LEADER or event.reason == "moved")
+
+
+def _of_topic(change: TraceEvent) -> str:
+    payload = change.payload or {}
+    if not payload.get("before"):
+        return f"topic {change.topic} appeared at {clock(change.t_us)}"
+    if not payload.get("partitions"):
+        return f"topic {change.topic} went at {clock(change.t_us)}"
+    return f"{change.topic} went from {payload['before']} to {payload.get('partitions')} partitions"
+
+
+def _of_racks(event: TraceEvent) -> str:
+    payload = event.payload or {}
+    if event.kind is Kind.PARTITION_LEADER:
+        what = f"{event.topic}-{event.partition} moved"
+    elif event.kind is Kind.ACTION:
+        what = f"broker {payload.get('broker')} {_STEPS[str(payload.get('do'))]}"
+    else:
+        what = f"broker-{payload.get('node')} {'went' if event.kind is Kind.BROKER_FENCED else 'was back'}"
+    return f"the racks of replicas changed, and client.rack is set: {what} at {clock(event.t_us)}"
