@@ -13,122 +13,26 @@ profile they belong to.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from groupsim.members.reactions import JAVA, JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, OTHERWISE, Reaction
+from groupsim.members.profile import ClientProfile, HeartbeatPlacement, RebalanceTimeout, SettingName
+from groupsim.members.profile import defaults_of as _defaults
+from groupsim.members.profile import versions_of as _versions
+from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
+from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
-
-class HeartbeatPlacement(StrEnum):
-    """Where heartbeats are sent from."""
-
-    BACKGROUND = "a thread or task of its own"
-    IN_POLL = "only from within poll"
-    BETWEEN_BATCHES = "from poll, and between the batches of one poll"
-
-
-class RebalanceTimeout(StrEnum):
-    """What a library sends as rebalance timeout."""
-
-    MAX_POLL = "max.poll.interval.ms"
-    SESSION = "session.timeout.ms"
-    OWN = "rebalance.timeout.ms"
-    UNSENT = "nothing (JoinGroup v0: the broker takes the session timeout)"
-
-
-@frozen
-class SettingName:
-    """A library's own name for one of Kafka's keys; its numbers times `factor` are Kafka's (seconds: 1000)."""
-
-    key: str
-    factor: int = 1
-
-
-@frozen
-class ClientProfile:
-    """One library of one age. Times are milliseconds; keys of `defaults` are Kafka's names."""
-
-    name: str
-    title: str
-    client_id: str
-    defaults: Mapping[str, object]
-    versions: Mapping[Api, int]
-    subscription_version: int = 3
-    eager_generation: bool = True  #: an eager assignor's subscription, too, carries the generation
-    no_user_data: bytes | None = None  #: sent for an assignor that has none
-    heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
-    #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
-    heartbeats_while_syncing: bool = True
-    rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
-    #: max.poll.interval.ms is enforced by leaving (KIP-62).
-    enforces_poll_limit: bool = True
-    #: How often the background thread looks whether the poll limit has passed.
-    poll_check_ms: int = 100
-    #: JoinGroup waits on its socket for the rebalance timeout + 5 s, not only for request.timeout.ms.
-    join_waits_for_rebalance: bool = True
-    #: Group requests queue behind everything else sent to that broker.
-    shared_connection: bool = False
-    leaves_on_close: bool = True
-    static_leaves_on_close: bool = False
-    exponential_backoff: bool = True
-    #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
-    rejoin_delay_ms: int | None = None
-    #: A pause after a Fetch that brought nothing (brod's sleep_timeout; with its min_bytes of 0 it would spin).
-    empty_fetch_pause_ms: int = 0
-    #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
-    commits_unchanged: bool = True
-    commits_after_batch: bool = False
-    #: With client.rack set, a replica that is away is a rack that is gone: a rebalance (KAFKA-20778; not in 4.4).
-    offline_racks_count: bool = False
-    reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
-    setting_names: Mapping[str, SettingName] = {}
-    #: auto.offset.reset = by_duration:… (KIP-1106).
-    resets_by_duration: bool = False
-
-    def reaction(self, api: Api, error: ErrorCode) -> Reaction:
-        """What this library does when `api` is answered with `error`."""
-        return self.reactions.get(api, {}).get(error) or JAVA[api].get(error, OTHERWISE[api])
-
-
-def _versions(
-    join: int,
-    sync: int,
-    heartbeat: int,
-    leave: int,
-    commit: int,
-    fetch: int,
-    find: int,
-    metadata: int,
-    data: tuple[int, int, int | None],
-) -> dict[Api, int]:
-    """`data`: Fetch, ListOffsets, and OffsetForLeaderEpoch if the library sends it."""
-    records, ends, epochs = data
-    return {
-        Api.FETCH: records,
-        Api.LIST_OFFSETS: ends,
-        **({} if epochs is None else {Api.OFFSET_FOR_LEADER_EPOCH: epochs}),
-        Api.JOIN_GROUP: join,
-        Api.SYNC_GROUP: sync,
-        Api.HEARTBEAT: heartbeat,
-        Api.LEAVE_GROUP: leave,
-        Api.OFFSET_COMMIT: commit,
-        Api.OFFSET_FETCH: fetch,
-        Api.FIND_COORDINATOR: find,
-        Api.METADATA: metadata,
-    }
-
-
-def _defaults(session: int, heartbeat: int, assignors: str, **others: object) -> dict[str, object]:
-    own = {key.replace("_", "."): value for key, value in others.items()}
-    return {
-        "session.timeout.ms": session,
-        "heartbeat.interval.ms": heartbeat,
-        "partition.assignment.strategy": assignors,
-        **own,
-    }
+__all__ = [
+    "JAVA_0_9",
+    "JAVA_3",
+    "PROFILES",
+    "ClientProfile",
+    "HeartbeatPlacement",
+    "RebalanceTimeout",
+    "SettingName",
+]
 
 
 def _underscored(*keys: str) -> dict[str, SettingName]:
@@ -210,42 +114,6 @@ JAVA_0_9 = evolve(
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
     reactions=JAVA_UNTIL_0_10_0,
-)
-# librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
-# (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
-LIBRDKAFKA_2 = ClientProfile(
-    name="librdkafka-2.x",
-    title="librdkafka 1.7 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
-    client_id="rdkafka",
-    defaults=_defaults(
-        45_000,
-        3_000,
-        "range,roundrobin",
-        max_poll_records=1,
-        request_timeout_ms=30_000,
-        isolation_level="read_committed",
-    ),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=9, find=2, metadata=12, data=(16, 7, 2)),
-    subscription_version=3,
-    eager_generation=False,
-    no_user_data=b"",
-    heartbeats_while_syncing=False,
-    poll_check_ms=500,
-    exponential_backoff=False,
-    commits_unchanged=False,
-    setting_names={
-        "auto.offset.store": SettingName("enable.auto.offset.store"),
-        "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
-        "fetch.message.max.bytes": SettingName("max.partition.fetch.bytes"),
-    },
-)
-LIBRDKAFKA_1 = evolve(
-    LIBRDKAFKA_2,
-    name="librdkafka-1.x",
-    title="librdkafka 1.0 to 1.6",
-    defaults=_defaults(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2, data=(11, 1, None)),
-    subscription_version=1,
 )
 # JoinGroup v0 until #465; heartbeats every 5 s; a second between attempts (kaffe #92, brod #379).
 BROD = ClientProfile(

@@ -1,0 +1,46 @@
+"""librdkafka, under which half of all Kafka clients run: C, C++, Python, Go, .NET, Node, Rust, PHP, Ruby."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from groupsim.members.profile import ClientProfile, SettingName, defaults_of, versions_of
+
+# librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
+# (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
+LIBRDKAFKA_2 = ClientProfile(
+    name="librdkafka-2.x",
+    title="librdkafka 1.7 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
+    client_id="rdkafka",
+    defaults=defaults_of(
+        45_000,
+        3_000,
+        "range,roundrobin",
+        max_poll_records=1,
+        request_timeout_ms=30_000,
+        isolation_level="read_committed",
+    ),
+    versions=versions_of(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=9, find=2, metadata=12, data=(16, 7, 2)),
+    subscription_version=3,
+    eager_generation=False,
+    no_user_data=b"",
+    heartbeats_while_syncing=False,
+    poll_check_ms=500,
+    exponential_backoff=False,
+    commits_unchanged=False,
+    setting_names={
+        "auto.offset.store": SettingName("enable.auto.offset.store"),
+        "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
+        "fetch.message.max.bytes": SettingName("max.partition.fetch.bytes"),
+    },
+)
+LIBRDKAFKA_1 = evolve(
+    LIBRDKAFKA_2,
+    name="librdkafka-1.x",
+    title="librdkafka 1.0 to 1.6",
+    defaults=defaults_of(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
+    versions=versions_of(
+        join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2, data=(11, 1, None)
+    ),
+    subscription_version=1,
+)
