@@ -340,7 +340,8 @@ EVICTIONS = Table(
             "what had happened to the process: crash, stop (closed without LeaveGroup), pause, busy (a callback, the "
             "handler or the assignor kept it), poll-limit, network, stall (the coordinator stood still), coordinator "
             "(it had lost it), timeout (it gave up a request too soon), abandoned (it had joined again and used "
-            "another member id) or unknown",
+            "another member id), refused (it was not allowed to speak), sent-away (nothing: the reason says all) or "
+            "unknown",
         ),
         flag("alive", "the process was alive and used this member id: a false eviction"),
         large("removed_us", "when the coordinator removed it"),

@@ -14,9 +14,11 @@ from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Stretch
 from groupsim.scenarios.story.model import Eviction, Silence, Who
-from groupsim.scenarios.story.silence import DEFAULT_SESSION_US, Verdict, first_seen, why_expired, why_late
+from groupsim.scenarios.story.silence import DEFAULT_SESSION_US, Verdict, first_seen, refused, why_expired, why_late
 
 POLL_LIMIT = "poll-limit"
+
+SENT_AWAY = frozenset({"admin", "fenced", "over-capacity"})
 
 OF_CAUSE = {
     Cause.SESSION_CRASH: Silence.CRASH,
@@ -123,10 +125,15 @@ def _waited_since(facts: Facts, group: GroupFacts, removal: TraceEvent) -> int |
 
 
 def _cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Silence:
+    if removal.reason in SENT_AWAY:
+        return Silence.SENT_AWAY
+    since = _waited_since(facts, group, removal)
     if removal.reason == "session-expired":
         verdict = why_expired(facts, removal)
     else:
-        since = _waited_since(facts, group, removal)
-        late = since is not None
-        verdict = why_late(facts, removal.member or "", since or 0, removal.t_us) if late else Verdict(None, "")
+        verdict = Verdict(None, "") if since is None else why_late(facts, removal.member or "", since, removal.t_us)
+    if verdict.cause is Cause.SESSION_SILENT:
+        host = facts.host_of(removal.member)
+        spoke = host is not None and since is not None and refused(host, since, removal.t_us) is not None
+        return Silence.REFUSED if spoke else Silence.UNKNOWN
     return OF_CAUSE.get(verdict.cause, Silence.UNKNOWN) if verdict.cause is not None else Silence.UNKNOWN

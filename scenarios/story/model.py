@@ -255,6 +255,8 @@ class Silence(StrEnum):
     COORDINATOR = "coordinator"  # it had lost its coordinator
     TIMEOUT = "timeout"  # it gave up a request that would have been answered
     ABANDONED = "abandoned"  # it had joined again and used another member id
+    REFUSED = "refused"  # it spoke, and was not allowed to: the coordinator refused its heartbeats
+    SENT_AWAY = "sent-away"  # nothing: an administrator, another member with its instance id, or a full group
     UNKNOWN = "unknown"
 
 

@@ -49,7 +49,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
         _dead(facts, host, member, removal.t_us)
         or _paused(host, begin, removal.t_us)
         or _around(facts, host, removal, begin)
-        or _refused(host, begin, removal.t_us)
+        or refused(host, begin, removal.t_us)
         or (_assigning(facts, host, leading) if leading is not None else None)
         or _busy(host, begin, removal.t_us)
         or _lost_coordinator(host, begin, removal.t_us)
@@ -135,7 +135,7 @@ def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
     )
 
 
-def _refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
+def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
     """Its heartbeats came, and it was not allowed to send them."""
     refused = next((one for one in host.refused if begin <= one.t_us <= end and str(one.error) == _NOT_ALLOWED), None)
     if refused is None:

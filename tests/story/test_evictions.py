@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -146,3 +147,19 @@ def test_records_passed_over_are_lost_and_those_given_twice_are_duplicates() -> 
     assert (other.partition, other.delivered) == (TopicPartition("orders", 1), 0)
     assert [lane.delivered for lane in story.lanes] == [15, 4]
     assert [lane.duplicates for lane in story.lanes] == [0, 2]
+
+
+def test_a_member_that_was_not_allowed_to_speak_was_refused() -> None:
+    """Its heartbeats came and were turned down, until its session ended: nobody need look for a pause."""
+    tape = formed("c1", "c2", session_s=10).at(20)
+    tape.client(Kind.RESPONSE_RECEIVED, "c2", api="Heartbeat", error="GROUP_AUTHORIZATION_FAILED")
+    (one,) = evictions(expired(tape, "c2", 28))
+    assert (one.cause, one.alive) == (Silence.REFUSED, True)
+
+
+@pytest.mark.parametrize("reason", ["admin", "fenced", "over-capacity"])
+def test_nothing_had_happened_to_a_process_that_was_sent_away(reason: str) -> None:
+    """The coordinator's reason is the whole of it."""
+    tape = formed("c1", "c2").at(20).remove("c2", reason).prepare("c2", "LEAVE_GROUP")
+    (one,) = evictions(tape.at(30).end())
+    assert (one.reason, one.cause) == (reason, Silence.SENT_AWAY)
