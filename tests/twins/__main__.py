@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts
-from tests.twins.clients import JAVA, LIBRDKAFKA, Client
+from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, LIBRDKAFKA, Client
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
 from tests.twins.story import Story
@@ -32,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--client", choices=sorted(_CLIENTS), default="java")
     asked = parser.parse_args(arguments)
     client = _CLIENTS[asked.client]
-    stories = [one for one in ALL if not asked.names or any(name in one.name for name in asked.names)]
+    named = [one for one in ALL if not asked.names or any(name in one.name for name in asked.names)]
+    stories = [story for story in map(client.fitted, named) if story is not None]
     if asked.record:
         record(client, stories, asked.record)
         return 0
@@ -43,7 +44,12 @@ def main(arguments: Sequence[str]) -> int:
     return _report(stories, compared(client, stories, _live, TRIES))
 
 
-_CLIENTS = {"java": JAVA, "librdkafka": LIBRDKAFKA}
+_CLIENTS = {
+    "java": JAVA,
+    "librdkafka": LIBRDKAFKA,
+    "kafka-python-2.0": KAFKA_PYTHON_2_0,
+    "kafka-python-2.3": KAFKA_PYTHON_2_3,
+}
 
 
 def _simulated(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:

@@ -14,6 +14,8 @@ import kafka_jars
 
 from groupsim.protocol.messages import Api
 from tests.interop.java import build
+from tests.twins import kafka_python
+from tests.twins.story import Story
 
 _PYTHON = Path(__file__).parents[1] / "interop" / "python"
 _ASSIGNORS = {
@@ -28,7 +30,8 @@ _ASSIGNORS = {
 class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
-    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is.
+    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is. `fitted`: a story
+    as it plays it, None where it does not have the means.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Client:
     settings: Callable[[Mapping[str, object]], Mapping[str, object]]
     unseen: frozenset[Api] = frozenset()
     hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
+    fitted: Callable[[Story], Story | None] = lambda story: story
 
 
 def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -68,4 +72,20 @@ LIBRDKAFKA = Client(
     # It asks for the coordinator again and again, and its first heartbeat comes at once; errors have names of its own.
     frozenset({Api.FIND_COORDINATOR, Api.HEARTBEAT}),
     ("assigned", "revoked", "lost"),
+)
+KAFKA_PYTHON_2_0 = Client(
+    "kafka-python-2.0.2",
+    "kafka-python-2.x",
+    kafka_python.command("2.0.2"),
+    kafka_python.settings,
+    hears=("assigned", "revoked", "lost", "closed"),  # errors have names of its own
+    fitted=kafka_python.fitted_2_0,
+)
+KAFKA_PYTHON_2_3 = Client(
+    "kafka-python-2.3.3",
+    "kafka-python-2.x",
+    kafka_python.command("2.3.3"),
+    kafka_python.settings,
+    hears=("assigned", "revoked", "lost", "closed"),  # errors have names of its own
+    fitted=kafka_python.fitted_2_3,
 )

@@ -1,0 +1,85 @@
+"""kafka-python as a real client: two releases of the 2.x, each in a folder of its own in the user's cache.
+
+pip puts it there, without a word to the environment that runs the tests (which has a release of another line in it).
+2.0.2 of 2020 is what was installed most for years; 2.3 is the last line of the 2.x.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import kafka_jars
+from attrs import evolve
+
+from tests.twins.story import JOIN, Deed, Rule, Story
+
+_PROGRAM = Path(__file__).parents[1] / "interop" / "python" / "twin_kafka_python.py"
+_PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile")
+_LAST_OF_2_0 = (3, 12)  # its copy of six cannot be imported by Python 3.12
+_SECONDS = 120
+
+
+def command(version: str) -> Callable[[], Sequence[str]]:
+    """Starts the program of its applications with a release. Raises `kafka_jars.Unavailable`."""
+
+    def started() -> Sequence[str]:
+        if version.startswith("2.0.") and sys.version_info >= _LAST_OF_2_0:
+            raise kafka_jars.Unavailable(f"kafka-python {version} cannot be imported by Python 3.12 and newer")
+        folder = _installed(version)
+        return ["env", f"PYTHONPATH={folder}", sys.executable, str(_PROGRAM)]
+
+    return started
+
+
+def _installed(version: str) -> Path:
+    """Where a release lies; it is there whole or not at all."""
+    folder = kafka_jars.cache().with_name("python") / f"kafka-python-{version}"
+    if not folder.exists():
+        made = folder.with_name(f"{folder.name}.{os.getpid()}")
+        asked = [sys.executable, *_PIP, "--target", str(made), f"kafka-python=={version}"]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        if done.returncode:
+            raise kafka_jars.Unavailable(f"pip cannot install kafka-python {version}: {done.stderr.strip()[-200:]}")
+        made.rename(folder)
+    return folder
+
+
+_UNKNOWN = ("default.api.timeout.ms", "retry.backoff.max.ms")
+
+
+def settings(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Kafka's settings in its words."""
+    return {name.replace(".", "_"): value for name, value in properties.items() if name not in _UNKNOWN}
+
+
+def fitted_2_3(story: Story) -> Story | None:
+    """A story as 2.3 plays it, None where it does not have the means.
+
+    There is no cooperative assignor, `close` cannot be told to leave or to stay, a rebalance cannot be enforced, and
+    request.timeout.ms has to be more than the session timeout.
+    """
+    assignors = str(story.properties["partition.assignment.strategy"])
+    deeds = [rule for rule in story.rules if isinstance(rule, Deed)]
+    offered = (
+        "cooperative" not in assignors
+        and "request.timeout.ms" not in story.settings
+        and all(deed.what != "enforce" and "leave" not in deed.given for deed in deeds)
+    )
+    return story if offered else None
+
+
+def fitted_2_0(story: Story) -> Story | None:
+    """A story as 2.0.2 plays it: it knows no static members, and gets its member id with the answer to its first
+    JoinGroup, so that what others meet at their second it has to meet at that one.
+    """
+    if fitted_2_3(story) is None or "group.instance.id" in story.settings:
+        return None
+    return evolve(story, rules=tuple(map(_without_handshake, story.rules)))
+
+
+def _without_handshake(rule: Rule) -> Rule:
+    return evolve(rule, at=rule.at - 1) if rule.api is JOIN and rule.at > 1 else rule
