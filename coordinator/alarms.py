@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import frozen
-
 from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.interface import EventLoop, Handle, Host, Order
+from groupsim.protocol.values import value
 
 
-@frozen
+@value
 class Alarm:
     """A place in the loop's heap, and for which deadline and rank it was taken."""
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.coordinator.records import Record
 from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.messages import Api, Response
+from groupsim.protocol.values import value
 
 CallToken: TypeAlias = object
 """Stands for one request on its way; the core keeps it and gives it back with the answer, nothing else."""
 
 
-@frozen
+@value
 class Reply:
     """Answer a request."""
 
@@ -28,7 +29,7 @@ class Reply:
     response: Response
 
 
-@frozen
+@value
 class Park:
     """Keep a request without an answer until the condition holds."""
 
@@ -39,7 +40,7 @@ class Park:
     condition: str
 
 
-@frozen
+@value
 class Drop:
     """A parked request that will never be answered, and why."""
 
@@ -50,7 +51,7 @@ class Drop:
     why: str
 
 
-@frozen
+@value
 class SetTimer:
     """A timer was started, or moved to another deadline."""
 
@@ -59,7 +60,7 @@ class SetTimer:
     timer: Timer = field(eq=False, repr=False)
 
 
-@frozen
+@value
 class CancelTimer:
     """A timer was stopped before it fired."""
 
@@ -67,7 +68,7 @@ class CancelTimer:
     timer: Timer = field(eq=False, repr=False)
 
 
-@frozen
+@value
 class Append:
     """Append records to the partition; tell the core how it ended with this `append_id`, in the order of the ids."""
 
@@ -75,7 +76,7 @@ class Append:
     records: tuple[Record, ...]
 
 
-@frozen
+@value
 class Note:
     """Something for the trace; the fields are the trace's columns (`eventloop.events`)."""
 

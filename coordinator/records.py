@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import define, frozen
-
 from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.values import value
 
 
 def whole_ms(time_us: int) -> int:
@@ -22,7 +21,7 @@ def whole_ms(time_us: int) -> int:
     return time_us - time_us % 1_000
 
 
-@frozen
+@value
 class StoredMember:
     """One member in a group record: only the selected protocol's metadata survives."""
 
@@ -36,7 +35,7 @@ class StoredMember:
     assignment: bytes
 
 
-@frozen
+@value
 class GroupValue:
     """The value of a group record; `state_timestamp_us` is None in records of versions 0 and 1, which have none."""
 
@@ -48,7 +47,7 @@ class GroupValue:
     members: tuple[StoredMember, ...] = ()
 
 
-@frozen
+@value
 class GroupRecord:
     """A group's metadata, or (value None) its tombstone."""
 
@@ -56,13 +55,9 @@ class GroupRecord:
     value: GroupValue | None
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetValue:
-    """The value of an offset record; `expire_us` only for commits that asked for a retention (v2–4).
-
-    Nobody changes one, nor an `OffsetRecord`, though they are not frozen: there is one per partition and commit, and
-    that halves what it costs.
-    """
+    """The value of an offset record; `expire_us` only for commits that asked for a retention (v2–4)."""
 
     offset: int
     leader_epoch: int
@@ -71,7 +66,7 @@ class OffsetValue:
     expire_us: int | None = None
 
 
-@frozen
+@value
 class Producer:
     """A transactional producer, as its batches name it."""
 
@@ -79,7 +74,7 @@ class Producer:
     producer_epoch: int
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetRecord:
     """One committed offset, or (value None) its tombstone; with a producer it is part of its open transaction.
 
@@ -92,7 +87,7 @@ class OffsetRecord:
     producer: Producer | None = None
 
 
-@frozen
+@value
 class TransactionEnd:
     """The control record that ends a producer's transaction in this partition; alone in its append."""
 
@@ -101,7 +96,7 @@ class TransactionEnd:
     coordinator_epoch: int = 0
 
 
-@frozen
+@value
 class ForeignRecord:
     """A record of a type the coordinator does not know, or of a kind of group not modelled; a load skips it."""
 

@@ -48,7 +48,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum, auto
 from typing import Self
 
-from attrs import frozen
+from groupsim.protocol.values import value
 
 
 class State(Enum):
@@ -157,7 +157,7 @@ NO_REASON = "not provided"
 """Stands where a client does not say why it joins or leaves (KIP-800)."""
 
 
-@frozen
+@value
 class Reason:
     """Why a state changed: the cause, Kafka's sentence for it, whose doing it was and what its client said."""
 

@@ -5,16 +5,15 @@ Source: `ClassicGroup.validateMember`; classic-protocol reference, 1.3 to 1.7.
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import value
 
 
-@frozen
+@value
 class Arrival:
     """Who sent a request: its token, its client, and the id to be given should the sender need one."""
 

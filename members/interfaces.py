@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from attrs import define, frozen
-
 from groupsim.eventloop.interface import Handle
 from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.messages import HeartbeatRequest, Request, Response, TopicPartition
+from groupsim.protocol.values import value
 
 
-@frozen
+@value
 class Disconnected:
     """A request's fate is unknown: the connection broke, was refused, or the request timed out on it."""
 
@@ -148,19 +147,16 @@ class Transport(Protocol):
         ...
 
 
-@define(unsafe_hash=True)
+@value
 class Fetched:
-    """Records of one partition, as a range: offsets `base` … `base + count - 1`. Nobody changes one.
-
-    Not frozen all the same: there is one for every few records, and a frozen one takes twice as long to make.
-    """
+    """Records of one partition, as a range: offsets `base` … `base + count - 1`."""
 
     partition: TopicPartition
     base: int
     count: int
 
 
-@frozen
+@value
 class FetchFailed:
     """A fetch that came to nothing: the leader could not be reached."""
 

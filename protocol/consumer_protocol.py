@@ -26,12 +26,11 @@ from functools import lru_cache
 from itertools import repeat
 from struct import error, pack, unpack_from
 
-from attrs import frozen
-
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted, java_string_key
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.record_fields import INT16, INT32, FieldReader, utf8
+from groupsim.protocol.values import value
 
 NEWEST_VERSION = 3
 _REMEMBERED = 1_024  # subscriptions: the members of a group mostly say the same, and say it twice
@@ -41,7 +40,7 @@ _NULL_STRING = INT16.pack(-1)
 _NULL_BYTES = INT32.pack(-1)
 
 
-@frozen
+@value
 class Subscription:
     """What one member asks for: the content of a JoinGroup protocol's metadata.
 
@@ -56,7 +55,7 @@ class Subscription:
     rack: str | None = None
 
 
-@frozen
+@value
 class Assignment:
     """What one member gets: the content of a SyncGroup assignment."""
 

@@ -1,19 +1,17 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the messages that move records, as values.
 
-Fields of the newest versions, by topic name where Kafka has come to topic ids. Frozen in spirit: a run makes tens of
-thousands, so they are plain classes that nobody changes. Sources: `ProduceRequest.json`, `FetchRequest.json` and their
-neighbours; KIP-101, KIP-279, KIP-320, KIP-392.
+Fields of the newest versions, by topic name where Kafka has come to topic ids. Sources: `ProduceRequest.json`,
+`FetchRequest.json` and their neighbours; KIP-101, KIP-279, KIP-320, KIP-392.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from attrs import define
-
 from groupsim.protocol.basics import Api, Asks, TopicPartition
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import value
 
 CONSUMER: Final = -1
 """The replica id of a consumer's Fetch."""
@@ -39,7 +37,7 @@ class LeaderIs(NamedTuple):
 # --- Produce -------------------------------------------------------------------------------------------------------
 
 
-@define(unsafe_hash=True)
+@value
 class Unfit:
     """Records of a Produce that are no batch a broker appends, with the error for them.
 
@@ -51,7 +49,7 @@ class Unfit:
     early: bool = False
 
 
-@define(unsafe_hash=True)
+@value
 class ProduceRequest(Asks["ProduceResponse"]):
     """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent).
 
@@ -72,7 +70,7 @@ def partitions_of(request: ProduceRequest) -> list[TopicPartition]:
     return [name for name, _ in request.batches] + [one.partition for one in request.unfit]
 
 
-@define(unsafe_hash=True)
+@value
 class Produced:
     """What became of one batch: where it stands, or why not. `base_offset` -1 with an error.
 
@@ -89,7 +87,7 @@ class Produced:
     record_errors: tuple[tuple[int, str], ...] = ()
 
 
-@define(unsafe_hash=True)
+@value
 class ProduceResponse:
     """One result per batch of the request, in its order."""
 
@@ -111,7 +109,7 @@ class FetchPartition(NamedTuple):
     log_start_offset: int = -1
 
 
-@define(unsafe_hash=True)
+@value
 class FetchRequest(Asks["FetchResponse"]):
     """Records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
 
@@ -142,7 +140,7 @@ class EpochEnd(NamedTuple):
     end_offset: int
 
 
-@define(unsafe_hash=True)
+@value
 class PartitionData:
     """What a Fetch found in one partition.
 
@@ -162,7 +160,7 @@ class PartitionData:
     preferred_read_replica: int = -1
 
 
-@define(unsafe_hash=True)
+@value
 class FetchResponse:
     """One entry per partition asked for, in the order of the request; in a session, one per partition with news.
 
@@ -185,7 +183,7 @@ class OffsetAsked(NamedTuple):
     current_leader_epoch: int = NO_LEADER_EPOCH
 
 
-@define(unsafe_hash=True)
+@value
 class ListOffsetsRequest(Asks["ListOffsetsResponse"]):
     """Offsets by time, or the ends of the log."""
 
@@ -196,7 +194,7 @@ class ListOffsetsRequest(Asks["ListOffsetsResponse"]):
     version: int = 10
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetListed:
     """The offset found (-1: none), with its record's timestamp and leader epoch."""
 
@@ -207,7 +205,7 @@ class OffsetListed:
     leader_epoch: int = NO_LEADER_EPOCH
 
 
-@define(unsafe_hash=True)
+@value
 class ListOffsetsResponse:
     """One entry per partition asked for, in the order of the request."""
 
@@ -226,7 +224,7 @@ class EpochAsked(NamedTuple):
     current_leader_epoch: int = NO_LEADER_EPOCH
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetForLeaderEpochRequest(Asks["OffsetForLeaderEpochResponse"]):
     """Where does this epoch end in your log? Asked by consumers after a change of leader (KIP-320)."""
 
@@ -236,7 +234,7 @@ class OffsetForLeaderEpochRequest(Asks["OffsetForLeaderEpochResponse"]):
     version: int = 4
 
 
-@define(unsafe_hash=True)
+@value
 class EpochEndOffset:
     """The answer for one partition; -1 and -1 when the epoch is unknown."""
 
@@ -246,7 +244,7 @@ class EpochEndOffset:
     end_offset: int = -1
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetForLeaderEpochResponse:
     """One entry per partition asked for, in the order of the request."""
 

@@ -1,8 +1,8 @@
 """The requests and responses of the classic group protocol, as values.
 
-One frozen class per message, with the fields of the newest classic version; `version` says which version the sender
-speaks, and what older versions cannot carry is left at its default (`versions.py` holds that table). Sources: Kafka's
-message schemas (`clients/src/main/resources/common/message/*.json`); classic-protocol reference, section 5.
+One class per message (`values.py`), with the fields of the newest classic version; `version` says which version the
+sender speaks, and what older versions cannot carry is left at its default (`versions.py` holds that table). Sources:
+Kafka's message schemas (`clients/src/main/resources/common/message/*.json`); classic-protocol reference, section 5.
 
 Strings are never None unless the schema says nullable. Times are milliseconds where Kafka's field is (`_ms`).
 """
@@ -10,8 +10,6 @@ Strings are never None unless the schema says nullable. Times are milliseconds w
 from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
-
-from attrs import define, frozen
 
 from groupsim.protocol.acl_messages import NOT_ASKED, AclRequest, AclResponse
 from groupsim.protocol.admin_messages import AdminRequest, AdminResponse
@@ -26,12 +24,13 @@ from groupsim.protocol.data_messages import DataRequest, DataResponse
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.operator_messages import OperatorRequest, OperatorResponse
 from groupsim.protocol.txn_messages import TxnRequest, TxnResponse
+from groupsim.protocol.values import value
 from groupsim.protocol.zookeeper_messages import ZkRequest, ZkResponse
 
 # --- Metadata and FindCoordinator ------------------------------------------------------------------------------
 
 
-@frozen
+@value
 class MetadataRequest(Asks["MetadataResponse"]):
     """Ask any broker for topics; `topics=None` asks for all of them.
 
@@ -47,7 +46,7 @@ class MetadataRequest(Asks["MetadataResponse"]):
     include_cluster_operations: bool = False
 
 
-@frozen
+@value
 class PartitionInfo:
     """Leader (-1: none) and replica placement of one partition; `racks` are the racks of its replicas."""
 
@@ -61,7 +60,7 @@ class PartitionInfo:
     error: ErrorCode = ErrorCode.NONE
 
 
-@frozen
+@value
 class TopicInfo:
     """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown.
 
@@ -75,7 +74,7 @@ class TopicInfo:
     operations: int = NOT_ASKED
 
 
-@frozen
+@value
 class MetadataResponse:
     """Brokers (node id → host) and the topics asked for, sorted by name; what may be done with the cluster."""
 
@@ -85,7 +84,7 @@ class MetadataResponse:
     operations: int = NOT_ASKED
 
 
-@frozen
+@value
 class FindCoordinatorRequest(Asks["FindCoordinatorResponse"]):
     """Ask any broker which one coordinates the group `key`, or (key type 1) the transactional id `key`."""
 
@@ -95,7 +94,7 @@ class FindCoordinatorRequest(Asks["FindCoordinatorResponse"]):
     key_type: int = 0
 
 
-@frozen
+@value
 class FindCoordinatorResponse:
     """The coordinator's node id and host; (-1, "") with an error."""
 
@@ -108,7 +107,7 @@ class FindCoordinatorResponse:
 # --- JoinGroup -------------------------------------------------------------------------------------------------
 
 
-@frozen
+@value
 class JoinProtocol:
     """One assignor a member offers, with its subscription as bytes."""
 
@@ -116,7 +115,7 @@ class JoinProtocol:
     metadata: bytes = b""
 
 
-@frozen
+@value
 class JoinGroupRequest(Asks["JoinGroupResponse"]):
     """Join, or rejoin, a group. Version 0 has no rebalance timeout: the session timeout is used."""
 
@@ -132,7 +131,7 @@ class JoinGroupRequest(Asks["JoinGroupResponse"]):
     version: int = 9
 
 
-@frozen
+@value
 class JoinMember:
     """One member as the leader is told of it."""
 
@@ -141,7 +140,7 @@ class JoinMember:
     metadata: bytes = b""
 
 
-@frozen
+@value
 class JoinGroupResponse:
     """The answer to JoinGroup; `members` is filled for the leader alone."""
 
@@ -159,7 +158,7 @@ class JoinGroupResponse:
 # --- SyncGroup -------------------------------------------------------------------------------------------------
 
 
-@frozen
+@value
 class SyncAssignment:
     """What the leader gives one member, as bytes."""
 
@@ -167,7 +166,7 @@ class SyncAssignment:
     assignment: bytes = b""
 
 
-@frozen
+@value
 class SyncGroupRequest(Asks["SyncGroupResponse"]):
     """Ask for this member's assignment; the leader sends everybody's along."""
 
@@ -182,7 +181,7 @@ class SyncGroupRequest(Asks["SyncGroupResponse"]):
     version: int = 5
 
 
-@frozen
+@value
 class SyncGroupResponse:
     """This member's assignment as bytes."""
 
@@ -196,7 +195,7 @@ class SyncGroupResponse:
 # --- Heartbeat and LeaveGroup ----------------------------------------------------------------------------------
 
 
-@frozen
+@value
 class HeartbeatRequest(Asks["HeartbeatResponse"]):
     """Keep a member's session alive."""
 
@@ -208,7 +207,7 @@ class HeartbeatRequest(Asks["HeartbeatResponse"]):
     version: int = 4
 
 
-@frozen
+@value
 class HeartbeatResponse:
     """The answer to Heartbeat: an error code, nothing else."""
 
@@ -216,7 +215,7 @@ class HeartbeatResponse:
     error: ErrorCode = ErrorCode.NONE
 
 
-@frozen
+@value
 class LeavingMember:
     """One member to remove: by member id, or (administrators) by instance id with member id ""."""
 
@@ -225,7 +224,7 @@ class LeavingMember:
     reason: str | None = None
 
 
-@frozen
+@value
 class LeaveGroupRequest(Asks["LeaveGroupResponse"]):
     """Remove members. Versions 0–2 carry exactly one, without instance id."""
 
@@ -235,7 +234,7 @@ class LeaveGroupRequest(Asks["LeaveGroupResponse"]):
     version: int = 5
 
 
-@frozen
+@value
 class LeftMember:
     """What became of one entry of a LeaveGroup request."""
 
@@ -244,7 +243,7 @@ class LeftMember:
     error: ErrorCode = ErrorCode.NONE
 
 
-@frozen
+@value
 class LeaveGroupResponse:
     """Per member answers (v3+); v0–2 lift the single member's error to `error`."""
 
@@ -256,12 +255,9 @@ class LeaveGroupResponse:
 # --- Offsets ---------------------------------------------------------------------------------------------------
 
 
-@define(unsafe_hash=True)
+@value
 class OffsetToCommit:
-    """One partition's offset in an OffsetCommit request.
-
-    Nobody changes one, though it is not frozen: there is one per partition and commit, and that halves what it costs.
-    """
+    """One partition's offset in an OffsetCommit request."""
 
     partition: TopicPartition
     offset: int
@@ -269,7 +265,7 @@ class OffsetToCommit:
     metadata: str = ""
 
 
-@frozen
+@value
 class OffsetCommitRequest(Asks["OffsetCommitResponse"]):
     """Store offsets for a group; generation -1 with member id "" is a commit from outside the membership."""
 
@@ -283,7 +279,7 @@ class OffsetCommitRequest(Asks["OffsetCommitResponse"]):
     version: int = 9
 
 
-@frozen
+@value
 class OffsetCommitResponse:
     """One error per partition of the request, in its order."""
 
@@ -299,7 +295,7 @@ class OffsetCommitResponse:
         return ErrorCode.NONE
 
 
-@frozen
+@value
 class OffsetFetchRequest(Asks["OffsetFetchResponse"]):
     """Read committed offsets of one group; `partitions=None` asks for all."""
 
@@ -310,7 +306,7 @@ class OffsetFetchRequest(Asks["OffsetFetchResponse"]):
     version: int = 9
 
 
-@frozen
+@value
 class FetchedOffset:
     """One committed offset; offset -1 when there is none."""
 
@@ -321,7 +317,7 @@ class FetchedOffset:
     error: ErrorCode = ErrorCode.NONE
 
 
-@frozen
+@value
 class OffsetFetchResponse:
     """Committed offsets, in the order of the request (or sorted, when all were asked for)."""
 
@@ -330,7 +326,7 @@ class OffsetFetchResponse:
     offsets: tuple[FetchedOffset, ...] = ()
 
 
-@frozen
+@value
 class OffsetDeleteRequest(Asks["OffsetDeleteResponse"]):
     """Delete committed offsets of partitions the group does not subscribe to."""
 
@@ -340,7 +336,7 @@ class OffsetDeleteRequest(Asks["OffsetDeleteResponse"]):
     version: int = 0
 
 
-@frozen
+@value
 class OffsetDeleteResponse:
     """Top-level error, or one error per partition of the request."""
 
@@ -352,7 +348,7 @@ class OffsetDeleteResponse:
 # --- Administration --------------------------------------------------------------------------------------------
 
 
-@frozen
+@value
 class DescribeGroupsRequest(Asks["DescribeGroupsResponse"]):
     """Describe groups by id."""
 
@@ -362,7 +358,7 @@ class DescribeGroupsRequest(Asks["DescribeGroupsResponse"]):
     version: int = 6
 
 
-@frozen
+@value
 class DescribedMember:
     """One member in a group's description."""
 
@@ -374,7 +370,7 @@ class DescribedMember:
     assignment: bytes = b""
 
 
-@frozen
+@value
 class DescribedGroup:
     """One group's description; `state` is the name Kafka's tools print (CompletingRebalance, not AwaitingSync)."""
 
@@ -388,7 +384,7 @@ class DescribedGroup:
     authorized_operations: int = NOT_ASKED
 
 
-@frozen
+@value
 class DescribeGroupsResponse:
     """One description per group of the request, in its order."""
 
@@ -396,7 +392,7 @@ class DescribeGroupsResponse:
     groups: tuple[DescribedGroup, ...] = ()
 
 
-@frozen
+@value
 class ListGroupsRequest(Asks["ListGroupsResponse"]):
     """List the groups of a broker; empty filters match everything."""
 
@@ -406,7 +402,7 @@ class ListGroupsRequest(Asks["ListGroupsResponse"]):
     version: int = 5
 
 
-@frozen
+@value
 class ListedGroup:
     """One group of a list."""
 
@@ -416,7 +412,7 @@ class ListedGroup:
     group_type: str = "classic"
 
 
-@frozen
+@value
 class ListGroupsResponse:
     """The groups the broker coordinates."""
 
@@ -425,7 +421,7 @@ class ListGroupsResponse:
     groups: tuple[ListedGroup, ...] = ()
 
 
-@frozen
+@value
 class DeleteGroupsRequest(Asks["DeleteGroupsResponse"]):
     """Delete empty groups."""
 
@@ -434,7 +430,7 @@ class DeleteGroupsRequest(Asks["DeleteGroupsResponse"]):
     version: int = 2
 
 
-@frozen
+@value
 class DeleteGroupsResponse:
     """One error per group of the request, in its order."""
 
