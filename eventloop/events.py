@@ -25,6 +25,8 @@ class Kind(StrEnum):
     RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}
     ACTION = "action"  # reason: the action in words; payload: the action as data
     ACTION_REFUSED = "action.refused"  # reason: why; payload: the action in words; cause: the action
+    ROLLOUT_ENDED = "rollout.ended"  # the last new pod counts as ready and the last old one has ended; group; payload:
+    #   kind, replaced, pods (names), first_stop_us (the first SIGTERM; null without one)
     FAULT_BEGUN = "fault.begun"  # reason: in words; payload: as data; span
     FAULT_ENDED = "fault.ended"  # span
     METADATA_CHANGED = "metadata.changed"  # topic; payload: partitions, before

@@ -16,12 +16,17 @@ import attrs
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import COLUMNS
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story import Gap, GroupStory, Records, Story
+from groupsim.scenarios.story import Gap, GroupStory, Records, Rollout, Story
 
 SCHEMA = 1
 #: Of documents with a file's problems (validate, lint, errors): what was `level` is `severity`, as in lint's findings.
 SINCE_SEVERITY = 2
-DERIVED: dict[type, tuple[str, ...]] = {GroupStory: ("moved",), Records: ("never",), Gap: ("length_us",)}
+DERIVED: dict[type, tuple[str, ...]] = {
+    GroupStory: ("moved",),
+    Records: ("never",),
+    Gap: ("length_us",),
+    Rollout: ("took_us",),
+}
 BULKY = {"processed"}  # instants of single records: the trace has them
 
 

@@ -62,6 +62,12 @@ class Comparison:
     settings: tuple[Difference, ...] = ()
 
 
+def _longest_rollout(group: GroupStory) -> int | None:
+    """Nothing where there was none, or one of them was not over."""
+    took = [one.took_us for one in group.rollouts]
+    return max(one for one in took if one is not None) if took and None not in took else None
+
+
 FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
     ("rebalances", "", lambda group: len(group.rebalances)),
     ("stopped", "us", lambda group: group.stopped_us),
@@ -70,6 +76,7 @@ FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
     ("longest rebalance", "us", lambda group: max((g.duration_us for g in group.rebalances), default=0)),
     ("partitions moved", "", lambda group: group.moved),
     ("time to form", "us", lambda group: group.formed_us),
+    ("rollout, first stop to group stable", "us", _longest_rollout),
     ("records delivered", "", lambda group: group.delivered),
     ("records delivered twice", "", lambda group: group.duplicates),
     ("commits failed", "", lambda group: sum(number for _, number in group.commits_failed)),
@@ -124,6 +131,8 @@ def _rows(left: Story, right: Story) -> Iterable[Row]:
         prefix = f"{name}: " if len(groups) > 1 else ""
         for title, unit, figure in FIGURES:
             one, other = (figure(group) if group is not None else None for group in pair)
+            if figure is _longest_rollout and not any(group.rollouts for group in pair if group is not None):
+                continue
             yield Row(prefix + title, one, other, unit)
         totals = [next((total for total in story.totals if total.group == name), None) for story in (left, right)]
         for title, unit, account in ACCOUNTED:

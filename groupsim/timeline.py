@@ -28,6 +28,7 @@ from groupsim.scenarios.story import (
     Story,
 )
 from groupsim.scenarios.story.headline import REMOVALS
+from groupsim.scenarios.story.rollouts import in_words
 from groupsim.scenarios.story.words import clock, count, processes, span
 
 MANY_RUNS = 24  # more runs of one cause are cut in the middle
@@ -77,6 +78,8 @@ def _subtitle(story: Story) -> str:
 def show_group(group: GroupStory, story: Story, console: Console) -> None:
     """One group: its generations, its members' lanes, its partitions."""
     console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
+    for rollout in group.rollouts:
+        _print_line(console, Text(f"  {in_words(rollout)}"))
     wide = _cause_width(group.generations, console.width)
     _print_line(
         console, Text(_columns("gen", "began", "cause", wide, "ready in", "members", "moved", "stood still"), "dim")

@@ -187,6 +187,12 @@ RUNS = Table(
             "gap_us", "the longest time in which no process could work on one partition (see `deliveries`)", null=True
         ),
         whole("producer_crashes", "deaths of processes that only produce, those beside a member included", null=True),
+        large(
+            "rollout_us",
+            "of a rollout (`rolling-restart`), from the first stop to the last pod ready and the group stable with "
+            "all of them, the longest; nothing without one, or when one was not over",
+            null=True,
+        ),
     ),
 )
 

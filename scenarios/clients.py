@@ -29,7 +29,12 @@ _AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
         ((4,), "java-4.x"),
     ),
     "librdkafka": (((0, 11), "librdkafka-0.11"), ((1,), "librdkafka-1.x"), ((1, 7), "librdkafka-2.x")),
-    "kafka-python": (((1,), "kafka-python-1.3"), ((1, 4), "kafka-python-2.x"), ((3,), "kafka-python-3.x")),
+    "kafka-python": (
+        ((1,), "kafka-python-1.3"),
+        ((1, 4), "kafka-python-2.x"),
+        ((2, 3), "kafka-python-2.3"),
+        ((3,), "kafka-python-3.x"),
+    ),
     "aiokafka": (((0,), "aiokafka"),),
     "kafkajs": (((0,), "kafkajs"),),
     "sarama": (((0,), "sarama"),),
@@ -74,6 +79,7 @@ _MEANT: Mapping[str, tuple[Version, Version]] = {
     "librdkafka-1.x": ((1,), (1, 6, ANY)),
     "librdkafka-2.x": ((1, 7), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
+    "kafka-python-2.x": ((1, 4), (2, 2, ANY)),
 }
 _NOT_SIMULATED: Mapping[str, ClientProfile] = {
     "librdkafka-0.11": evolve(
@@ -84,10 +90,10 @@ _NOT_SIMULATED: Mapping[str, ClientProfile] = {
         enforces_poll_limit=False,
     ),
     "kafka-python-3.x": evolve(
-        PROFILES["kafka-python-2.x"],
+        PROFILES["kafka-python-2.3"],
         name="kafka-python-3.x",
         defaults={
-            **PROFILES["kafka-python-2.x"].defaults,
+            **PROFILES["kafka-python-2.3"].defaults,
             "session.timeout.ms": 45_000,
             "request.timeout.ms": 30_000,
         },

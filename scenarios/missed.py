@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.scenarios.actions import Crash, Pause, Rejoin, Start, Stop
+from groupsim.scenarios.actions import Crash, Pause, Rejoin, RollingRestart, Start, Stop
 from groupsim.scenarios.lives import Process
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.words import deed_words
@@ -22,6 +22,8 @@ _MANY = 4
 
 def missed(deed: Deed, stage: Stage) -> str | None:
     """That a step, about to be carried out, hits nobody, and why; None when it hits somebody."""
+    if isinstance(deed, RollingRestart):
+        return _nobody_rolls(deed, stage)
     targets = getattr(deed, "member", None)
     if not isinstance(targets, tuple):
         return None
@@ -37,6 +39,14 @@ def missed(deed: Deed, stage: Stage) -> str | None:
     running = [actor.name for actor in stage.actors_by_name.values() if actor.running]
     who = "" if isinstance(deed, Start) else f"; running: {_listed(running) or 'no member'}"
     return f"`{deed_words(deed)}` hits nobody: {why}{who}"
+
+
+def _nobody_rolls(deed: RollingRestart, stage: Stage) -> str | None:
+    """A rollout replaces those that run."""
+    group = stage.group_id(deed.group)
+    if any(actor.running for actor in stage.of_group(group)):
+        return None
+    return f"`{deed_words(deed)}` hits nobody: no member of {group} runs"
 
 
 def _is_hit(deed: Deed, process: Process) -> bool:

@@ -2,7 +2,8 @@
 
 A rollout works as Kubernetes does it (Deployment: `maxSurge` rounded up, `maxUnavailable` rounded down, new pods have
 new names; StatefulSet: the same names, one by one, from the last). Pods count as available once their consumer has
-started and `ready-time` has passed; consumers stop at once on SIGTERM, after `stop-time`.
+started and `ready-time` has passed; consumers stop at once on SIGTERM, after `stop-time`. Its end, when nothing of it
+is under way any more, is an event of the trace (`rollout.ended`); when the group is at rest is for the story to find.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.events import Kind
 from groupsim.scenarios.actor import Actor
 from groupsim.scenarios.naming import MemberPlan
 
@@ -27,17 +29,32 @@ class Rollout:
         self.stage = stage
         self.deed = deed
         self.group = group
+        self._step = stage.loop.trace.cause  # the action that began it
         self._changed = stage.loop.event()
         self._starting = 0
         self._ready = 0
         self._ending = 0
+        self._under_way = 0  # parts of it that go on beside the plan
+        self._first_stop_us: int | None = None
+        self._new: list[str] = []
 
     async def run(self) -> None:
-        """The whole rollout, to the last pod."""
+        """The whole rollout, until the last pod is ready and the last old one has ended."""
         old = [actor for actor in self.stage.of_group(self.group) if actor.running]
         await {"deployment": self._deployment, "statefulset": self._one_by_one, "recreate": self._recreate}[
             self.deed.kind
         ](old)
+        await self._until(lambda: self._under_way == 0)
+        self._tell_end([actor.name for actor in old])
+
+    def _tell_end(self, replaced: list[str]) -> None:
+        payload = {
+            "kind": self.deed.kind,
+            "replaced": replaced,
+            "pods": self._new,
+            "first_stop_us": self._first_stop_us,
+        }
+        self.stage.loop.trace.emit(Kind.ROLLOUT_ENDED, group=self.group, cause=self._step, payload=payload)
 
     async def _one_by_one(self, old: list[Actor]) -> None:
         """The same names, the last first; the next one goes when this one is ready."""
@@ -84,12 +101,15 @@ class Rollout:
     async def _begin(self, actor: Actor) -> None:
         """From the creation of a pod until it is ready."""
         await self._take(self.deed.start_time, "start", actor)
+        self._new.append(actor.name)
         actor.start()
         await self._take(self.deed.ready_time, "ready", actor)
 
     async def _end(self, actor: Actor) -> None:
         """From SIGTERM to the end of the process, which is SIGKILL once its time of grace is over."""
         self._ending += 1
+        if self._first_stop_us is None:
+            self._first_stop_us = self.stage.loop.now_us
         grace = self.deed.grace
         if grace is None:
             await self._take(self.deed.stop_time, "stop", actor)
@@ -122,7 +142,10 @@ class Rollout:
     def _spawn(self, story: object, name: str) -> None:
         async def run() -> None:
             await story  # type: ignore[misc]
+            self._under_way -= 1
+            self._changed.set()
 
+        self._under_way += 1
         self.stage.story(run, name)
 
 

@@ -128,6 +128,7 @@ _ALL = (
     _total("moved_back", "partitions moved back", _N),
     Metric("formed_us", "time to form", _S),
     Metric("settled_us", "time to stable", _S),
+    Metric("rollout_us", "length of the rollout", _S),
     _total("delivered", "records delivered", _R, "higher"),
     _total("duplicates", "records delivered again", _R),
     _total("lost", "records passed over", _R),

@@ -44,6 +44,7 @@ def _rebalances(story: Story) -> dict[str, Any]:
         "moved_back": sum(move.back for move in moves),
         "formed_us": _formed(story),
         "settled_us": _settled(story),
+        "rollout_us": _rollout(story),
     }
 
 
@@ -64,6 +65,12 @@ def _settled(story: Story) -> int:
         for one in group.generations
     )
     return max((end - began for end in ends if end is not None and end >= began), default=0)
+
+
+def _rollout(story: Story) -> int | None:
+    """The longest rollout; None when there was none, or one of them was not over."""
+    took = [one.took_us for group in story.groups for one in group.rollouts]
+    return max(one for one in took if one is not None) if took and None not in took else None
 
 
 def _standing(story: Story) -> dict[str, Any]:

@@ -129,6 +129,14 @@ class GroupFacts:
 
 
 @define
+class Rolled:
+    """A rollout whose pods are ready, and when its group was at rest with them."""
+
+    event: TraceEvent
+    settled_us: int | None = None
+
+
+@define
 class Work:
     """When a process had handled records of a partition, and after how many events of `Facts.ownership` that was."""
 
@@ -175,6 +183,7 @@ class Facts:
     hands: dict[tuple[object, ...], Hand] = Factory(dict)  # by who they are, as an event says it
     work: dict[At, Work] = Factory(dict)
     starts: list[TraceEvent] = Factory(list)
+    rollouts: list[Rolled] = Factory(list)
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
     produce_failed: list[TraceEvent] = Factory(list)

@@ -11,6 +11,7 @@ from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.hands import delivered, placed, processed
 from groupsim.scenarios.story.led_log import LOG_KINDS
+from groupsim.scenarios.story.rollouts import rolled, settle
 
 Reader = Callable[[Facts, TraceEvent], None]
 
@@ -207,6 +208,7 @@ def _state(facts: Facts, event: TraceEvent) -> None:
     elif event.to == "Stable":
         current.stable = current.ended = event
         current.leader = (event.payload or {}).get("leader") or current.leader
+        settle(facts, group, event)
     else:
         current.ended = event
 
@@ -275,6 +277,7 @@ def _replaced(facts: Facts, event: TraceEvent) -> None:
     if old in facts.session_us:
         facts.session_us[event.member or "?"] = facts.session_us[str(old)]
     _note_member(facts, event.member or "?", event.payload or {}, event)
+    settle(facts, group, event)
 
 
 def _removed(facts: Facts, event: TraceEvent) -> None:
@@ -324,6 +327,7 @@ READERS: dict[Kind, Reader] = {
     Kind.RUN_ENDED: _run_ended,
     Kind.ACTION: _action,
     Kind.ACTION_REFUSED: _action_refused,
+    Kind.ROLLOUT_ENDED: rolled,
     Kind.FAULT_BEGUN: _fault_begun,
     Kind.FAULT_ENDED: _fault_ended,
     Kind.METADATA_CHANGED: _metadata,

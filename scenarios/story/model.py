@@ -323,6 +323,36 @@ class Lane:
 
 
 @frozen
+class Rollout:
+    """A `rolling-restart` of a group. Without `ready_us` or `settled_us` it was not over when the trace ended.
+
+    `first_stop_us` is the first SIGTERM, `ready_us` when the last pod was ready, `settled_us` when the group was stable
+    with all `pods` and without a dead member. `missing` and `dead` say what kept it from that: pods that were no
+    members at the end of the trace, and processes that were and had died.
+    """
+
+    group: str
+    kind: str
+    pods: int
+    began_us: int
+    first_stop_us: int | None = None
+    ready_us: int | None = None
+    settled_us: int | None = None
+    missing: tuple[str, ...] = ()
+    dead: tuple[str, ...] = ()
+
+    @property
+    def since_us(self) -> int:
+        """The first SIGTERM; of a rollout that stopped nobody (yet), its step."""
+        return self.began_us if self.first_stop_us is None else self.first_stop_us
+
+    @property
+    def took_us(self) -> int | None:
+        """From the first SIGTERM to the last pod ready and the group stable; None when it was not over."""
+        return None if self.settled_us is None else self.settled_us - self.since_us
+
+
+@frozen
 class GroupStory:
     """One group: its generations, and what happened to its partitions."""
 
@@ -342,6 +372,7 @@ class GroupStory:
     evictions: tuple[Eviction, ...] = ()
     present: tuple[Who, ...] = ()  # members at the end of the trace, as the coordinator counts them
     undetected: tuple[Who, ...] = ()  # of these, those whose process had died
+    rollouts: tuple[Rollout, ...] = ()
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:

@@ -30,6 +30,8 @@ from groupsim.scenarios.story.model import (
     Who,
 )
 from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
+from groupsim.scenarios.story.rollouts import doings as ends_of_rollouts
+from groupsim.scenarios.story.rollouts import in_the_headline, rollouts
 from groupsim.scenarios.story.rounds import generations
 from groupsim.scenarios.story.takeovers import aftermath, doings, take_overs
 
@@ -46,6 +48,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
     given = {one.group: one for one in totals}
     groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
     changes = take_overs(facts)
+    rolled = [one for group in groups for one in group.rollouts]
     failures = [(host.name, host.failure) for host in facts.hosts.values() if host.failure]
     return Story(
         scenario=facts.scenario,
@@ -55,8 +58,12 @@ def tell(events: Iterable[TraceEvent]) -> Story:
         lanes=lanes(facts),
         actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
-        notes=(*doings(facts, changes), *(Doing(e.t_us, _note(e), e.host) for e in facts.notes)),
-        headline=headline(groups, failures) + aftermath(changes, totals),
+        notes=(
+            *doings(facts, changes),
+            *ends_of_rollouts(rolled),
+            *(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
+        ),
+        headline=headline(groups, failures) + in_the_headline(rolled) + aftermath(changes, totals),
         accounts=accounted,
         totals=totals,
         take_overs=changes,
@@ -92,6 +99,7 @@ def _group(
         evictions=tuple(evicted(facts, group)),
         present=tuple(who(facts, member) or Who(member) for member in group.members),
         undetected=tuple(undetected(facts, group)),
+        rollouts=tuple(rollouts(facts, group, told)),
     )
 
 
