@@ -312,7 +312,7 @@ class Committer:
             rebalancing = member.state is not ClientState.UNJOINED
             name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
             self._failed(offsets, auto, CommitResult(name), on_result)
-        elif not member.coordinator.known:
+        elif not (member.coordinator.known and member.coordinator.ready):
             result = CommitResult("CoordinatorNotAvailableException", retriable=True)
             self._failed(offsets, auto, result, on_result)
         else:

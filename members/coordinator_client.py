@@ -16,6 +16,7 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED, Done
 from groupsim.members.member import Member
+from groupsim.members.profile import AfterBreak
 from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
@@ -26,7 +27,19 @@ APART = "coordinator"
 class CoordinatorClient:
     """The group's coordinator as this client knows it."""
 
-    __slots__ = ("_asked_node", "_backoff", "_busy", "_late_node", "_link", "_member", "_purpose", "awaited", "node")
+    __slots__ = (
+        "_asked_node",
+        "_backoff",
+        "_began_us",
+        "_broke",
+        "_busy",
+        "_late_node",
+        "_link",
+        "_member",
+        "_purpose",
+        "awaited",
+        "node",
+    )
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -35,6 +48,8 @@ class CoordinatorClient:
         self._busy = False  # a look-up is in flight, or waits out its backoff
         self._purpose = SHARED if member.profile.shared_connection else APART
         self._asked_node = -1
+        self._broke = False  # the connection, not only the coordinator, was lost
+        self._began_us = -1  # when the connection was begun
         self._late_node = -1  # its connection is closed at the next look at the network
         self.awaited = False  #: the application's thread waits for it outside poll
         self._backoff = Backoff(member.settings, member.profile, member.luck("coordinator-backoff"))
@@ -49,6 +64,11 @@ class CoordinatorClient:
             self.lost("coordinator unavailable")
             return False
         return True
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be sent to at once; some libraries find a connection that is only being made not ready."""
+        return self._began_us != self._member.now_us
 
     @property
     def link(self) -> Connection | None:
@@ -71,16 +91,18 @@ class CoordinatorClient:
         link, self._link = self._link, None
         if link is None or self.node is None:
             return
-        if later and link.open:
+        self._broke = not link.open
+        kept = link.open and not self._member.profile.closes_lost_connection
+        if later and link.open and not kept:
             self._late_node = self.node
-        else:
+        elif not kept:
             self._member.links.failed(self.node, self._purpose)
         self.node = None
         self._member.heartbeat.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
-        if link.open:
+        if link.open and not kept:
             self._member.links.drop(link, reason)
-        else:
+        elif not link.open:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
         if self._member.heartbeat.enabled and not later:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
@@ -128,13 +150,24 @@ class CoordinatorClient:
 
     def _found(self, node: int) -> None:
         member = self._member
-        wait_us = member.links.wait_us(node, self._purpose)
-        if wait_us:
+        after_break, wait_us = member.profile.after_break, member.links.wait_us(node, self._purpose)
+        if after_break is AfterBreak.ASKS_AGAIN and self._broke:
+            self._broke = False
+            member.links.connection(node, self._purpose)  # begun
+            self._ask(None)
+            return
+        if wait_us and after_break is not AfterBreak.CONNECTS:
             self._unavailable(node, wait_us)
             return
+        self._connect(node)
+
+    def _connect(self, node: int) -> None:
+        member = self._member
         self._busy = False
         self._backoff.reset()
         self.node = node
+        if member.profile.connects_before_sending and not member.links.connected(node, self._purpose):
+            self._began_us = member.now_us
         self._link = member.links.connection(node, self._purpose)
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.heartbeat.coordinator_found()

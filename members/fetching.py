@@ -137,6 +137,9 @@ class Fetcher(ABC):
         if not member.coordinator.known:
             member.coordinator.ensure()
             return
+        if not member.coordinator.ready:
+            self._pause()
+            return
         version = member.version(Api.OFFSET_FETCH)
         self._looking_up = frozenset(missing)
         self._lookup_number += 1

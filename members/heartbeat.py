@@ -126,7 +126,11 @@ class Heartbeat:
         self._look_at_link()
         self._alive_us = self._member.now_us
         self._unanswered = 0
-        if self._owed:
+        if self.enabled and self._member.profile.restarts_when_found:
+            self._owed = False
+            self._member.poll_clock.restart()
+            self._again(self._interval_us)
+        elif self._owed:
             self._send_owed()
 
     def coordinator_lost(self) -> None:

@@ -213,7 +213,7 @@ class Joining:
         if not self._pattern_is_fresh():
             return False
         if not self.needs_prepare:
-            self._send_join()
+            self._send_or_wait()
             return False
         self.needs_prepare = False
         self.stage = Stage.COMMITTING
@@ -241,6 +241,14 @@ class Joining:
         self.stage = Stage.IDLE
         await member.ownership.prepare()
         return True
+
+    def _send_or_wait(self) -> None:
+        """Some libraries find a coordinator that is only being connected to not ready: it is tried again later."""
+        member = self._member
+        if member.coordinator.ready:
+            self._send_join()
+        else:
+            self._hold(member.now_us + member.settings.retry_backoff_ms * MS_US)
 
     def _send_join(self) -> None:
         member = self._member
@@ -282,7 +290,7 @@ class Joining:
         if isinstance(outcome, JoinGroupResponse):
             self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
         else:
-            self._again(_failure("DisconnectException"), at_once=True)
+            self._again(_failure("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
         return True
 
     async def _joined(self, response: JoinGroupResponse) -> bool:
@@ -312,7 +320,7 @@ class Joining:
             self._discarded()
             return True
         if not member.coordinator.known:
-            self._again(_failure("CoordinatorNotAvailableException"), at_once=True)
+            self._again(_failure("CoordinatorNotAvailableException"), at_once=member.profile.looks_up_at_once)
             return True
         self._sent = generation
         self._flight += 1
@@ -353,7 +361,7 @@ class Joining:
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
         else:
-            self._again(_failure("DisconnectException"), at_once=True)
+            self._again(_failure("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
         return True
 
     async def _complete(self) -> bool:
@@ -404,7 +412,8 @@ class Joining:
                 f"encountered {error.name} from {api.name} response",
                 member_id_too=reaction is Reaction.RESET_MEMBER,
             )
-        self._again(_failure(exception_of(api, error)), at_once=reaction in _AT_ONCE)
+        at_once = reaction in _AT_ONCE and (reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once)
+        self._again(_failure(exception_of(api, error)), at_once=at_once)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 
@@ -417,6 +426,11 @@ class Joining:
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
         raise ClientFailure(exception_of(api, error), f"{api.title} answered {error.name}", fatal=fatal)
 
+    def _hold(self, until_us: int) -> None:
+        """Join no sooner than this."""
+        self._not_before_us = until_us
+        self._member.wake_at(until_us)
+
     def _again(self, reason: str, *, at_once: bool) -> None:
         """This attempt is over; the next one follows at once or after the library's pause."""
         member = self._member
@@ -426,8 +440,7 @@ class Joining:
         if delay_ms is None:
             delay_ms = 0 if at_once else member.settings.retry_backoff_ms
         if delay_ms:
-            self._not_before_us = member.now_us + delay_ms * MS_US
-            member.wake_at(self._not_before_us)
+            self._hold(member.now_us + delay_ms * MS_US)
 
 
 def _failure(exception: str) -> str:

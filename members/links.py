@@ -119,6 +119,11 @@ class Links:
         link = self._open.get((node, purpose))
         return 0 if link is not None and link.open else max(tries.not_before_us - self._member.now_us, 0)
 
+    def connected(self, node: int, purpose: str) -> bool:
+        """Whether there is an open connection to a broker for a purpose."""
+        link = self._open.get((node, purpose))
+        return link is not None and link.open
+
     def connection(self, node: int, purpose: str) -> Connection:
         """The open connection to a broker for a purpose; a new one when there is none."""
         member = self._member

@@ -113,7 +113,7 @@ class Ownership:
         """Before a join: revoke (eager: all, cooperative: what is not subscribed any more) or lose partitions."""
         if self._member.generation.is_lost:
             if self.owned:
-                await self._give_up(LOST, list(self.owned))
+                await self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
             await self._give_up(REVOKED, list(self.owned))
         else:
@@ -195,10 +195,11 @@ class Ownership:
 
     async def abandon(self) -> None:
         """Closing or unsubscribing: revoke everything when the membership is sound, else lose it."""
-        if all(generation == NO_GENERATION for generation in self.owned.values()):
-            self.release_all(UNASSIGNED)  # chosen by the application: no listener hears of it
-            return
         member = self._member
+        chosen = all(generation == NO_GENERATION for generation in self.owned.values())
+        if chosen or not member.profile.revokes_on_leaving:
+            self.release_all(UNASSIGNED)  # chosen by the application, or an old library: no listener hears of it
+            return
         sound = not member.generation.is_lost and member.state is ClientState.STABLE  # though it may have to rejoin
         await self._give_up(REVOKED if sound else LOST, list(self.owned))
 

@@ -33,6 +33,14 @@ class RebalanceTimeout(StrEnum):
     UNSENT = "nothing (JoinGroup v0: the broker takes the session timeout)"
 
 
+class AfterBreak(StrEnum):
+    """What becomes of a coordinator that was found again after the connection to it had broken."""
+
+    GIVES_UP = "given up while reconnect.backoff.ms lasts, and looked for again after the backoff"
+    ASKS_AGAIN = "given up, and looked for again at once, after which it can be sent to"
+    CONNECTS = "known, and connected to"
+
+
 @frozen
 class SettingName:
     """A library's own name for one of Kafka's keys; its numbers times `factor` are Kafka's (seconds: 1000)."""
@@ -65,6 +73,20 @@ class ClientProfile:
     join_waits_for_rebalance: bool = True
     #: Group requests queue behind everything else sent to that broker.
     shared_connection: bool = False
+    #: Who lost the coordinator while joining looks for it at once, not after retry.backoff.ms.
+    looks_up_at_once: bool = True
+    #: The connection to a coordinator that another has replaced, or that was silent for a session, is closed.
+    closes_lost_connection: bool = True
+    #: With a coordinator found the heartbeat's interval and the poll limit begin anew, not only the session.
+    restarts_when_found: bool = False
+    #: JoinGroup, OffsetFetch and OffsetCommit to a coordinator just found wait for retry.backoff.ms: by then it is
+    #: connected to.
+    connects_before_sending: bool = False
+    after_break: AfterBreak = AfterBreak.GIVES_UP
+    #: Partitions of a lost membership are called back as lost, not as revoked (KIP-429).
+    tells_lost: bool = True
+    #: close and unsubscribe call back what they give up (KIP-429).
+    revokes_on_leaving: bool = True
     leaves_on_close: bool = True
     static_leaves_on_close: bool = False
     exponential_backoff: bool = True
@@ -75,6 +97,8 @@ class ClientProfile:
     #: Auto-commit repeats offsets that have not changed (Java commits all positions at each interval).
     commits_unchanged: bool = True
     commits_after_batch: bool = False
+    #: Offsets are committed with the leader epoch of the last record (KIP-320).
+    commits_epochs: bool = True
     #: With client.rack set, a replica that is away is a rack that is gone: a rebalance (KAFKA-20778; not in 4.4).
     offline_racks_count: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}

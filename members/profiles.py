@@ -20,6 +20,7 @@ from groupsim.members.profile import ClientProfile, HeartbeatPlacement, Rebalanc
 from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
 from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
+from groupsim.members.profiles_python import AIOKAFKA, KAFKA_PYTHON_1_3, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
 from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -35,35 +36,6 @@ __all__ = [
 ]
 
 
-def _underscored(*keys: str) -> dict[str, SettingName]:
-    """The Python libraries' names: Kafka's with underscores."""
-    return {key.replace(".", "_"): SettingName(key) for key in keys}
-
-
-_COMMON_KEYS = (
-    "bootstrap.servers",
-    "client.id",
-    "group.id",
-    "group.instance.id",
-    "session.timeout.ms",
-    "heartbeat.interval.ms",
-    "max.poll.interval.ms",
-    "max.poll.records",
-    "enable.auto.commit",
-    "auto.commit.interval.ms",
-    "auto.offset.reset",
-    "request.timeout.ms",
-    "retry.backoff.ms",
-    "metadata.max.age.ms",
-    "partition.assignment.strategy",
-    "rebalance.timeout.ms",
-    "client.rack",
-    "fetch.min.bytes",
-    "fetch.max.bytes",
-    "fetch.max.wait.ms",
-    "max.partition.fetch.bytes",
-    "isolation.level",
-)
 _JAVA_ID = "consumer-{group}-1"
 
 JAVA_4 = ClientProfile(
@@ -154,44 +126,6 @@ BROD = ClientProfile(
         "max_bytes": SettingName("max.partition.fetch.bytes"),
         "max_wait_time": SettingName("fetch.max.wait.ms"),
     },
-)
-KAFKA_PYTHON_1_3 = ClientProfile(
-    name="kafka-python-1.3",
-    title="kafka-python 1.0 to 1.3: heartbeats only from poll()",
-    client_id="kafka-python-1.3.5",
-    defaults=_defaults(30_000, 3_000, "range,roundrobin", request_timeout_ms=40_000),
-    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(3, 1, None)),
-    subscription_version=0,
-    heartbeats=HeartbeatPlacement.IN_POLL,
-    heartbeats_while_syncing=False,
-    rebalance_timeout=RebalanceTimeout.UNSENT,
-    enforces_poll_limit=False,
-    shared_connection=True,
-    exponential_backoff=False,
-    setting_names=_underscored(*_COMMON_KEYS),
-)
-KAFKA_PYTHON_2 = evolve(
-    KAFKA_PYTHON_1_3,
-    name="kafka-python-2.x",
-    title="kafka-python 1.4 to 2.2",
-    client_id="kafka-python-2.0.2",
-    defaults=_defaults(10_000, 3_000, "range,roundrobin", request_timeout_ms=305_000),
-    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=0, metadata=1, data=(4, 1, None)),
-    heartbeats=HeartbeatPlacement.BACKGROUND,
-    rebalance_timeout=RebalanceTimeout.MAX_POLL,
-    enforces_poll_limit=True,
-)
-AIOKAFKA = evolve(
-    KAFKA_PYTHON_2,
-    name="aiokafka",
-    title="aiokafka 0.7 to 0.14: rebalance timeout = session timeout unless set",
-    client_id="aiokafka-0.12.0",
-    defaults=_defaults(10_000, 3_000, "roundrobin", request_timeout_ms=40_000),
-    versions=_versions(join=5, sync=3, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=5, data=(4, 3, None)),
-    rebalance_timeout=RebalanceTimeout.SESSION,
-    enforces_poll_limit=False,
-    shared_connection=False,
-    commits_unchanged=False,
 )
 KAFKAJS = ClientProfile(
     name="kafkajs",
@@ -347,6 +281,7 @@ _ALL = (
     BROD,
     KAFKA_PYTHON_1_3,
     KAFKA_PYTHON_2,
+    KAFKA_PYTHON_2_3,
     KAFKAJS,
     SARAMA,
     FRANZ_GO,

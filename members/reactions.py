@@ -113,6 +113,21 @@ JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: _FORGETS}
 JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: _FORGETS, Api.HEARTBEAT: _FORGETS, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
 JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: _FORGETS}
 
+# kafka-python throws only what it does not call retriable; after the others its thread waits for retry.backoff.ms
+# (`coordinator/base.py`). Up to 2.2 a commit in a rebalance costs the member id.
+KAFKA_PYTHON: Mapping[Api, Table] = {
+    Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.REJOIN},
+    Api.SYNC_GROUP: {**_FORGETS, _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
+    Api.HEARTBEAT: _FORGETS,
+    Api.OFFSET_COMMIT: _FORGETS,
+    Api.OFFSET_FETCH: {_E.COORDINATOR_NOT_AVAILABLE: Reaction.RETRY},
+}
+KAFKA_PYTHON_UNTIL_2_2 = {
+    **KAFKA_PYTHON,
+    Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE,
+    Api.OFFSET_FETCH: {**KAFKA_PYTHON[Api.OFFSET_FETCH], _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW},
+}
+
 OTHERWISE: Mapping[Api, Reaction] = {
     Api.JOIN_GROUP: Reaction.THROW,
     Api.SYNC_GROUP: Reaction.THROW,

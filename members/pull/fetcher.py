@@ -131,7 +131,7 @@ class PullFetcher(Fetcher):
     def leader_epoch(self, partition: TopicPartition) -> int:
         """The leader epoch of the last record before the position, to be committed with it; -1 when unknown."""
         state = self._states.get(partition)
-        return NO_EPOCH if state is None else state.epoch
+        return NO_EPOCH if state is None or not self._member.profile.commits_epochs else state.epoch
 
     def after(self, partition: TopicPartition, offset: int) -> int:
         """Where the next record is: behind what a poll has skipped, when all that it returned is finished."""

@@ -30,8 +30,8 @@ _ASSIGNORS = {
 class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
-    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is. `fitted`: a story
-    as it plays it, None where it does not have the means.
+    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is.
+    `fitted`: a story as it plays it, None where it does not have the means.
     """
 
     name: str
@@ -73,19 +73,21 @@ LIBRDKAFKA = Client(
     frozenset({Api.FIND_COORDINATOR, Api.HEARTBEAT}),
     ("assigned", "revoked", "lost"),
 )
+#: Its errors have names of their own, and its callbacks are called for nothing, too.
+_PYTHONIC = ("assigned", "revoked ", "lost", "closed")
 KAFKA_PYTHON_2_0 = Client(
     "kafka-python-2.0.2",
     "kafka-python-2.x",
     kafka_python.command("2.0.2"),
     kafka_python.settings,
-    hears=("assigned", "revoked", "lost", "closed"),  # errors have names of its own
+    hears=_PYTHONIC,
     fitted=kafka_python.fitted_2_0,
 )
 KAFKA_PYTHON_2_3 = Client(
     "kafka-python-2.3.3",
-    "kafka-python-2.x",
+    "kafka-python-2.3",
     kafka_python.command("2.3.3"),
     kafka_python.settings,
-    hears=("assigned", "revoked", "lost", "closed"),  # errors have names of its own
+    hears=_PYTHONIC,
     fitted=kafka_python.fitted_2_3,
 )
