@@ -131,6 +131,11 @@ class RollingRestart(Deed):
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
 
+    @property
+    def at_once(self) -> bool:
+        """Whether nothing is said of how long a pod takes: then all are replaced within milliseconds."""
+        return self.start_time is None and self.ready_time is None and self.stop_time is None
+
     def perform(self, stage: Stage) -> None:
         """Begin the rollout; it goes on by itself."""
         stage.roll(self)

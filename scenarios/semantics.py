@@ -43,6 +43,7 @@ from groupsim.scenarios.naming import (
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.property_places import path_of, place_of
 from groupsim.scenarios.requests import make_request
+from groupsim.scenarios.step_sense import noted_steps
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import split_partition
 from groupsim.scenarios.values import CROWD_REMEDY, END, MOST_PROCESSES, Moment, Properties, quote, show_duration
@@ -68,7 +69,7 @@ def judge(
     settings = list(_settings(scenario, document))
     if problems or cuts:
         return [*problems, *(one for one in settings if one.severity == ERROR)]
-    return [*problems, *settings, *noted_data(scenario, document)]
+    return [*problems, *settings, *noted_data(scenario, document), *noted_steps(scenario, document)]
 
 
 def _is_sure(path: Path_, cuts: Sequence[Path_], doubtful: frozenset[str]) -> bool:

@@ -98,7 +98,10 @@ def _group(
     at_once = 0 if _some_end(scenario) else sum(plan.spec.start != "never" for plan in plans)
     where = document.at_key(("groups", name))
     away = _away(scenario, name, plans)
-    return GroupView(name, where, views, _instances(plans, document), at_once, away, _renamed(scenario, document, name))
+    instances, steps = _instances(plans, document), _rollouts(scenario, document, name)
+    renamed = next((place for deed, place in steps if deed.kind == "deployment" and not deed.leave), None)
+    at_a_stroke = next((place for deed, place in steps if deed.at_once), None)
+    return GroupView(name, where, views, instances, at_once, away, renamed, at_a_stroke)
 
 
 def _instances(plans: list[MemberPlan], document: Document) -> dict[str, str]:
@@ -189,10 +192,11 @@ def _concerns(named: str | None, group: str, scenario: Scenario) -> bool:
     return named == group or (named is None and len(scenario.groups) == 1)
 
 
-def _renamed(scenario: Scenario, document: Document, group: str) -> Place | None:
-    for at, step in enumerate(scenario.timeline):
-        deed = step.deed
-        renames = isinstance(deed, RollingRestart) and deed.kind == "deployment" and not deed.leave
-        if renames and _concerns(getattr(deed, "group", None), group, scenario):
-            return document.at_value(("timeline", at))
-    return None
+def _rollouts(scenario: Scenario, document: Document, group: str) -> list[tuple[RollingRestart, Place]]:
+    """The group's rollouts, each with the place of its step."""
+    steps = [(at, step.deed) for at, step in enumerate(scenario.timeline)]
+    return [
+        (deed, document.at_value(("timeline", at)))
+        for at, deed in steps
+        if isinstance(deed, RollingRestart) and _concerns(deed.group, group, scenario)
+    ]

@@ -13,9 +13,11 @@ from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView
 from groupsim.scenarios.lint.workload import about
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place
+from groupsim.scenarios.step_sense import AT_ONCE, SAY_HOW_LONG
 
 _STRATEGY, _INSTANCE, _SESSION = "partition.assignment.strategy", "group.instance.id", "session.timeout.ms"
 _SHORT_MS, _USUAL_MS = 10_000, 60_000
+_STEP = ("start-time",)
 _EAGER = ("range", "roundrobin", "sticky")
 
 
@@ -33,9 +35,13 @@ class GroupView:
     away_us: Mapping[str, int]
     #: Where a rollout replaces its pods by pods of other names, without telling them to leave.
     renamed: Place | None = None
+    #: Where a rollout of the group stands that takes no time.
+    at_a_stroke: Place | None = None
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these settings was written for any of the members, else the group."""
+        """Where the first of these settings was written for any of the members, else the group; or a step stands."""
+        if keys == _STEP and self.at_a_stroke is not None:
+            return self.at_a_stroke
         found = (view.place_of(keys) for view in self.views if any(key in view.entries for key in keys))
         return next(found, self.where)
 
@@ -130,6 +136,12 @@ def _renamed(group: GroupView) -> Iterator[Hit]:
         yield Hit((_INSTANCE,), message, remedy)
 
 
+def _at_a_stroke(group: GroupView) -> Iterator[Hit]:
+    """A rollout of which nobody says how long a pod takes."""
+    if group.at_a_stroke is not None:
+        yield Hit(_STEP, AT_ONCE, SAY_HOW_LONG)
+
+
 def _rounded(us: int) -> int:
     """Milliseconds, up to the next five seconds."""
     return -(-us // 5_000_000) * 5_000
@@ -196,6 +208,15 @@ GROUP_RULES: tuple[Rule[GroupView], ...] = (
         "old ids do not leave: their partitions stand still until the session ends, then the group rebalances anyway",
         "KIP-345; PostHog/posthog#65809; grafana/tempo#6575",
         _renamed,
+    ),
+    Rule(
+        "rollout-in-no-time",
+        WARNING,
+        "a rollout without start-time, ready-time and stop-time",
+        "pods that end and start in one instant look like one rebalance or two: what a rollout costs, one rebalance "
+        "or more for each pod, is not seen",
+        "Kubernetes: Deployment, StatefulSet; user needs, section 4.1",
+        _at_a_stroke,
     ),
     Rule(
         "group-above-max-size",

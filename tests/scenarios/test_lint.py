@@ -204,6 +204,8 @@ SCENARIO_CASES = [
      "// timeline: [{at: 9s, do: rolling-restart, kind: statefulset, start-time: 50s}]"),
     ("static-id-renamed", "instance-id: '{name}' // timeline: [{at: 9s, do: rolling-restart}]",
      "instance-id: '{name}' // timeline: [{at: 9s, do: rolling-restart, leave: true}]"),
+    ("rollout-in-no-time", "members: {c: 3} // timeline: [{at: 9s, do: rolling-restart}]",
+     "members: {c: 3} // timeline: [{at: 9s, do: rolling-restart, start-time: 20s}]"),
     ("group-above-max-size", "members: {c: 3} // broker: {version: '3.9', group.max.size: 2}",
      "members: {c: 3} // broker: {version: '3.9', group.max.size: 3}"),
     ("batch-longer-than-poll-interval", "processing: 601ms", "processing: 590ms"),

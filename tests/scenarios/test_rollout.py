@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupsim.eventloop.events import Kind
+from groupsim.scenarios.load import load_text
 from groupsim.scenarios.python_api import scenario
 from groupsim.scenarios.runner import Run
 
@@ -87,3 +90,14 @@ def test_new_pods_of_a_deployment_have_new_names() -> None:
     run = rolled(3, max_unavailable=0, surge=1)
     began = (event.host for event in run.events if event.kind is Kind.PROCESS_STARTED)
     assert [host for host in began if host != "producer-t"] == ["pod-1", "pod-2", "pod-3", "pod-4", "pod-5", "pod-6"]
+
+
+@pytest.mark.parametrize("time", ["start-time: 0s", "ready-time: 1s", "stop-time: 1s", ""])
+def test_a_rollout_of_which_nobody_says_how_long_a_pod_takes_is_warned_of(time: str) -> None:
+    """It runs, and looks like one rebalance; who writes any of the times, be it none, means it."""
+    step = ", ".join(part for part in ("at: 9s, do: rolling-restart", time) if part)
+    text = f"run-for: 20s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 2}}}}}}\ntimeline:\n  - {{{step}}}\n"
+    notes = [str(note) for note in load_text(text, "a.yaml").notes]
+    told = [note for note in notes if "replaces all pods within milliseconds" in note]
+    assert len(told) == (0 if time else 1)
+    assert all(note.startswith("a.yaml:5:5: warning") and "start-time: 20s" in note for note in told)
