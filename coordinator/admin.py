@@ -33,7 +33,10 @@ _NOT_FOUND_VERSION = 6
 
 
 def describe(group: GroupData) -> DescribedGroup:
-    """A classic group's description; protocol and metadata only in Stable."""
+    """A classic group's description; protocol and metadata only in Stable.
+
+    Raises IllegalState for a group that is Stable without a protocol, as only a record of somebody else's can make it.
+    """
     stable = group.state is State.STABLE
     members = tuple(
         DescribedMember(

@@ -17,7 +17,7 @@ from groupsim.coordinator.join import join
 from groupsim.coordinator.leave import leave
 from groupsim.coordinator.loading import loaded, unloaded, vanished
 from groupsim.coordinator.purgatory import ANSWERED
-from groupsim.coordinator.rebalance import complete_join, initial_timer_fired, prepare
+from groupsim.coordinator.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.retention import ExpiryRule, expiry_rule
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
 from groupsim.coordinator.states import Cause, Reason, State
@@ -75,7 +75,7 @@ class ClassicGroup(GroupData):
         elif timer.kind is TimerKind.SYNC:
             sync_timer_fired(turn, self, timer.args[0])
         elif self.state is not State.PREPARING_REBALANCE:
-            return  # left over from a group of the same name that is gone
+            close_no_round(self)
         elif timer.kind is TimerKind.INITIAL_JOIN:
             initial_timer_fired(turn, self, *timer.args)
         else:

@@ -13,10 +13,11 @@ from typing import Any
 from groupsim.coordinator.alarms import Alarms
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
-from groupsim.coordinator.interfaces import AppendRefused, Call, Log, OutOfSync
+from groupsim.coordinator.interfaces import AppendRefused, Call, LoadFailed, Log, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.shard import Shard
+from groupsim.coordinator.states import IllegalState
 from groupsim.coordinator.timers import Timer, TimerKind, session_timer
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
@@ -83,8 +84,12 @@ class Leadership:
     def load(self) -> None:
         """Read the partition and take its groups over. Raises LoadFailed, with nothing taken over."""
         records = self._log.read(self.partition)
+        try:
+            effects = self.shard.load(records, self._loop.now_us)
+        except IllegalState as error:
+            raise LoadFailed(f"{OFFSETS_TOPIC}-{self.partition} holds a group that cannot be: {error}") from error
         self.active = True
-        self._carry_out(self.shard.load(records, self._loop.now_us))
+        self._carry_out(effects)
 
     def say(self, reason: str) -> None:
         """Something about the partition as a whole, for the trace."""

@@ -74,8 +74,9 @@ class WithUnknownTopics:
     def _in_place(
         self, known: Sequence[tuple[TopicPartition, ErrorCode]]
     ) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
-        results = {**dict(known), **self.refused}
-        return tuple((tp, results[tp]) for tp in self.asked)
+        """One answer for each that was asked for; a partition that was named twice has two."""
+        rest = iter(known)
+        return tuple((tp, self.refused[tp]) if tp in self.refused else next(rest) for tp in self.asked)
 
 
 @define(eq=False)

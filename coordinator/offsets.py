@@ -12,6 +12,7 @@ from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, whole_ms
 from groupsim.coordinator.validation import Arrival
+from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FetchedOffset,
@@ -101,10 +102,15 @@ def _metadata_error(text: str, limit: int) -> ErrorCode:
 
 
 def _expire_us(request: OffsetCommitRequest, now_us: int) -> int | None:
-    """When the offsets expire, of a commit that asked for a retention of its own."""
-    if request.version in _RETENTION_VERSIONS and request.retention_time_ms != -1:
-        return now_us + 1_000 * request.retention_time_ms
-    return None
+    """When the offsets expire, of a commit that asked for a retention of its own; None when they do not by themselves.
+
+    Kafka adds in 64 bits: a retention that is to last for ever is over long ago, and one that ends in the millisecond
+    -1 is none.
+    """
+    if request.version not in _RETENTION_VERSIONS or request.retention_time_ms == -1:
+        return None
+    end_ms = (EPOCH_MS + now_us // 1_000 + request.retention_time_ms + 2**63) % 2**64 - 2**63
+    return None if end_ms == -1 else 1_000 * (end_ms - EPOCH_MS)
 
 
 # --- OffsetFetch -------------------------------------------------------------------------------------------------

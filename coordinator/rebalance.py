@@ -20,7 +20,7 @@ from attrs import frozen
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
-from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.states import Cause, Reason, State, next_state
 from groupsim.coordinator.timers import TimerKind, join_timer, sync_timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.voting import select_protocol, subscribed_topics
@@ -128,6 +128,16 @@ def complete_join(turn: Turn, group: GroupData) -> None:
         _become_empty(turn, group)
 
 
+def close_no_round(group: GroupData) -> None:
+    """The join timer of a group that could not be written fires, when an empty one of the same name is there already.
+
+    Kafka closes the round that it takes for open: the generation is counted, and then the state cannot change. Raises
+    IllegalState, which ends the timer. A group with members has set that timer anew, or stopped it.
+    """
+    group.generation += 1
+    next_state(group.state, Cause.ALL_GONE)
+
+
 def _remove_absent(turn: Turn, group: GroupData) -> None:
     if group.awaiting_joins == len(group.members):
         return
@@ -157,7 +167,7 @@ def _become_empty(turn: Turn, group: GroupData) -> None:
     group.subscribed = subscribed_topics(group)
     group.pending_sync.clear()
     turn.change_state(group, Reason(Cause.ALL_GONE, "the group has no members any more"))
-    turn.append((group_record(group, {}, turn.now_us),), EmptyStored(group))
+    turn.append((group_record(group, {}),), EmptyStored(group))
 
 
 @frozen(eq=False)

@@ -52,7 +52,7 @@ def replace_static_member(
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
     if quiet:
         then = ReplacementStored(group, member, old, leader_before, request.version)
-        turn.append((group_record(group, current_assignments(group), turn.now_us),), then)
+        turn.append((group_record(group, current_assignments(group)),), then)
     elif group.state is State.PREPARING_REBALANCE:
         maybe_complete(turn, group)
     else:
@@ -113,10 +113,20 @@ class ReplacementStored:
     version: int
 
     def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
-        if error is None:
-            answer_join(turn, self.group, self.member, self._answer())
-        else:
+        if error is not None:
             self._undo(turn, append_error(error))
+        elif not self._overtaken:
+            answer_join(turn, self.group, self.member, self._answer())
+
+    @property
+    def _overtaken(self) -> bool:
+        """A leader that would be told of its members while a round is open gets no answer but the round's.
+
+        Kafka trips over the member list then (`currentClassicGroupMembers`), and the JoinGroup stays parked. A follower
+        is answered with the old generation, and has to join again.
+        """
+        leads = self.version >= _SKIP_VERSION and self.member.member_id == self.group.leader
+        return leads and self.group.state is State.PREPARING_REBALANCE
 
     def _answer(self) -> JoinGroupResponse:
         """From version 9 a returning leader is told that it leads and need not assign; before, that it does not."""

@@ -27,6 +27,7 @@ from groupsim.coordinator.merging import GroupsGathered, GroupsPart, MarkerCall,
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.states import IllegalState
 from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.interface import EventLoop, Host
@@ -280,14 +281,21 @@ class GroupCoordinator(CoordinatorRuntime):
     def _describe(self, call: Call) -> None:
         request = call.request
         assert isinstance(request, DescribeGroupsRequest)
-        call.answer(DescribeGroupsResponse(tuple(self._described(group, request) for group in request.groups)))
+        told = tuple(self._described(group, request) for group in request.groups)
+        tripped = [self._leadership(one.group_id) for one in told if one.error is ErrorCode.UNKNOWN_SERVER_ERROR]
+        if tripped:  # a partition is asked for all its groups at once
+            told = tuple(_tripped(one.group_id) if self._leadership(one.group_id) in tripped else one for one in told)
+        call.answer(DescribeGroupsResponse(told))
 
     def _described(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         led = self._leadership(group_id)
         error = self._unavailable(led)
         if error is not None or led is None:
             return DescribedGroup(group_id, error or ErrorCode.NOT_COORDINATOR)
-        described = led.shard.describe(group_id, request)
+        try:
+            described = led.shard.describe(group_id, request)
+        except IllegalState:
+            return _tripped(group_id)
         if request.include_authorized_operations and not described.error:
             return evolve(described, authorized_operations=_ALL_OPERATIONS)
         return described
@@ -317,6 +325,11 @@ class GroupCoordinator(CoordinatorRuntime):
         for groups in by_partition.values():
             part = evolve(request, groups=tuple(groups))
             self._route(GroupsPart(gathered, part), part.groups[0])
+
+
+def _tripped(group_id: str) -> DescribedGroup:
+    """What is told of a group when the broker met one that cannot be, this or another of its partition."""
+    return DescribedGroup(group_id, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _refusal(request: Request, error: ErrorCode) -> Response:

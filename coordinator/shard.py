@@ -151,7 +151,7 @@ class Shard:
         group = ClassicGroup(request.group_id, state_us=whole_ms(turn.now_us))
         self.groups.add(group)
         group.join(turn, arrival, request)
-        self.partition.append((new_group_record(group, turn.now_us),), GroupCreated(group, arrival.call))
+        self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
         self.groups.created_by(group.group_id, turn.purgatory.last_id)
         retention.arm(self.partition)
 

@@ -90,7 +90,7 @@ def _store(turn: Turn, group: GroupData, request: SyncGroupRequest) -> None:
     given = {entry.member_id: entry.assignment for entry in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.lookup}
     then = AssignmentStored(group, group.generation, request.member_id, assignments)
-    turn.append((group_record(group, assignments, turn.now_us),), then)
+    turn.append((group_record(group, assignments),), then)
 
 
 def _assigned(group: GroupData, member: Member) -> SyncGroupResponse:

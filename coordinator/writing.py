@@ -10,30 +10,26 @@ from collections.abc import Mapping
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
-from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember, whole_ms
+from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember
 
 
-def group_record(group: GroupData, assignments: Mapping[str, bytes], now_us: int) -> GroupRecord:
+def group_record(group: GroupData, assignments: Mapping[str, bytes]) -> GroupRecord:
     """The group with its members, each with what `assignments` gives it."""
     members = tuple(_stored(member, group.protocol, assignments) for member in group.members.values())
     value = GroupValue(
-        group.protocol_type or "", group.generation, group.protocol, group.leader, _stamp(group, now_us), members
+        group.protocol_type or "", group.generation, group.protocol, group.leader, group.state_us, members
     )
     return GroupRecord(group.group_id, value)
 
 
-def new_group_record(group: GroupData, now_us: int) -> GroupRecord:
+def new_group_record(group: GroupData) -> GroupRecord:
     """The record that makes a group known that nobody has joined yet: generation 0, no protocol, no members."""
-    return GroupRecord(group.group_id, GroupValue("", 0, None, None, _stamp(group, now_us)))
+    return GroupRecord(group.group_id, GroupValue("", 0, None, None, group.state_us))
 
 
 def current_assignments(group: GroupData) -> dict[str, bytes]:
     """What each member holds now."""
     return {member.member_id: member.assignment for member in group.lookup.values()}
-
-
-def _stamp(group: GroupData, now_us: int) -> int:
-    return whole_ms(now_us) if group.state_us is None else group.state_us
 
 
 def _stored(member: Member, protocol: str | None, assignments: Mapping[str, bytes]) -> StoredMember:

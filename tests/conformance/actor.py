@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance.basics import LONG_MS, PATIENCE_US, Mark, ScriptFailed, Step, TimingFailed, Topic, in_time
@@ -33,6 +33,7 @@ class Actor:
 
     def __init__(self, script: Script, name: str, line: Line, instance: str | None) -> None:
         self.name = name
+        self.client_id: str | None = name
         self.instance = instance
         self.member_id = ""
         self.generation = -1
@@ -46,8 +47,10 @@ class Actor:
 
     # --- any request ---------------------------------------------------------------------------------------------
 
-    async def post(self, api: str, version: int, body: Body) -> None:
-        """Send a request and go on."""
+    async def post(
+        self, api: str, version: int, body: Body, edit: Callable[[bytes], bytes] = lambda frame: frame
+    ) -> None:
+        """Send a request and go on; `edit` makes of its bytes what the schemas' own types cannot hold."""
         self._correlation += 1
         step = Step(self.name, api, version, body)
         self._script.steps.append(step)
@@ -55,7 +58,7 @@ class Actor:
         self.mark = Mark(self._script.peer.now_us, self._script.peer.now_us)
         self._script.last_sent_us = self.mark.lo_us
         try:
-            await self._line.send(encode(api, version, self._correlation, self.name, body))
+            await self._line.send(edit(encode(api, version, self._correlation, self.client_id, body)))
         except Closed:
             step.response = "closed"
 

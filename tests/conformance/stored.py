@@ -174,3 +174,31 @@ def offset_record(group: str, topic: str, partition: int, offset: int, now_ms: i
     """Key and value of a committed offset, value of version 1 without an expiry."""
     names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in (group, topic))
     return struct.pack(">h", 1) + names + struct.pack(">i", partition), struct.pack(">hqhqq", 1, offset, 0, now_ms, -1)
+
+
+def group_record(group: str, instances: Sequence[str], *, protocol: str | None = "range") -> tuple[bytes, bytes]:
+    """Key and value of a group of these static members, value of version 3 without the time of its state.
+
+    Member n is `m<n>`, and leads when it is the first.
+    """
+    members = b"".join(
+        _text(f"m{number}") + _text(instance) + _text("c") + _text("/h") + struct.pack(">ii", -1, 60_000)
+        + _bytes(b"of it") + _bytes(b"for it")
+        for number, instance in enumerate(instances)
+    )  # fmt: skip
+    value = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", 7) + _text(protocol) + _text("m0")
+    return struct.pack(">h", GROUP_KEY) + _text(group), value + struct.pack(">qi", -1, len(instances)) + members
+
+
+def state_time(value: bytes) -> int:
+    """The time of its state in a group's value, in ms."""
+    at, size = _times(GROUP_KEY, value)[0]
+    return int.from_bytes(value[at : at + size], "big", signed=True)
+
+
+def _text(text: str | None) -> bytes:
+    return struct.pack(">h", -1) if text is None else struct.pack(">h", len(text)) + text.encode()
+
+
+def _bytes(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from attrs import evolve
 from tables_kit import Broker, on_broker
 
 from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
-from groupsim.coordinator.records import Loaded, Record
+from groupsim.coordinator.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
     HeartbeatRequest,
     ListGroupsRequest,
     ListGroupsResponse,
@@ -76,6 +79,36 @@ def test_partition_that_cannot_be_read_has_no_coordinator() -> None:
 
     (said,) = warnings(watched(story))
     assert "offset 4: not a record" in said
+
+
+def test_partition_with_a_group_that_cannot_be_has_no_coordinator() -> None:
+    """3.3: two members of one instance in a group's record make the load fail."""
+
+    async def story(made: Broker) -> None:
+        member = StoredMember("m", "i", "c", "/h", 1, 1, b"", b"")
+        value = GroupValue("consumer", 1, "range", "m", None, (member, evolve(member, member_id="n")))
+        made.log.read = lambda partition: (GroupRecord("g", value),)  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1)
+        assert made.ask(HeartbeatRequest("g", 1, "m")).error is E.NOT_COORDINATOR  # type: ignore[union-attr]
+
+    (said,) = warnings(watched(story))
+    assert "static member i" in said
+
+
+def test_a_stored_group_without_a_protocol_cannot_be_described() -> None:
+    """1.10: a Stable group without a protocol, as a foreign record makes it, trips all of its partition's groups."""
+
+    async def story(made: Broker) -> None:
+        member = StoredMember("m", None, "c", "/h", 1_000, 60_000, b"", b"")
+        value = GroupValue("consumer", 1, None, "m", None, (member,))
+        made.log.read = lambda partition: (GroupRecord("g", value),)  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1)
+        told = made.ask(DescribeGroupsRequest(("g", "g", "elsewhere")))
+        assert isinstance(told, DescribeGroupsResponse)
+        tripped = (E.UNKNOWN_SERVER_ERROR, E.UNKNOWN_SERVER_ERROR, E.GROUP_ID_NOT_FOUND)
+        assert tuple(group.error for group in told.groups) == tripped
+
+    watched(story)
 
 
 def test_coordinator_whose_log_moved_reads_it_anew() -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conformance.basics import subscription
-from tests.conformance.script import Actor, Script, script
+from tests.conformance.script import Actor, Script, Topic, script
 
 KIND = "forgetful"
 MINUTE = 60_000
+STANDS_FOR_IT = 0x0011_2233_4455_6677
+"""In the place of a number that the schemas' own type of a duration cannot hold."""
 BEFORE, AFTER = 58_500, 61_000
 """When to look, in ms: what is due after a minute is there, and is gone."""
 
@@ -23,7 +25,26 @@ async def alone(s: Script, a: Actor, **others: Any) -> None:
     await a.sync(v=3, give={a: "all"})
 
 
+async def commit_for_ever(s: Script, a: Actor, topic: Topic) -> None:
+    """An OffsetCommit whose retention is the largest number of milliseconds that a request can hold."""
+    one = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
+    body = {"group_id": s.group, "generation_id_or_member_epoch": -1, "member_id": "", "retention_time": STANDS_FOR_IT}
+    body["topics"] = [{"name": topic.name, "partitions": [one]}]
+    ever, here = (number.to_bytes(8, "big") for number in (2**63 - 1, STANDS_FOR_IT))
+    await a.post("OffsetCommit", s.v, body, lambda frame: frame.replace(here, ever))
+    await a.answer()
+
+
 # --- at once --------------------------------------------------------------------------------------------------------
+
+
+@script(rows=["1.7-retention-beyond-64-bits"], versions=(2, 4), kind="forgetful")
+async def a_retention_longer_than_time_is_over_at_once(s: Script) -> None:
+    a, t = await s.actor(), await s.topic()
+    await commit_for_ever(s, a, t)
+    await s.sleep(1_000)
+    await a.fetch(8, None)
+    await a.describe(5)
 
 
 @script(rows=["2.12-empty-group-without-offsets-vanishes-at-the-next-look", "trap-14-three-kinds-of-empty"], kind=KIND)

@@ -315,3 +315,29 @@ async def commits_are_answered_in_the_order_of_the_log(s: Script) -> None:
     await b.answer()
     assert a.mark.hi_us <= b.mark.hi_us
     await b.fetch(topics={t: [0, 1]})
+
+
+@script(rows=["J3-overtaken-{leader-v9,leader-v8}"], versions=(8, 9), nodes=3)
+async def a_round_begins_while_a_replaced_leader_waits(s: Script) -> None:
+    a, b, c, d = (
+        await s.actor("a", instance="i"),
+        await s.actor("b", instance="i"),
+        await s.actor("c"),
+        await s.actor("d"),
+    )
+    await s.form(a, d)
+    await c.join(error="MEMBER_ID_REQUIRED")
+    await s.sleep(1_000)
+    await s.cluster.pause(follower(s))
+    await b.park_join(s.v)
+    await s.settle()
+    await c.park_join()
+    await s.until("PreparingRebalance", 3)
+    await s.cluster.resume(follower(s))
+    if s.v < 9:
+        await b.answer()
+        await b.park_join(s.v)
+    else:
+        await b.silence(1_500)
+    await d.park_join()
+    await s.joined(b, c, d)

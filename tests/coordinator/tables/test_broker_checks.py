@@ -241,6 +241,24 @@ def test_commit_of_unknown_topics(unknown: TopicPartition) -> None:
     on_broker(story)
 
 
+def test_a_partition_named_twice() -> None:
+    """1.7: a partition that is named twice is answered twice, beside a topic that is unknown as well as alone."""
+
+    async def story(made: Around) -> None:
+        unknown = TopicPartition("nope", 0)
+        long, short = OffsetToCommit(T0, 1, metadata="x" * 5_000), OffsetToCommit(T0, 2)
+        call = made.send(OffsetCommitRequest("g", (long, OffsetToCommit(unknown, 1), short)))
+        await made.loop.sleep(5_000)
+        assert isinstance(call.response, OffsetCommitResponse)
+        assert call.response.partitions == (
+            (T0, E.OFFSET_METADATA_TOO_LARGE),
+            (unknown, E.UNKNOWN_TOPIC_OR_PARTITION),
+            (T0, E.NONE),
+        )
+
+    on_broker(story)
+
+
 def test_commit_of_nothing_but_unknown_topics_is_not_checked() -> None:
     """1.7: if nothing is left the coordinator is not called: a stale member goes unnoticed, nothing is created."""
 

@@ -77,6 +77,18 @@ def test_failed_first_record_fails_the_join_and_removes_the_group() -> None:
     assert made.shard.snapshot("g") is None
 
 
+def test_join_timer_of_a_group_that_was_not_written() -> None:
+    """Its join timer goes on and counts a generation of an empty group that has the name by then, without a record."""
+    made = bench({"group.initial.rebalance.delay.ms": 3_000}, auto_commit=False)
+    made.join("a")
+    made.fail_append()
+    made.auto_commit = True
+    made.join("b", version=4)
+    written = len(made.log)
+    made.advance_ms(3_000)
+    assert (made.state, made.snapshot().generation, len(made.log)) == (EMPTY, 1, written)
+
+
 def test_failed_first_record_leaves_an_answer_given_already() -> None:
     """A join that was answered before its group's record failed is not answered again."""
     made = bench(auto_commit=False)

@@ -9,6 +9,7 @@ from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STA
 
 from groupsim.coordinator.records import OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
+from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.messages import (
     DescribeGroupsRequest,
     FetchedOffset,
@@ -180,6 +181,20 @@ def test_retention_of_a_commit(version: int, retention_ms: int, expire_us: int |
     value = stored(made)
     assert value is not None
     assert value.expire_us == expire_us
+
+
+def test_retention_beyond_64_bits() -> None:
+    """1.7: the end of a retention is added in 64 bits: one for ever is over long ago; the millisecond -1 is no end."""
+    made = bench()
+    for_ever, to_the_end = 2**63 - 1, -1 - EPOCH_MS
+    made.commit_offset(5, version=4, retention_ms=for_ever)
+    value = stored(made)
+    assert value is not None
+    assert value.expire_us == 1_000 * (EPOCH_MS + for_ever - 2**64 - EPOCH_MS)
+    made.commit_offset(6, version=4, retention_ms=to_the_end)
+    value = stored(made)
+    assert value is not None
+    assert (value.offset, value.expire_us) == (6, None)
 
 
 def test_commit_is_answered_when_it_is_replicated() -> None:

@@ -23,7 +23,8 @@ from tables_kit import (
     scene,
 )
 
-from groupsim.coordinator.records import GroupRecord
+from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember
+from groupsim.coordinator.testing import Bench
 from groupsim.protocol.messages import SyncGroupResponse
 
 
@@ -147,6 +148,37 @@ def test_quiet_replacement_answers_after_its_record_is_written() -> None:
         "b": (sent.joined.member_id, stage.follower.encode()),
     }
     assert record.value.generation == 1
+
+
+@pytest.mark.parametrize(
+    ("which", "version", "answered"),
+    [
+        pytest.param("a", 9, False, id="J3-overtaken-leader-v9"),
+        pytest.param("a", 8, True, id="J3-overtaken-leader-v8"),
+        pytest.param("b", 9, True, id="J3-overtaken-follower-v9"),
+    ],
+)
+def test_a_round_opens_while_a_replacement_is_written(which: str, version: int, answered: bool) -> None:
+    """J3: a leader that returns with v9 gets no answer but the round's when one is open as its record is committed."""
+    stage = scene(STABLE, static=True)
+    stage.bench.auto_commit = False
+    sent = stage.bench.join(which, instance=which, version=version)
+    stage.bench.join("c", instance="c")
+    assert stage.bench.state == PREPARING
+    stage.bench.commit()
+    assert is_parked(sent) is not answered
+
+
+def test_state_without_a_time_is_written_so() -> None:
+    """3.4: a record that does not say since when its state holds is followed by one that does not either."""
+    member = StoredMember("m", "a", "a", "/h", 1_000, 60_000, b"", b"")
+    made = Bench(records=[GroupRecord("g", GroupValue("consumer", 1, "range", "m", None, (member,)))])
+    made.join("a", instance="a", version=9)
+    record = made.log[-1]
+    assert isinstance(record, GroupRecord)
+    assert record.value is not None
+    assert record.value.state_timestamp_us is None
+    assert record.value.members[0].member_id != "m"
 
 
 def test_quiet_replacement_ignores_changed_topics() -> None:
