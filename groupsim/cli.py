@@ -13,11 +13,13 @@ import typer
 
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
+from groupsim.mistyped import Commands
 from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
 
 app = typer.Typer(
     name="groupsim",
+    cls=Commands,
     help="A laboratory for Apache Kafka consumer groups: coordinator, cluster and consumers in virtual time.",
     epilog="Start with `groupsim run demo`; `groupsim list` shows the library.  \n"
     "Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",

@@ -9,7 +9,7 @@ import errno
 import functools
 import sys
 import traceback as tracebacks
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -73,10 +73,14 @@ def _end(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
 
 def _document(error: Exception, message: str, remedy: str, code: int) -> dict[str, Any]:
     """An error for programs: what stderr says, and the problems of a scenario file one by one."""
-    problems = as_json.plain(error.problems) if isinstance(error, ScenarioError) else []
+    return as_document(message, remedy, code, error.problems if isinstance(error, ScenarioError) else ())
+
+
+def as_document(message: str, remedy: str, code: int, problems: Sequence[Problem] = ()) -> dict[str, Any]:
+    """What `--json` prints in place of a result."""
     return {
         "schema": as_json.SINCE_SEVERITY,
-        "error": {"message": message, "remedy": remedy, "exit_code": code, "problems": problems},
+        "error": {"message": message, "remedy": remedy, "exit_code": code, "problems": as_json.plain(tuple(problems))},
     }
 
 

@@ -453,3 +453,23 @@ def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, s
     done = shell(f"groupsim run {scenario}", cwd=tmp_path.parent)
     assert done.returncode == code
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "demo", "--json", "--sed", "3"], "No such option: --sed"),
+        (["lint", "--json", "--sed", "3"], "No such option: --sed"),
+        (["run", "--json"], "Missing argument 'FILE|NAME'"),
+        (["runn", "demo", "--json"], "No such command 'runn'"),
+        (["run", "demo", "--json", "--seed", "x"], "Invalid value for '--seed'"),
+    ],
+)
+def test_a_mistyped_line_is_told_as_json_too(arguments: list[str], message: str) -> None:
+    """Who reads standard output as JSON gets a document, though the parser never came to a command."""
+    result = call(*arguments)
+    error = json.loads(result.stdout)["error"]
+    assert message in error["message"]
+    assert (result.exit_code, error["exit_code"]) == (2, 2)
+    assert message.split("'")[0] in result.stderr
+    assert call(*(argument for argument in arguments if argument != "--json")).stdout == ""
