@@ -75,6 +75,7 @@ def _document(done: list[_Judged], code: int) -> dict[str, Any]:
             "kind": one.report.kind,
             "judged_as": one.report.judged_as,
             "not_judged": list(one.report.not_judged),
+            "profiles": list(one.report.profiles),
             "findings": [as_json.plain(finding) for finding in one.report.findings],
             "problems": as_json.plain(one.problems),
         }
@@ -93,6 +94,8 @@ def _print(console: Terminal, one: _Judged) -> None:
     for finding in one.report.findings:
         _print_finding(console, finding, one.report.judged_as)
     as_what = f", as {one.report.judged_as}" if one.report.judged_as else ""
+    if one.report.profiles:
+        as_what += f", without a profile and with {', '.join(one.report.profiles)}"
     silent = _not_judged(one.report.not_judged)
     if one.report.findings:
         console.print(f"{one.file}{as_what}: {_counted(one.report.findings)}{silent}")

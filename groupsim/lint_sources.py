@@ -9,7 +9,14 @@ from attrs import evolve, field, frozen
 from groupsim.exits import Trouble
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.canonical import parse
-from groupsim.scenarios.document import STANDARD_INPUT, Document, missing, parse_document, standard_input
+from groupsim.scenarios.document import (
+    STANDARD_INPUT,
+    Document,
+    missing,
+    parse_document,
+    parse_documents,
+    standard_input,
+)
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.lint import (
     Client,
@@ -26,7 +33,9 @@ from groupsim.scenarios.lint import (
     not_judged,
 )
 from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.engine import ordered
 from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
+from groupsim.scenarios.lint.profiles import ON_PROFILE, parts_of, variants
 from groupsim.scenarios.lint.spellings import Line, is_filled_in
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.problems import Place, one_problem, suggest
@@ -46,6 +55,8 @@ class Report:
     judged_as: str = ""
     #: Settings of a client that no rule knows: somebody else's, or filled in later.
     not_judged: tuple[str, ...] = ()
+    #: Profiles of an application under which it was judged, beside that without any.
+    profiles: tuple[str, ...] = ()
 
 
 @frozen
@@ -102,10 +113,11 @@ def report_of(file: str, options: Options) -> Report:
     if not _is_yaml(path, text):
         if options.client.library == "java" and is_producers(text):
             return Report(lint_producer(text, shown, options.client, options.broker), "producer", _as_what(options))
-        return _of_settings(lines_of(text, shown), shown, options)
+        return _of_documents(parts_of(lines_of(text, shown), text), shown, options)
+    documents = parse_documents(text, shown)
+    if all(map(_is_configuration, documents)):
+        return _of_documents([list(flat(document)) for document in documents], shown, options)
     document = parse_document(text, shown)
-    if _is_configuration(document):
-        return _of_settings(list(flat(document)), shown, options)
     if options.chosen:
         remedy = "change the file, or leave the option out"
         raise one_problem(
@@ -116,16 +128,40 @@ def report_of(file: str, options: Options) -> Report:
     return Report(lint_scenario(document), "scenario")
 
 
-def _of_settings(lines: list[Line], shown: str, options: Options) -> Report:
-    """What the rules find in a client's configuration. Raises ScenarioError when nothing in it is one."""
+def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> Report:
+    """What the rules find in configurations, each finding once, with the profiles it holds for if it needs one.
+
+    Raises ScenarioError when nothing in the file is a client's setting.
+    """
+    silent = _silent([line for lines in documents for line in lines], shown, options)
+    several = variants(documents)
+    found: dict[tuple[int, str, str], Finding] = {}
+    whose: dict[tuple[int, str, str], list[str]] = {}
+    for one in several:
+        for finding in lint_settings(one.lines, shown, options.client, options.broker):
+            key = (finding.place.line, finding.rule, finding.message)
+            found.setdefault(key, finding)
+            whose.setdefault(key, []).append(one.profile)
+    findings = tuple(_under(finding, whose[key]) for key, finding in found.items())
+    profiles = tuple(one.profile for one in several if one.profile)
+    return Report(ordered(findings), "properties", _as_what(options), silent, profiles)
+
+
+def _under(finding: Finding, profiles: list[str]) -> Finding:
+    if "" in profiles:
+        return finding
+    return evolve(finding, message=f"{finding.message} (profile {', '.join(profiles)})")
+
+
+def _silent(lines: list[Line], shown: str, options: Options) -> tuple[str, ...]:
+    """What no rule can judge. Raises ScenarioError when nothing in it is a client's setting."""
     silent = not_judged(lines, options.client, options.broker)
     if lines and len(silent) == len(lines) and not any(is_filled_in(value) for _, _, value in lines):
         names = ", ".join(f"`{name}`" for name in silent[:3]) + (" …" if len(silent) > 3 else "")
         remedy = f"is it for another client? name it with --client (it was {_as_what(options)}); `groupsim lint` reads "
         remedy += "scenarios, .properties, Spring Boot's YAML and environment variables"
         raise one_problem(shown, f"nothing in it is a setting of a consumer: {names}", remedy)
-    findings = lint_settings(lines, shown, options.client, options.broker)
-    return Report(findings, "properties", _as_what(options), silent)
+    return tuple(dict.fromkeys(name for name in silent if name not in ON_PROFILE))
 
 
 def _is_configuration(document: Document) -> bool:

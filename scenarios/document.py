@@ -101,6 +101,13 @@ def parse_document(text: str, file: str = "<text>") -> Document:
     return Document(file, data, keys, values)
 
 
+def parse_documents(text: str, file: str) -> list[Document]:
+    """Every document of a text in which several may stand, one behind the other (`---`)."""
+    from groupsim.scenarios.yaml_reader import parse_several
+
+    return [Document(file, data, keys, values) for data, keys, values in parse_several(text, file)]
+
+
 def _text_of(path: Path) -> str:
     try:
         content = standard_input() if path == STANDARD_INPUT else path.read_bytes()

@@ -28,8 +28,29 @@ def parse_yaml(text: str, file: str) -> tuple[Any, Spots, Spots]:
 
     Raises ScenarioError for what is no YAML, is empty, or is more than one document.
     """
-    node = _compose(text, file)
-    if node is None:
+    nodes = _compose(text, file)
+    if len(nodes) > 1:
+        line = nodes[1].start_mark.line + 1
+        problem = Problem(
+            Place(file, line, 1),
+            "a second document begins here (`---`)",
+            "one file, one scenario; of an application's profiles, `groupsim lint` reads all",
+        )
+        raise ScenarioError([problem])
+    return _read(nodes[0] if nodes else None, file)
+
+
+def parse_several(text: str, file: str) -> list[tuple[Any, Spots, Spots]]:
+    """The same for each document of a file in which several may stand; empty ones are left out.
+
+    Raises ScenarioError for what is no YAML, or has nothing in it.
+    """
+    nodes = [node for node in _compose(text, file) if not _is_null(node)]
+    return [_read(node, file) for node in nodes] or [_read(None, file)]
+
+
+def _read(node: Node | None, file: str) -> tuple[Any, Spots, Spots]:
+    if node is None or _is_null(node):
         raise one_problem(file, "the file is empty", "a scenario needs at least `topics`, `groups` and `run-for`")
     reader = _Reader(file)
     data = reader.plain(node, ())
@@ -38,9 +59,9 @@ def parse_yaml(text: str, file: str) -> tuple[Any, Spots, Spots]:
     return data, reader.keys, reader.values
 
 
-def _compose(text: str, file: str) -> Node | None:
+def _compose(text: str, file: str) -> list[Node]:
     try:
-        nodes = list(YAML(typ="rt", pure=True).compose_all(text))
+        return list(YAML(typ="rt", pure=True).compose_all(text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
@@ -49,16 +70,6 @@ def _compose(text: str, file: str) -> Node | None:
     except (YAMLError, ValueError, RecursionError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise one_problem(file, f"this is not YAML: {first}", "a scenario is YAML text in UTF-8") from None
-    if len(nodes) > 1:
-        line = nodes[1].start_mark.line + 1
-        problem = Problem(
-            Place(file, line, 1),
-            "a second document begins here (`---`)",
-            "one file, one scenario (or one profile of an application)",
-        )
-        raise ScenarioError([problem])
-    node = nodes[0] if nodes else None
-    return None if node is not None and _is_null(node) else node
 
 
 def _is_null(node: Node) -> bool:

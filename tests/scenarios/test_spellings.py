@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,58 @@ def test_what_was_not_judged_is_told(tmp_path: Path) -> None:
     nothing = lint(tmp_path, "other.properties", "threads=4\n")
     assert nothing.exit_code == 2
     assert "nothing in it is a setting of a consumer: `threads`" in nothing.stderr
+
+
+PROFILES = """\
+spring.kafka.consumer:
+  heartbeat-interval: 3s
+  properties: {session.timeout.ms: 45000}
+---
+spring.config.activate.on-profile: prod
+spring.kafka.consumer.properties: {session.timeout.ms: 7000}
+---
+---
+spring.profiles: [test, dev]
+spring.kafka.consumer.heartbeat-interval: 50s
+"""
+
+
+def test_profiles_of_an_application_are_read_one_by_one(tmp_path: Path) -> None:
+    """What a profile says counts over what holds always; a finding names its profile, the last line all of them."""
+    result = lint(tmp_path, "app.yaml", PROFILES)
+    assert "session.timeout.ms = 7000 (profile prod)" in result.stdout
+    assert re.search(r"app.yaml:10: error heartbeat-not-below-session: .* \(profile test or dev\)", result.stdout)
+    assert "app.yaml, as java-3.9, without a profile and with prod, test or dev: " in result.stdout
+    assert "repeated-key" not in result.stdout
+    assert "not judged" not in result.stdout
+
+
+def test_what_holds_under_every_profile_names_none(tmp_path: Path) -> None:
+    """The mistake stands in the document that always counts."""
+    result = lint(tmp_path, "app.yaml", PROFILES.replace("3s", "46s"))
+    assert re.search(r"app.yaml:2: error heartbeat-not-below-session: [^(]*$", result.stdout, re.MULTILINE)
+
+
+def test_profiles_in_properties_are_read_too(tmp_path: Path) -> None:
+    """Documents of .properties are parted by a comment, whatever ends its lines."""
+    text = "{0}=45000\r\n#---\r\nspring.config.activate.on-profile=prod\r\n{0}=2000\r\n"
+    result = lint(tmp_path, "a.properties", text.format("spring.kafka.consumer.properties.session.timeout.ms"))
+    assert "a.properties:4: error heartbeat-not-below-session" in result.stdout
+    assert "without a profile and with prod" in result.stdout
+
+
+def test_manifests_in_one_file_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
+    """Each is judged by itself: the second deployment's session is not the first one's."""
+    other = MANIFEST.replace('"10000"}', '"60000"}', 1)
+    result = lint(tmp_path, "app.yaml", f"{MANIFEST}---\n{other}")
+    assert "app.yaml:7: error heartbeat-not-below-session" in result.stdout
+    assert "app.yaml, as java-3.9: 1 error" in result.stdout
+
+
+def test_two_scenarios_in_one_file_are_refused(tmp_path: Path) -> None:
+    """They are no profiles of each other; the place of the second is told."""
+    result = lint(tmp_path, "two.yaml", "run-for: 9s\n---\nrun-for: 9s\n")
+    assert (result.exit_code, "two.yaml:3:1: error: a second document begins here" in result.stderr) == (2, True)
 
 
 def test_two_variables_of_one_setting_are_two_programs(tmp_path: Path) -> None:
