@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
+from itertools import islice, repeat
 
 from attrs import field, frozen
 
@@ -68,7 +69,8 @@ class _OneWord(Stream):
     __slots__ = ()
 
     def __init__(self, word: int) -> None:
-        self.word = lambda: word
+        self.words = repeat(word)
+        self.word = self.words.__next__
 
 
 @frozen
@@ -92,8 +94,8 @@ class Uniform(Distribution):
         return self.low_us + (stream.word() * self.width_us >> _WORD_BITS)
 
     def draws(self, stream: Stream, count: int) -> list[int]:
-        low, width, word = self.low_us, self.width_us, stream.word
-        return [low + (word() * width >> _WORD_BITS) for _ in range(count)]
+        low, width = self.low_us, self.width_us
+        return [low + (word * width >> _WORD_BITS) for word in islice(stream.words, count)]
 
 
 @frozen
@@ -113,9 +115,8 @@ class Tabled(Distribution):
 
     def draws(self, stream: Stream, count: int) -> list[int]:
         # `draw` in place.
-        word_of, body, found = stream.word, self.levels[0], []
-        for _ in range(count):
-            word = word_of()
+        body, found = self.levels[0], []
+        for word in islice(stream.words, count):
             step, table = word >> 57, body
             if step >= _CUT:
                 table, step, word = self._from_tail(word)

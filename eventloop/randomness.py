@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from struct import Struct
 from typing import TypeVar
 
@@ -49,27 +50,29 @@ def _part(text: str) -> bytes:
     return len(encoded).to_bytes(4, "little") + encoded
 
 
-def _generate(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[int]:
+def _blocks(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[tuple[int, ...]]:
     key = _key(seed, purpose, entity, incarnation)  # at the first word: many streams are never drawn from
     block = 0
     while True:
-        yield from _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
+        yield _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
         block += 1
 
 
 class Stream:
     """The random words of one (seed, purpose, entity, incarnation), from the beginning.
 
-    `word()` gives the next word, an integer of 64 bits. It is the generator's own `__next__`, because a draw is on
-    the path of every message.
+    `word()` gives the next word, an integer of 64 bits; `words` goes on with the same, for who takes several. Both are
+    in C but for the making of a block, because a draw is on the path of every message.
     """
 
-    __slots__ = ("word",)
+    __slots__ = ("word", "words")
 
     word: Callable[[], int]
+    words: Iterator[int]
 
     def __init__(self, seed: int, purpose: str, entity: str = "", incarnation: int = 0) -> None:
-        self.word = _generate(seed, purpose, entity, incarnation).__next__
+        self.words = chain.from_iterable(_blocks(seed, purpose, entity, incarnation))
+        self.word = self.words.__next__
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part)."""
