@@ -100,8 +100,11 @@ def _reasons(rebalances: Sequence[Generation]) -> str:
     main = max(rebalances, key=lambda g: max(g.stopped_us, g.duration_us))
     told = clause(main)
     often = Counter(g.cause for g in rebalances).most_common(3)
+    mixed = next((g for g in rebalances if g.cause is Cause.SUBSCRIPTION_MIX), main)
     if len(rebalances) >= OFTEN:
         told = f"{_often(often, len(rebalances))}; longest: {told}"
+    elif mixed.cause is not main.cause:  # a mistake that stays, beside whatever happened once
+        told = f"{mixed.cause.value}, {clause(mixed)}; longest: {told}"
     return told
 
 
@@ -133,5 +136,7 @@ def _subject(generation: Generation) -> str:
     if generation.culprit is None:
         return f"{generation.cause.value}{': ' + generation.why if generation.why else ''}"
     ended = f" and its session ended at {clock(generation.began_us)}" if generation.cause.is_session else ""
+    if ", " in generation.why:
+        ended = ended.replace(" and", ";", 1)
     returned = generation.why.startswith("came back")
     return f"{generation.culprit.host} {generation.why}{'' if returned else ended}"

@@ -43,7 +43,8 @@ def _of_topic(change: TraceEvent) -> str:
         return f"topic {change.topic} appeared at {clock(change.t_us)}"
     if not payload.get("partitions"):
         return f"topic {change.topic} went at {clock(change.t_us)}"
-    return f"{change.topic} went from {payload['before']} to {payload.get('partitions')} partitions"
+    grown = f"{change.topic} went from {payload['before']} to {payload['partitions']} partitions"
+    return f"{grown} at {clock(change.t_us)}"
 
 
 def _of_racks(event: TraceEvent) -> str:

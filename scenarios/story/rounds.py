@@ -7,7 +7,7 @@ from groupsim.scenarios.story.blame import Blame, blame, who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
 from groupsim.scenarios.story.model import Generation, Late, Outcome, Who
-from groupsim.scenarios.story.silence import Verdict, why_expired, why_late
+from groupsim.scenarios.story.silence import Verdict, told_in_vain, why_expired, why_late
 
 TRIVIAL_US = 1_000  # the last of several joins within a millisecond was not late
 
@@ -134,4 +134,5 @@ def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:
     if removal.reason == "pending-expired":
         return Verdict(Cause.PENDING, "was given an id and never came back with it")
     verdict = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us)
-    return verdict if verdict.why else Verdict(verdict.cause, "did not join within the rebalance timeout")
+    told = told_in_vain(facts, removal.member or "", this.prepare.t_us, removal.t_us)
+    return verdict if verdict.why else Verdict(verdict.cause, told or "did not join within the rebalance timeout")

@@ -19,6 +19,7 @@ TOGETHER_US = 50_000  # members that fail within this, while alive, point at the
 NOTICEABLE_US = 200_000
 LONGEST_ASSIGNMENT_US = 600_000_000
 _began = attrgetter("began_us")
+_REBALANCING = "REBALANCE_IN_PROGRESS"
 _NOT_ALLOWED = "GROUP_AUTHORIZATION_FAILED"
 STALLING_WORDS = ("stall", "stands still")
 
@@ -133,6 +134,14 @@ def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
         for group in facts.groups.values()
         for other in group.removals
     )
+
+
+def told_in_vain(facts: Facts, member: str, begin: int, until: int) -> str:
+    """How often heartbeats told a member of the rebalance that it did not join; empty when once or never."""
+    host = facts.host_of(member)
+    told = [one for one in host.refused if begin <= one.t_us <= until] if host is not None else []
+    times = sum(str(one.error) == _REBALANCING for one in told)
+    return f"was told of the rebalance by {times} heartbeats and did not join" if times > 1 else ""
 
 
 def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:

@@ -25,6 +25,7 @@ from groupsim.scenarios.story.model import (
     GroupAccount,
     GroupStory,
     Move,
+    Outcome,
     Standstill,
     Story,
     Who,
@@ -126,10 +127,13 @@ def _attribute(
 def _pieces(
     told: Sequence[Generation], begins: Sequence[int], stop: Standstill
 ) -> Iterable[tuple[int, tuple[int, int]]]:
-    """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one."""
+    """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one.
+
+    Not so after one that left nobody: what stands still then does so because of it, until somebody comes.
+    """
     last = max(0, bisect_right(begins, stop.ended_us) - 1)
     first = max(0, bisect_right(begins, stop.began_us) - 1)
-    if first < last and told[first].ended_us <= stop.began_us:
+    if first < last and told[first].ended_us <= stop.began_us and told[first].outcome is not Outcome.EMPTY:
         first += 1
     for index in range(first, last + 1):
         begin = stop.began_us if index == first else begins[index]

@@ -3,6 +3,7 @@ from __future__ import annotations
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.runner import run_scenario
 from groupsim.scenarios.story import Cause, Generation, tell
@@ -115,7 +116,7 @@ def test_more_partitions_are_a_metadata_change() -> None:
     generation = first_rebalance(tape)
     assert (generation.cause, generation.why) == (
         Cause.METADATA,
-        "joined again: orders went from 2 to 4 partitions",
+        "joined again: orders went from 2 to 4 partitions at 0:20.000",
     )
 
 
@@ -293,3 +294,52 @@ def test_a_join_lost_with_its_coordinator_is_a_coordinator_move() -> None:
         Cause.COORDINATOR_MOVE,
         "joined again: its JoinGroup was lost with the coordinator's broker",
     )
+
+
+def headline_of(tape: Tape) -> str:
+    """What people quote."""
+    return tell(tape.events).headline
+
+
+def test_what_stands_still_while_nobody_is_left_is_the_last_one_s_doing() -> None:
+    """All are refused and removed; minutes later they are started anew, which is not what stopped the work."""
+    tape = formed("c1", session_s=10).at(19)
+    tape.work("c1", 0, 0, 1)
+    tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="GROUP_AUTHORIZATION_FAILED")
+    tape.at(25).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
+    tape.coordinator(Kind.GROUP_STATE, from_="PreparingRebalance", to="Empty", generation=2)
+    tape.generation, tape.state = 2, "Empty"
+    tape.at(25.5).release("c1", 0, reason="lost").crash("c1")
+    tape.at(90).start("c1").join("c1", incarnation=2).prepare("c1", "ADD_MEMBER").at(93).complete("c1").stable()
+    tape.own("c1", 0).at(100).end()
+    gone, back = tell(tape.events).groups[0].rebalances
+    assert (gone.stopped_us > 60 * SECOND_US, back.stopped_us) == (True, 3 * SECOND_US)
+    assert "c1 was refused its heartbeats from 0:19.000 on" in headline_of(tape)
+
+
+def test_a_member_that_is_told_again_and_again_and_does_not_join_is_said_to_be() -> None:
+    """Its heartbeats went on: it was not dead, it did not call poll()."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c2")
+    for second in (21, 24, 27):
+        tape.at(second).client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="REBALANCE_IN_PROGRESS")
+    tape.at(320).remove("c1", "join-timeout").complete("c2", "c3").stable().at(330).end()
+    assert "c1 (was told of the rebalance by 3 heartbeats and did not join) held generation 2 open" in headline_of(tape)
+
+
+def test_a_group_id_that_two_applications_share_is_named_whatever_took_longest() -> None:
+    """The mixture stays when the visitor has gone; the visit is only what was seen."""
+    tape = formed("c1")
+    tape.events[1] = tape.events[1]._replace(payload={"client_id": "c1", "topics": ["orders"]})
+    tape.at(20).client(Kind.PROCESS_STARTED, "c2", payload={"client_id": "c2", "topics": ["audit"]})
+    tape.join("c2").prepare("c2", "ADD_MEMBER").at(21).complete("c1", "c2").stable()
+    tape.at(40).remove("c2", "left").prepare("c2", "LEAVE_GROUP").at(50).complete("c1").stable().at(60).end()
+    mixed = "subscription mix, c2 joined for audit, the others are there for orders; longest: c2 left"
+    assert headline_of(tape).endswith(mixed)
+
+
+def test_a_death_that_says_why_ends_with_its_session() -> None:
+    """A clause with commas of its own is not run together with the next."""
+    tape = formed("c1", "c2", session_s=10).at(20)
+    tape.client(Kind.PROCESS_CRASHED, "c2", reason="out of memory: 9 bytes, the limit is 8")
+    tape.at(29).remove("c2", "session-expired").prepare("c2", "HEARTBEAT_EXPIRED").complete("c1").stable().end()
+    assert headline_of(tape).endswith("of memory: 9 bytes, the limit is 8; its session ended at 0:29.000")
