@@ -1,12 +1,13 @@
 """What the report of a failed test says beside its assertion: the story, who is where, what struck, what came last.
 
-Polling and timers that were merely set are left out of the last events, and member ids are told as the processes that
-had them: a line fits a terminal, and the eye finds the one request that was refused.
+Polling, single records, members' commits that went well and timers that were merely set are left out of the last
+events, and member ids are told as the processes that had them: a line fits a terminal, and the eye finds the one
+request that was refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -26,10 +27,13 @@ LEFT_OUT = {
     Kind.LOG_ENDS,
     Kind.RECORDS_APPENDED,
     Kind.RECORDS_ACKNOWLEDGED,
+    Kind.RECORDS_DELIVERED,
+    Kind.RECORDS_PROCESSED,
 }
 _NAMING = {Kind.MEMBER_PENDING, Kind.MEMBER_ADDED, Kind.REQUEST_SENT, Kind.MEMBER_REPLACED}
 CHATTER = {"ApiVersions", "Fetch", "FindCoordinator", "ListOffsets", "Metadata", "OffsetForLeaderEpoch", "Produce"}
 MESSAGES = {Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED, Kind.REQUEST_PARKED}
+_OF_A_COMMIT = {*MESSAGES, Kind.RECORD_APPENDED, Kind.APPEND_DONE}
 
 
 def failure_told(simulation: Simulation) -> str:
@@ -40,8 +44,9 @@ def failure_told(simulation: Simulation) -> str:
     lines += _titled("members", _members(simulation))
     lines += _titled("faults", _faults(simulation))
     lines += _titled("requests without an answer", _parked(simulation))
-    events = list(_what_matters(simulation.events))
-    title = f"the last {min(LAST_EVENTS, len(events))} events, without polls, timers and producers (sim.events has all)"
+    events = list(_without_commits_in_a_row(_what_matters(simulation.events, simulation.members)))
+    count = min(LAST_EVENTS, len(events))
+    title = f"the last {count} events, without polls, records, timers and commits that went well (sim.events has all)"
     return "\n".join(lines + _titled(title, told(events[-LAST_EVENTS:], ids_of(simulation.events))))
 
 
@@ -89,10 +94,17 @@ def _parked(simulation: Simulation) -> Iterator[str]:
 # --- what came last --------------------------------------------------------------------------------------------
 
 
-def _what_matters(events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
-    """Without polls and the like; an error of theirs is told when it comes for the first time."""
+def _what_matters(events: Iterable[TraceEvent], members: Container[str | None]) -> Iterator[TraceEvent]:
+    """Without polls and the like; an error of theirs is told when it comes for the first time.
+
+    Of the commits of members `offsets.committed` and errors are told, not every message.
+    """
     errors: dict[tuple[object, ...], None] = {}
+    commits: set[int] = set()
     for event in events:
+        if _is_of_a_commit(event, commits, members):
+            commits.add(event.seq)
+            continue
         if event.kind in LEFT_OUT:
             continue
         if event.kind in MESSAGES and event.api in CHATTER:
@@ -101,6 +113,26 @@ def _what_matters(events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
                 continue
             errors[said] = None
         yield event
+
+
+def _without_commits_in_a_row(events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
+    """While a group does nothing but commit, the last commit of each member is enough."""
+    last: dict[str | None, TraceEvent] = {}
+    for event in events:
+        if event.kind is Kind.OFFSETS_COMMITTED:
+            last.pop(event.host, None)
+            last[event.host] = event
+            continue
+        yield from last.values()
+        last.clear()
+        yield event
+    yield from last.values()
+
+
+def _is_of_a_commit(event: TraceEvent, commits: Container[int], members: Container[str | None]) -> bool:
+    """Whether it is a step of a member's commit, and tells of no error; `commits` has the steps before it."""
+    begins = event.kind is Kind.REQUEST_SENT and event.api == "OffsetCommit" and event.host in members
+    return begins or (event.cause in commits and event.kind in _OF_A_COMMIT and event.error is None)
 
 
 def ids_of(events: Iterable[TraceEvent]) -> dict[str, str]:

@@ -129,59 +129,6 @@ def test_a_step_without_await_fails_the_test_that_forgot_it(pytester: pytest.Pyt
     )
 
 
-def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: pytest.Pytester) -> None:
-    """A topic that does not exist, a fault that struck nothing and the processes behind member ids are all told."""
-    pytester.makepyfile(
-        """
-        from groupsim import ErrorCode
-        from groupsim.cluster.faults import AnswerError, Match
-        from groupsim.protocol.messages import Api
-
-        async def test_fails(sim):
-            sim.topic("orders", 2)
-            sim.member("c1", topics=["order"])
-            sim.inject(AnswerError(Match(group="g2", api=Api.HEARTBEAT), ErrorCode.UNKNOWN_MEMBER_ID))
-            await sim.stable(members=1)
-            await sim.run_for("30s")
-            assert sim.find("member.removed", reason="session-expire")
-        """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*there is no event member.removed*",
-            "members:",
-            "  c1  g1  STABLE  generation 1  owns nothing",
-            "    subscribes to 'order', which does not exist; did you mean `orders`?",
-            "faults:",
-            "  answer UNKNOWN_MEMBER_ID to the next Heartbeat of every host of g2: struck nothing",
-            "the last 25 events, without polls, timers and producers*",
-            "*member.added *broker-0  c1*",
-        ]
-    )
-    assert result.stdout.str().count("Metadata") <= 2
-
-
-def test_a_failure_is_told_as_things_stood_then(pytester: pytest.Pytester) -> None:
-    """What members give up when the run unwinds is no part of the report: it tells what they had when it failed."""
-    pytester.makepyfile(
-        """
-        async def test_fails(sim):
-            sim.topic("orders", 2)
-            sim.member("c1", on_revoked="30s")
-            await sim.settled(members=1)
-            sim.member("c2")
-            await sim.settled(members=2, within="12s")
-        """
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
-    result.stdout.fnmatch_lines(
-        ["  c1  g1  STABLE  generation 1  owns orders-0 orders-1", "  JoinGroup of c2, until every*"]
-    )
-    assert "partition.released" not in result.stdout.str()
-
-
 @pytest.mark.filterwarnings("ignore::groupsim.FaultStruckNothing")
 async def test_a_fault_for_a_host_that_is_not_there_is_refused(sim: Simulation) -> None:
     """A misspelt host or peer is an error that names the nearest; patterns are, too, when nothing fits them."""

@@ -117,3 +117,20 @@ def userdata_without_generation(patch: pytest.MonkeyPatch) -> None:
         return evolve(claim(self, member), generation=-1, member=evolve(member, generation=None))
 
     patch.setattr(StickyAssignor, "claim", mutant)
+
+
+def state_of_the_class(patch: pytest.MonkeyPatch) -> None:
+    """aiokafka 1175: what a consumer had is kept by the assignor's class, and so by all consumers of the process."""
+    remember, kept = StickyAssignor.on_assignment, StickyAssignor.user_data
+    last: list[Any] = [None]
+
+    def overwrites(self: StickyAssignor, partitions: Any, generation: int) -> None:
+        remember(self, partitions, generation)
+        last[0] = self._last
+
+    def claims(self: StickyAssignor, topics: Any) -> bytes | None:
+        self._last = last[0]
+        return kept(self, topics)
+
+    patch.setattr(StickyAssignor, "on_assignment", overwrites)
+    patch.setattr(StickyAssignor, "user_data", claims)

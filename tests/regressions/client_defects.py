@@ -103,6 +103,28 @@ def no_assignment_no_heartbeat(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(heartbeat, "_due", mutant)
 
 
+def heartbeat_not_owed(patch: pytest.MonkeyPatch) -> None:
+    """kafka-python 582: a heartbeat that is due while no coordinator is known is not sent later either."""
+    due = Heartbeat._due_slowly
+
+    def mutant(self: Heartbeat) -> None:
+        due(self)
+        self._owed = False
+
+    patch.setattr(Heartbeat, "_due_slowly", mutant)
+
+
+def any_error_loses_coordinator(patch: pytest.MonkeyPatch) -> None:
+    """kafka-python 3082: whatever a heartbeat is answered but success, the coordinator counts as dead."""
+    _reaction(patch, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REDISCOVER)
+
+
+def instance_id_dropped(patch: pytest.MonkeyPatch) -> None:
+    """kafka_ex 561: JoinGroup alone carries group.instance.id; what comes after it is a dynamic member's."""
+    versions = kinds.CLIENTS["java"].versions  # type: ignore[attr-defined]
+    _profile(patch, versions={**versions, Api.SYNC_GROUP: 2, Api.HEARTBEAT: 2, Api.OFFSET_COMMIT: 6})
+
+
 # --- joining -----------------------------------------------------------------------------------------------------
 
 

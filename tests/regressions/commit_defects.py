@@ -104,6 +104,15 @@ def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Committer, "_attempt", mutant)
 
 
+def callback_blocks_commits(patch: pytest.MonkeyPatch) -> None:
+    """brod 538: who runs the callback would answer the commit as well, so that a commit in the callback times out."""
+
+    async def mutant(self: Committer) -> None:
+        await self._member.host.sleep(5_000_000)
+
+    patch.setattr(Committer, "on_revoke", mutant)
+
+
 def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 2933: what is new is not fetched before the commits under way have succeeded."""
     failed, look_up = Committer._failed, Fetcher.look_up

@@ -88,3 +88,15 @@ def test_kafka_7026_a_claim_says_of_which_generation_it_is() -> None:
     known = topics(t=2)
     members = [member("b", "t", "t-0 t-1", 3), member("a", "t", "t-0", 1)]
     assert "t-0" in shown(StickyAssignor().assign(known, members))["b"]
+
+
+@caught(bug.state_of_the_class)
+async def test_aiokafka_1175_consumers_of_one_process_have_pasts_of_their_own(sim: Simulation) -> None:
+    """aiokafka 1175: with sticky two consumers of one process each give one partition to a third, and keep two."""
+    sim.topic("orders", 6)
+    for name in ("c1", "c2"):
+        sim.member(name, assignors=["sticky"])
+    await sim.settled(members=2)
+    sim.member("c3", assignors=["sticky"])
+    await sim.settled(members=3)
+    sim.expect("moved", 2)

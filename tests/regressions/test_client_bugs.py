@@ -131,6 +131,41 @@ async def test_kafkajs_1361_who_has_no_partition_stays_a_member(sim: Simulation)
     assert removed(sim) == []
 
 
+@caught(bug.heartbeat_not_owed)
+async def test_kafka_python_582_heartbeats_go_on_when_a_coordinator_is_found(sim: Simulation) -> None:
+    """kafka-python 582: for seconds nobody knows of a coordinator; when one is found, heartbeats go on."""
+    sim.topic("orders", 2)
+    sim.member("c1", properties={"enable.auto.commit": False})  # a commit keeps a member alive as well
+    await sim.settled(members=1)
+    sim.inject(AnswerError(Match(host="c1", api=Api.HEARTBEAT), ErrorCode.NOT_COORDINATOR))
+    sim.inject(AnswerError(Match(host="c1", api=Api.FIND_COORDINATOR, times=5), ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    await sim.run_for("120s")
+    assert removed(sim) == []
+
+
+@caught(bug.any_error_loses_coordinator)
+async def test_kafka_python_3082_who_tells_of_a_rebalance_coordinates(sim: Simulation) -> None:
+    """kafka-python 3082: a heartbeat hears of a rebalance; nobody looks for another coordinator."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    sim.member("c2")
+    await sim.settled(members=2)
+    assert sim.find("coordinator.lost") == []
+
+
+@caught(bug.instance_id_dropped)
+async def test_kafka_ex_561_two_processes_of_one_instance_do_not_take_turns(sim: Simulation) -> None:
+    """kafka_ex 561: a second process with an instance's id; the first is fenced by its heartbeat, and that is all."""
+    sim.topic("orders", 2)
+    first = sim.member("c1", properties={"group.instance.id": "i"})
+    await sim.settled(members=1)
+    sim.member("c2", properties={"group.instance.id": "i"})
+    await sim.run_for("60s")
+    assert len(sim.find("member.replaced")) == 1
+    assert first.failed is not None
+
+
 # --- joining -----------------------------------------------------------------------------------------------------
 
 

@@ -103,6 +103,18 @@ async def test_franz_go_409_no_commit_goes_out_between_join_and_sync(sim: Simula
     assert {event.error for event in sim.find("response.received", host="c1", api="OffsetCommit")} == {None}
 
 
+@caught(bug.callback_blocks_commits)
+async def test_brod_538_a_callback_may_commit(sim: Simulation) -> None:
+    """brod 538: the application commits while it gives its partitions up; nothing of it comes twice."""
+    sim.topic("orders", 4, rate=20)
+    sim.member("c1", commit="on-revoke", properties=EARLIEST)
+    await sim.settled(members=1)
+    sim.member("c2", commit="on-revoke", properties=EARLIEST)
+    await sim.settled(members=2)
+    await sim.run_for("10s")
+    sim.expect("duplicates", 0)
+
+
 @caught(bug.commit_failure_blocks_assign)
 async def test_librdkafka_2933_a_commit_that_failed_holds_up_no_fetch(sim: Simulation) -> None:
     """librdkafka 2933: the commit before a rebalance is refused; what the member is assigned then is consumed."""
