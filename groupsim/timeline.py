@@ -170,6 +170,8 @@ def _generation(generation: Generation, wide: int) -> Iterable[Text]:
         yield Text(" " * 16 + _who(generation))
     for late in _waited_for(generation):
         yield Text(" " * 16 + late, "yellow")
+    for hindrance in generation.hindrances:
+        yield Text(" " * 16 + hindrance.words, "yellow")
 
 
 def _facts(generation: Generation, wide: int) -> Text:

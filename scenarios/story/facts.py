@@ -183,6 +183,8 @@ class Facts:
     hands: dict[tuple[object, ...], Hand] = Factory(dict)  # by who they are, as an event says it
     work: dict[At, Work] = Factory(dict)
     starts: list[TraceEvent] = Factory(list)
+    given_up: list[TraceEvent] = Factory(list)  # JoinGroup and SyncGroup that timed out at the client
+    pending: list[TraceEvent] = Factory(list)  # answers that a transaction holds the offsets
     rollouts: list[Rolled] = Factory(list)
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)

@@ -10,6 +10,7 @@ from groupsim.protocol.messages import Api
 from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.hands import delivered, placed, processed
+from groupsim.scenarios.story.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.led_log import LOG_KINDS
 from groupsim.scenarios.story.rollouts import rolled, settle
 
@@ -154,6 +155,14 @@ def _answered(facts: Facts, event: TraceEvent) -> None:
     _learn(facts, event)
     if event.api == Api.HEARTBEAT.title and event.error and event.host:
         facts.host(event.host).refused.append(event)
+    elif event.error and is_pending(event):
+        facts.pending.append(event)
+
+
+def _request_failed(facts: Facts, event: TraceEvent) -> None:
+    _signal(facts, event)
+    if is_given_up(event):
+        facts.given_up.append(event)
 
 
 def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
@@ -341,7 +350,7 @@ READERS: dict[Kind, Reader] = {
     Kind.REQUEST_RECEIVED: _arrived,
     Kind.REQUEST_PARKED: _arrived,
     Kind.RESPONSE_RECEIVED: _answered,
-    Kind.REQUEST_FAILED: _signal,
+    Kind.REQUEST_FAILED: _request_failed,
     Kind.GROUP_STATE: _state,
     Kind.MEMBER_PENDING: _pending,
     Kind.MEMBER_ADDED: _added,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.hindrances import gravest
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
 from groupsim.scenarios.story.words import clock, count, span, tenths
 
@@ -54,8 +55,15 @@ def _failed(failures: Sequence[tuple[str, str]]) -> str:
 def of_group(group: GroupStory) -> str:
     """The sentence for one group."""
     if not group.rebalances:
-        return _calm(group)
-    return f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {_cost(group)}: {_reasons(group.rebalances)}"
+        return _calm(group) + _besides(group, group.generations[0])
+    told = f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {_cost(group)}: {_reasons(group.rebalances)}"
+    return told + _besides(group, _main(group.rebalances))
+
+
+def _besides(group: GroupStory, main: Generation) -> str:
+    """What hindered it most, besides who began a rebalance and who held it open."""
+    worst = gravest(group.generations, main)
+    return f"; {worst.words}" if worst is not None else ""
 
 
 def _cost(group: GroupStory) -> str:
@@ -97,7 +105,7 @@ def _calm(group: GroupStory) -> str:
 
 
 def _reasons(rebalances: Sequence[Generation]) -> str:
-    main = max(rebalances, key=lambda g: max(g.stopped_us, g.duration_us))
+    main = _main(rebalances)
     told = clause(main)
     often = Counter(g.cause for g in rebalances).most_common(3)
     mixed = next((g for g in rebalances if g.cause is Cause.SUBSCRIPTION_MIX), main)
@@ -106,6 +114,11 @@ def _reasons(rebalances: Sequence[Generation]) -> str:
     elif mixed.cause is not main.cause:  # a mistake that stays, beside whatever happened once
         told = f"{mixed.cause.value}, {clause(mixed)}; longest: {told}"
     return told
+
+
+def _main(rebalances: Sequence[Generation]) -> Generation:
+    """The one that cost most."""
+    return max(rebalances, key=lambda g: max(g.stopped_us, g.duration_us))
 
 
 def _often(often: list[tuple[Cause, int]], total: int) -> str:

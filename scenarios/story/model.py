@@ -66,6 +66,16 @@ class Move:
 
 
 @frozen
+class Hindrance:
+    """What hindered a group without having begun a rebalance: a clause, from when to when, its name in the list."""
+
+    began_us: int
+    ended_us: int
+    words: str
+    cause: Cause | None = None
+
+
+@frozen
 class Generation:
     """One rebalance of one group, from PreparingRebalance to its end."""
 
@@ -88,6 +98,7 @@ class Generation:
     protocol: str | None
     moves: tuple[Move, ...] = ()
     stopped_us: int = 0  # time in which at least one partition stood still because of it
+    hindrances: tuple[Hindrance, ...] = ()
 
     @property
     def duration_us(self) -> int:

@@ -16,7 +16,7 @@ from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Rolled
 from groupsim.scenarios.story.model import Doing, Generation, Rollout
 from groupsim.scenarios.story.silence import first_seen
-from groupsim.scenarios.story.words import clock, count, span
+from groupsim.scenarios.story.words import clock, count, listed, span
 
 _STEP = "rolling-restart"
 
@@ -120,15 +120,11 @@ def in_words(one: Rollout) -> str:
 
 def _why_not(one: Rollout) -> str:
     parts = [
-        f"{_listed(names)} {words}"
+        f"{listed(names)} {words}"
         for names, words in ((one.missing, "not in it at the end"), (one.dead, "dead and still a member"))
         if names
     ]
     return f" ({'; '.join(parts)})" if parts else ""
-
-
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def in_the_headline(all_of_them: Sequence[Rollout]) -> str:

@@ -18,6 +18,7 @@ from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.given_up import given_up
 from groupsim.scenarios.story.headline import headline
+from groupsim.scenarios.story.hindrances import hindered
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
     Doing,
@@ -83,6 +84,7 @@ def _group(
     mine = [owners[key] for key in keys]
     still = [one for key in keys for one in stops[key]]
     told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
+    told = hindered(facts, group.name, told, ([one.frozen() for one in spans] for spans in mine))
     return GroupStory(
         group=group.name,
         formed_us=_formed(told),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from groupsim.scenarios.story.model import PRODUCER
 
@@ -49,3 +49,9 @@ def processes(profiles: Iterable[str | None]) -> str:
     members = len(known) - producers
     told = f"{members} member process{'' if members == 1 else 'es'}"
     return f"{told}, {count(producers, 'producer')}" if producers else told
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Names in a row; of many the first, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

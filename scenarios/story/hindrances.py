@@ -1,0 +1,144 @@
+"""What hindered a group besides whoever began a rebalance and whoever held it open.
+
+    a JoinGroup or SyncGroup given up    the client's timeout is shorter than the coordinator's hold: it asks in vain
+    offsets refused after a rebalance    an open transaction holds them: the new owner stands still until it ends
+    a partition that nobody owns         although the group is stable: nobody subscribes to it, or a round never came
+    offsets that expired                 whoever comes next begins where auto.offset.reset says
+
+None of these begins a rebalance, so none is the cause of a generation; each is told with the generation it fell into,
+and the gravest in the headline.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+
+from attrs import evolve
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.units import SECOND_US
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.model import Generation, Hindrance, Span
+from groupsim.scenarios.story.words import count, listed, span
+
+OWNERLESS_US = 10_000_000
+"""Between two owners in a group at rest this much is no pause for breath any more."""
+REFUSED = 3
+_UNSTABLE = "UNSTABLE_OFFSET_COMMIT"
+_HELD = ("JoinGroup", "SyncGroup")
+
+
+def is_given_up(event: TraceEvent) -> bool:
+    """Whether a client gave up a request that the coordinator holds back on purpose."""
+    return event.error == "TIMED_OUT" and event.api in _HELD
+
+
+def is_pending(event: TraceEvent) -> bool:
+    """Whether a client was told that a transaction holds its offsets."""
+    return event.error == _UNSTABLE
+
+
+def hindered(facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> list[Generation]:
+    """The generations of a group, each with what hindered it."""
+    begins = [one.began_us for one in told]
+    found: list[list[Hindrance]] = [[] for _ in told]
+    for one in (*_given_up(facts, group, begins), *_pending(facts, group, begins), *_expired(facts, group, begins)):
+        found[_index(begins, one.began_us)].append(one)
+    for one in _ownerless(facts, told, spans):
+        found[_index(begins, one.began_us)].append(one)
+    return [evolve(one, hindrances=tuple(its)) if its else one for one, its in zip(told, found, strict=True)]
+
+
+def _index(begins: Sequence[int], at_us: int) -> int:
+    return max(0, bisect_right(begins, at_us) - 1)
+
+
+def _windows(events: Iterable[TraceEvent], begins: Sequence[int]) -> Iterator[list[TraceEvent]]:
+    """Events in order, those of one generation together."""
+    for _, together in groupby(events, key=lambda event: _index(begins, event.t_us)):
+        yield list(together)
+
+
+def _given_up(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    for events in _windows((one for one in facts.given_up if one.group == group), begins):
+        names = listed(sorted({one.host or "?" for one in events}))
+        api, _ = Counter(one.api for one in events).most_common(1)[0]
+        after = span(max(int((one.payload or {}).get("took_us", 0)) for one in events))
+        times = f"{count(len(events), 'time')}, after {after}"
+        words = f"{names} gave up waiting for {api} {times} ({Cause.TIMEOUT_INVERSION.value})"
+        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.TIMEOUT_INVERSION)
+
+
+def _pending(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    for events in _windows((one for one in facts.pending if one.group == group), begins):
+        began, ended = events[0].t_us, events[-1].t_us
+        if len(events) >= REFUSED:
+            names = listed(sorted({one.host or "?" for one in events}))
+            lasted = span(ended - began)
+            words = f"an open transaction held the offsets of {names} back for {lasted} ({_UNSTABLE})"
+            yield Hindrance(began, ended, words)
+
+
+def _expired(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    gone = (one for one in facts.notes if one.kind is Kind.OFFSET_EXPIRED and one.group == group)
+    for events in _windows(gone, begins):
+        names = listed([f"{one.topic}-{one.partition}" for one in events])
+        words = f"the committed offsets of {names} were deleted ({Cause.OFFSET_EXPIRY.value})"
+        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.OFFSET_EXPIRY)
+
+
+# --- partitions without an owner -------------------------------------------------------------------------------------
+
+
+def _ownerless(facts: Facts, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> Iterator[Hindrance]:
+    """Partitions that a process gave up, and that nobody took while the group was at rest."""
+    deleted = {one.topic for one in facts.metadata if (one.payload or {}).get("partitions") == 0}
+    rests = list(_rests(facts, told))
+    together: dict[tuple[int, int], list[tuple[Span, int, int]]] = {}
+    for own in spans:
+        for old, new in pairwise((*own, None)):
+            if old is None or old.released_us is None or old.release == "crashed" or old.partition.topic in deleted:
+                continue
+            until = facts.end_us if new is None else new.owned_us
+            for begin, end in _within(facts, rests, old, until):
+                together.setdefault((begin // SECOND_US, end // SECOND_US), []).append((old, begin, end))
+    for _, gaps in sorted(together.items()):
+        begin, end = min(begin for _, begin, _ in gaps), max(end for _, _, end in gaps)
+        names = listed([str(partition) for partition in sorted(old.partition for old, _, _ in gaps)])
+        yield Hindrance(begin, end, f"{names} had no owner for {span(end - begin)} while the group was stable")
+
+
+def _rests(facts: Facts, told: Sequence[Generation]) -> Iterator[tuple[int, int]]:
+    """The times in which the group was stable."""
+    for this, following in pairwise((*told, None)):
+        if this is not None and this.stable_us is not None:
+            yield this.stable_us, facts.end_us if following is None else following.began_us
+
+
+def _within(facts: Facts, rests: Sequence[tuple[int, int]], old: Span, until_us: int) -> Iterator[tuple[int, int]]:
+    """Long stretches of rest without an owner.
+
+    A process that ends as it lets go is still a member until it has left or its session is over: the group is at rest
+    because it does not know better, and whatever is told of that end says so.
+    """
+    released = old.released_us or 0
+    gone = facts.host(old.host).end_between(released - 1, released + SECOND_US) is not None
+    for begin, end in rests:
+        if begin < released and (gone or old.release != "revoked"):
+            continue
+        first, last = max(begin, released), min(end, until_us)
+        if last - first >= OWNERLESS_US:
+            yield first, last
+
+
+# --- in the headline -------------------------------------------------------------------------------------------------
+
+
+def gravest(told: Sequence[Generation], main: Generation) -> Hindrance | None:
+    """What the headline names besides its main generation: deleted offsets first, then what lasted longest."""
+    found = [one for generation in told for one in generation.hindrances if one.cause is not main.cause]
+    return max(found, key=lambda one: (one.cause is Cause.OFFSET_EXPIRY, one.ended_us - one.began_us), default=None)
