@@ -17,6 +17,7 @@ from tests.interop.java import build
 from tests.twins import kafka_python
 from tests.twins.story import Story
 
+Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
 _PYTHON = Path(__file__).parents[1] / "interop" / "python"
 _ASSIGNORS = {
     "range": "RangeAssignor",
@@ -31,7 +32,7 @@ class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
     APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is.
-    `fitted`: a story as it plays it, None where it does not have the means.
+    `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Client:
     unseen: frozenset[Api] = frozenset()
     hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
     fitted: Callable[[Story], Story | None] = lambda story: story
+    apart_ms: int = 50
 
 
 def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -75,6 +77,7 @@ LIBRDKAFKA = Client(
 )
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")
+_OF_ONE_LOCK_MS = 200  # all threads of a Python process take turns
 KAFKA_PYTHON_2_0 = Client(
     "kafka-python-2.0.2",
     "kafka-python-2.x",
@@ -82,6 +85,7 @@ KAFKA_PYTHON_2_0 = Client(
     kafka_python.settings,
     hears=_PYTHONIC,
     fitted=kafka_python.fitted_2_0,
+    apart_ms=_OF_ONE_LOCK_MS,
 )
 KAFKA_PYTHON_2_3 = Client(
     "kafka-python-2.3.3",
@@ -90,4 +94,5 @@ KAFKA_PYTHON_2_3 = Client(
     kafka_python.settings,
     hears=_PYTHONIC,
     fitted=kafka_python.fitted_2_3,
+    apart_ms=_OF_ONE_LOCK_MS,
 )

@@ -24,7 +24,6 @@ from tests.twins.tap import Play
 from tests.twins.world import World
 from tests.twins.writing import Told, written
 
-APART_US = 50_000
 _LONGEST_US = 60_000_000
 _WARM_UP_MS = 2_500
 
@@ -95,7 +94,7 @@ async def _played(
         plays[story.name] = world.tap.plays[story.slug] = play
         play.at_the_end = partial(_keep, program, said, story)
         _start(program, client, bootstrap, story)
-        await world.loop.sleep(APART_US)
+        await world.loop.sleep(client.apart_ms * 1_000)
     await world.loop.until(lambda: all(play.over or _refused(program, play) for play in plays.values()), _LONGEST_US)
     return {name: written(play, said[name]) for name, play in plays.items() if play.over}
 
