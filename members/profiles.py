@@ -74,6 +74,8 @@ JAVA_0_11 = evolve(
     versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
+    tells_lost=False,
+    revokes_on_leaving=False,
     reactions=JAVA_UNTIL_2_3,
 )
 JAVA_0_9 = evolve(
