@@ -99,6 +99,8 @@ def _print(console: Terminal, one: _Judged) -> None:
     silent = _not_judged(one.report.not_judged)
     if one.report.findings:
         console.print(f"{one.file}{as_what}: {_counted(one.report.findings)}{silent}")
+    elif one.report.empty:
+        console.print(Text(f"{one.file}{as_what}: no setting in it", "yellow"))
     else:
         console.print(Text(f"{one.file}{as_what}: well{silent}", "green"))
 

@@ -16,6 +16,7 @@ from groupsim.scenarios.document import (
     parse_document,
     parse_documents,
     standard_input,
+    utf8,
 )
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.lint import (
@@ -57,6 +58,8 @@ class Report:
     not_judged: tuple[str, ...] = ()
     #: Profiles of an application under which it was judged, beside that without any.
     profiles: tuple[str, ...] = ()
+    #: There was nothing to judge.
+    empty: bool = False
 
 
 @frozen
@@ -144,7 +147,7 @@ def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> 
             whose.setdefault(key, []).append(one.profile)
     findings = tuple(_under(finding, whose[key]) for key, finding in found.items())
     profiles = tuple(one.profile for one in several if one.profile)
-    return Report(ordered(findings), "properties", _as_what(options), silent, profiles)
+    return Report(ordered(findings), "properties", _as_what(options), silent, profiles, empty=not several)
 
 
 def _under(finding: Finding, profiles: list[str]) -> Finding:
@@ -182,10 +185,7 @@ def _text_of(file: str) -> tuple[Path, str]:
         raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", missing(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long", f"the limit is {MAX_BYTES:,}")
-    try:
-        return path, content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", "save it as UTF-8") from None
+    return path, utf8(content, path)
 
 
 def _find(file: str) -> Path:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from groupsim import lanes_drawn, records_shown
@@ -103,7 +102,9 @@ def _print_line(console: Console, row: Text) -> None:
     if not indent or indent > console.width - NARROW:
         console.print(row)
     else:
-        console.print(Padding(row[indent:], (0, 0, 0, indent), expand=False))
+        for line in row[indent:].wrap(console, console.width - indent):
+            line.rstrip()
+            console.print(Text(" " * indent).append_text(line))
 
 
 def _totals(group: GroupStory) -> str:

@@ -10,6 +10,7 @@ YAML is read by `yaml_reader.py`, which is imported when a file is read and not 
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -116,11 +117,7 @@ def _text_of(path: Path) -> str:
         raise one_problem(path, f"cannot be read: {words.lower()}", missing(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long, which no scenario is", f"the limit is {MAX_BYTES:,}")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        remedy = "a scenario is YAML text in UTF-8"
-        raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", remedy) from None
+    return utf8(content, path)
 
 
 def standard_input() -> bytes:
@@ -143,8 +140,18 @@ def missing(path: Path) -> str:
     if path.is_dir():
         return f"`{path}` is a directory; name a file in it"
     try:
-        beside = sorted(one.name for one in path.parent.iterdir() if one.suffix == path.suffix) if path.suffix else []
+        beside = {one.stem: one for one in sorted(path.parent.iterdir()) if path.suffix and one.suffix == path.suffix}
     except OSError:
-        beside = []
-    near = None if path.exists() else nearest(path.name, beside)
-    return f"did you mean `{path.parent / near}`?" if near else "check the path and its permissions"
+        beside = {}
+    near = None if path.exists() else nearest(path.stem, beside)  # an ending in common is no likeness
+    return f"did you mean `{beside[near]}`?" if near else "check the path and its permissions"
+
+
+def utf8(content: bytes, path: Path | str) -> str:
+    """Text as it is in a file. Raises ScenarioError for what is no UTF-8, and says what it looks like."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        remedy = "it looks like UTF-16, which PowerShell writes: save it as UTF-8" if wide else "save it as UTF-8"
+        raise one_problem(path, f"is not text (byte {error.start} is not UTF-8)", remedy) from None

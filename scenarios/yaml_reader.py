@@ -63,13 +63,27 @@ def _compose(text: str, file: str) -> list[Node]:
     try:
         return list(YAML(typ="rt", pure=True).compose_all(text))
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
-        words = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise ScenarioError([Problem(place, f"this is not YAML: {words}", "check indentation and quotes")]) from None
+        raise ScenarioError([_no_yaml(error, file)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise one_problem(file, f"this is not YAML: {first}", "a scenario is YAML text in UTF-8") from None
+
+
+_TAB, _NO_COLON = "'\\t'", "could not find expected ':'"
+
+
+def _no_yaml(error: MarkedYAMLError, file: str) -> Problem:
+    """Where it stops to be YAML, and what to do about it."""
+    problem = error.problem or ""
+    mark = error.problem_mark or error.context_mark
+    if problem == _NO_COLON and error.context_mark is not None:
+        mark = error.context_mark  # the line without a colon; the problem is seen only behind it
+        words, remedy = f"a line without a colon: {problem}", "write `key: value`"
+    else:
+        words = " ".join(part for part in (error.context, problem) if part)
+        remedy = "indent with spaces: a tab does not count" if _TAB in problem else "check indentation and quotes"
+    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    return Problem(place, f"this is not YAML: {words}", remedy)
 
 
 def _is_null(node: Node) -> bool:

@@ -107,3 +107,33 @@ def test_a_file_that_is_nearly_there_is_proposed(tmp_path: Path) -> None:
         read_document(tmp_path / "zzz.yaml")
     with pytest.raises(ScenarioError, match="check the path and its permissions"):
         read_document(tmp_path / "nowhere" / "rollout.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "remedy"),
+    [
+        ("topics: {t: 3}\ngroups:\n\tg: {}\n", "a.yaml:3:1", "indent with spaces"),
+        ("run-for: 2m\ngroups\ntopics: {t: 3}\n", "a.yaml:2:1", "write `key: value`"),
+    ],
+)
+def test_a_slip_of_the_hand_is_told_where_it_is(text: str, place: str, remedy: str) -> None:
+    """A tab, and a line without a colon: the parser's own words lead elsewhere."""
+    with pytest.raises(ScenarioError) as raised:
+        parse_document(text, "a.yaml")
+    (problem,) = raised.value.problems
+    assert (str(problem.place), remedy in problem.remedy) == (place, True)
+
+
+def test_an_ending_in_common_makes_no_likeness(tmp_path: Path) -> None:
+    """Every scenario ends in .yaml: a name that resembles nothing is not taken for one."""
+    (tmp_path / "anchor.yaml").touch()
+    with pytest.raises(ScenarioError, match="check the path"):
+        read_document(tmp_path / "nosuch.yaml")
+
+
+def test_what_powershell_writes_is_recognised(tmp_path: Path) -> None:
+    """Its `>` makes UTF-16."""
+    path = tmp_path / "a.yaml"
+    path.write_text("run-for: 2m\n", "utf-16")
+    with pytest.raises(ScenarioError, match="it looks like UTF-16"):
+        read_document(path)

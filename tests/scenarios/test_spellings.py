@@ -178,6 +178,15 @@ def test_two_scenarios_in_one_file_are_refused(tmp_path: Path) -> None:
     assert (result.exit_code, "two.yaml:3:1: error: a second document begins here" in result.stderr) == (2, True)
 
 
+def test_an_empty_file_is_not_called_well(tmp_path: Path) -> None:
+    """Nothing was judged: a pipe that broke, or settings that are all commented out."""
+    result = lint(tmp_path, "a.properties", "# session.timeout.ms=1\n")
+    assert (result.exit_code, result.stdout.strip().endswith("a.properties, as java-3.9: no setting in it")) == (
+        0,
+        True,
+    )
+
+
 def test_two_variables_of_one_setting_are_two_programs(tmp_path: Path) -> None:
     """Each program reads its own variable: neither makes the other void."""
     text = "KAFKA_SESSION_TIMEOUT_MS=10000\nSESSION_TIMEOUT_MS=45000\n"
