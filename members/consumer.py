@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve
 
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import Order
 from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.assignors import registry
 from groupsim.members.assignors.interface import Assignor
@@ -209,7 +210,7 @@ class Consumer:
         before = member.trace.cause
         if member.trace.wants(Kind.PROCESS_STARTED):
             member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
-        self.host.start_soon(self._live, member, name=f"consumer {self.host.name}")
+        self._launch(member)
         member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
 
     def _introduction(self) -> dict[str, Any]:
@@ -261,11 +262,33 @@ class Consumer:
         limit = self._behaviour.push_buffer
         return PullFetcher(member) if limit is None else PushedFetcher(member, limit, self.crash)
 
-    async def _live(self, member: Member) -> None:
-        """The whole life of one process."""
+    def _launch(self, member: Member) -> None:
+        """Plan the first step: the story's, or where that would take no time an event in its place (`rounds.py`)."""
+        if member.rounds.needs_story():
+            self._start_story(member)
+        else:
+            self.host.call_at(self.loop.now_us, self._begin, member, order=Order.TASK)
+
+    def _begin(self, member: Member) -> None:
         try:
             member.metadata.refresh()
-            self._poll_loop = PollLoop(member)
+        except ClientFailure as failure:
+            self._start_story(member, failure)
+            return
+        self._poll_loop = PollLoop(member)
+        self._poll_loop.begin(partial(self._start_story, member))
+
+    def _start_story(self, member: Member, failure: ClientFailure | None = None) -> None:
+        self.host.start_soon(self._live, member, failure, name=f"consumer {self.host.name}")
+
+    async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
+        """The life of one process, all of it or (`PollLoop.begin`) from the middle of its first poll on."""
+        try:
+            if failure is not None:
+                raise failure
+            if self._poll_loop is None:
+                member.metadata.refresh()
+                self._poll_loop = PollLoop(member)
             await self._poll_loop.run()
             member.trace.begin(self._close_cause)
         except ClientFailure as failure:

@@ -11,6 +11,7 @@ Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protoco
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from groupsim.eventloop.distributions import Distribution
@@ -27,18 +28,27 @@ from groupsim.members.producer.transactions import GroupMetadata
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_blocked_us", "_draws", "_member")
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_member")
 
     def __init__(self, member: Member) -> None:
         self._member = member
+        self._begun = False  # the first poll has begun without the story
         self._blocked_us = 0
         self._draws: dict[str, Stream] = {}
+
+    def begin(self, start: Callable[[], None]) -> None:
+        """The first poll, as an event; `start` is called when it needs the story, which goes on with `run`."""
+        self._plan_enforced_rebalance()
+        self._begun = True
+        self._member.poll_clock.enter()
+        self._member.rounds.begin(self._look, start)
 
     async def run(self) -> None:
         """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
         member = self._member
-        self._plan_enforced_rebalance()
-        while not member.closing:
+        if not self._begun:
+            self._plan_enforced_rebalance()
+        while self._begun or not member.closing:
             try:
                 await self._once()
             except ClientFailure as failure:
@@ -102,14 +112,15 @@ class PollLoop:
         """
         member = self._member
         member.poll_clock.enter()
-        until_us = self._poll_ends_us()
+        begun, self._begun = self._begun, False
+        until_us = None if begun else self._poll_ends_us()
         try:
-            while True:
+            records = member.rounds.found() if begun else None
+            while records is None:
                 records = await self._look(until_us)
                 if records is None:
                     records = await member.rounds.rest(self._look)
-                if records is not None:
-                    return records
+            return records
         finally:
             member.poll_clock.leave()
 

@@ -19,6 +19,9 @@ Looks: most of what raises the flag is an answer that leads to the next request 
 takes no time. So such a look is an event, too, in the place where the wake-up of the story would have been: the poll
 loop's own `_look`, run to its end. The story is woken where the look might have to wait (callbacks that take time or
 commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has found.
+
+So most processes have no story at all: their first poll begins as an event (`begin`), and the story starts, inside
+that poll, when it would be woken for the first time. To wake one and to start one takes the same place in the order.
 """
 
 from __future__ import annotations
@@ -65,6 +68,7 @@ class Rounds:
         "_raised",
         "_records",
         "_resting",
+        "_start",
         "_story",
         "_times",
         "_under_way",
@@ -86,6 +90,7 @@ class Rounds:
         self._planned = False
         self._under_way = False
         self._story = member.loop.event()
+        self._start: Callable[[], None] | None = None  # of the story, while there is none
         self._look: Callable[[], Coroutine[Any, Any, Found]] | None = None
         self._looking = False
         self._found: Found = None
@@ -93,6 +98,12 @@ class Rounds:
         member.wake.roused = self._roused
 
     # -- the story's side ---------------------------------------------------------------------------------------
+
+    def begin(self, look: Callable[[], Coroutine[Any, Any, Found]], start: Callable[[], None]) -> None:
+        """Look around for the first time, and rest, without a story: `start` starts it in the middle of that rest."""
+        self._look, self._start = look, start
+        self._resting = self._wake.up = True
+        self._look_around()
 
     async def rest(self, look: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
         """Wait for what needs the story; what needs none is seen to by `look`, as an event.
@@ -108,6 +119,10 @@ class Rounds:
         finally:
             self._resting = False
         self._story.clear()
+        return self.found()
+
+    def found(self) -> Found:
+        """What the look has found for which the story was woken, or started; as `rest` returns, or raises, it."""
         found, self._found = self._found, None
         raised, self._raised = self._raised, None
         if raised is not None:
@@ -116,7 +131,11 @@ class Rounds:
 
     def _wake_story(self) -> None:
         self._resting = False
-        self._story.set()
+        start, self._start = self._start, None
+        if start is None:
+            self._story.set()
+        else:
+            start()
 
     # -- looks --------------------------------------------------------------------------------------------------
 
@@ -124,12 +143,12 @@ class Rounds:
         """The flag was raised; when the story rests, and no round is under way, it is time for a look."""
         if not self._resting or self._under_way or self._looking:
             return
-        if self._needs_story():
+        if self.needs_story():
             self._wake_story()
         else:
             self._host.call_at(self._loop.now_us, _look, self, order=_TASK)
 
-    def _needs_story(self) -> bool:
+    def needs_story(self) -> bool:
         """Whether a look might have to wait, or would have something to return."""
         member = self._member
         if member.behaviour is not self._judged:
@@ -147,7 +166,7 @@ class Rounds:
     def _look_around(self) -> None:
         """One look, and another when it has raised the flag itself."""
         while self._resting and self._wake.up:
-            if self._look is None or self._needs_story():
+            if self._look is None or self.needs_story():
                 self._wake_story()
                 return
             self._looking = True

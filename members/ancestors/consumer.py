@@ -45,7 +45,10 @@ class ZookeeperConsumer(Consumer):
     def _fetcher_of(self, member: Member) -> Fetcher:
         return PullFromZookeeper(member) if self._data is None else LightFromZookeeper(member, self._data)
 
-    async def _live(self, member: Member) -> None:
+    def _launch(self, member: Member) -> None:
+        self._start_story(member)
+
+    async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
         connector = self._connector = self._connect(member)
         try:
             if self._data is None:
