@@ -220,6 +220,12 @@ GENERATIONS = Table(
         whole("moves", "partitions that changed their process"),
         whole("moves_back", "moves that brought a partition back"),
         large("stopped_us", "time in which at least one partition stood still because of it"),
+        text(
+            "hindered",
+            "what hindered the group then besides: joins given up, offsets held by a transaction or deleted, "
+            "partitions without an owner; sentences, parted by `; `",
+            null=True,
+        ),
     ),
 )
 

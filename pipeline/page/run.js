@@ -57,6 +57,7 @@ function runFigures(row) {
     [figure(row.evictions), `members evicted${row.false_evictions ? `, ${figure(row.false_evictions)} of them alive` : ""}`, row.false_evictions ? "warn" : ""],
   ];
   if (row.lost_acknowledged) figures.push([figure(row.lost_acknowledged), "acknowledged records lost with a leader", "bad"]);
+  if (row.rollout_us !== null) figures.push([span(row.rollout_us), "the rollout: first stop to all pods ready, group stable"]);
   if (row.detection_us !== null) figures.push([span(row.detection_us), "to notice a crash"]);
   if (row.overlap_us) figures.push([span(row.overlap_us), "two owners of one partition", "bad"]);
   return keyFigures(figures);
@@ -105,7 +106,8 @@ function causeCell(run, generation) {
 }
 
 function whoWords(run, generation) {
-  return `${generation.culprit ? `${nickname(run, generation.culprit)} ` : ""}${generation.why}`;
+  const who = `${generation.culprit ? `${nickname(run, generation.culprit)} ` : ""}${generation.why}`;
+  return generation.hindered ? [who, el("div", { class: "aside" }, generation.hindered)] : who;
 }
 
 function heldWords(run, generation) {

@@ -164,6 +164,7 @@ def _generations(_: By, story: Story) -> Iterator[Row]:
                 len(one.moves),
                 sum(move.back for move in one.moves),
                 one.stopped_us,
+                "; ".join(hindrance.words for hindrance in one.hindrances) or None,
             )
 
 

@@ -276,3 +276,16 @@ def test_rows_of_one_table_stand_in_the_runs_order(name: str) -> None:
     for _, spans in groupby(named(rows, "spans"), key=lambda row: (row["group"], row["topic"], row["partition"])):
         owned = [span["owned_us"] for span in spans]
         assert owned == sorted(owned)
+
+
+@pytest.mark.parametrize("name", ["deploy-jvm-S-static", "socket-timeout-below-the-hold"])
+def test_rollouts_and_what_hindered_a_group_stand_in_the_tables_as_told(name: str) -> None:
+    """The length in the headline is the one of the table, and every hindrance stands with its generation."""
+    done = scene(name)
+    (run,) = named(done.rows, "runs")
+    story = done.evidence.story
+    rollouts = [one for group in story.groups for one in group.rollouts]
+    assert run["rollout_us"] == max((one.took_us for one in rollouts), default=None)
+    told = ["; ".join(h.words for h in one.hindrances) or None for g in story.groups for one in g.generations]
+    assert [row["hindered"] for row in named(done.rows, "generations")] == told
+    assert any(told) or rollouts
