@@ -97,7 +97,7 @@ interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTE
 interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins
 
-twins: $(VENV)/.dev  ## the real Java client plays the stories that the simulated one is compared with (TWINS="--record 6")
+twins: $(VENV)/.dev  ## real clients play the stories that the simulated ones are compared with (TWINS="--client java")
 	@$(BIN)/python -m tests.twins $(TWINS)
 
 hostile: $(VENV)/.dev  ## a million hostile frames at a served broker, whose other clients must not notice (FRAMES)

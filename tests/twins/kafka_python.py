@@ -50,7 +50,7 @@ def _installed(version: str) -> Path:
     return folder
 
 
-_LATER_MS = 200  # it waits for retry.backoff.ms before it joins, so everything in a story comes later
+_LATER_MS = 200  # it waits for retry.backoff.ms before it joins, but for a pattern, so everything comes later
 _UNKNOWN = ("default.api.timeout.ms", "retry.backoff.max.ms")
 
 
@@ -72,8 +72,8 @@ def fitted_2_3(story: Story) -> Story | None:
         and "request.timeout.ms" not in story.settings
         and all(deed.what != "enforce" and "leave" not in deed.given for deed in deeds)
     )
-    later_ms = story.ends_ms + _LATER_MS
-    return evolve(story, ends_ms=later_ms, differs=OF_2_3.get(story.name, "")) if offered else None
+    ends_ms = story.ends_ms + (0 if story.pattern else _LATER_MS)
+    return evolve(story, ends_ms=ends_ms, differs=OF_2_3.get(story.name, "")) if offered else None
 
 
 def fitted_2_0(story: Story) -> Story | None:

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.twins.clients import JAVA, LIBRDKAFKA
+from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, LIBRDKAFKA
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 _SECTION = "## The client (section 4)"
 _OWN = "own tests"
-_OF_LIBRDKAFKA = ("4.x-librdkafka-subscription",)
+_OF_OTHERS = {"4.x-librdkafka-subscription": LIBRDKAFKA.name, "4.x-kafka-python": KAFKA_PYTHON_2_0.name}
 
 ROWS: Mapping[str, Sequence[str]] = {
     "4.2-preparing": ("a member that closes in a parked join",),
@@ -101,8 +101,8 @@ def _marked(line: str) -> str:
 def _cell(row: str, status: str) -> str:
     if row in ("id", "---"):
         return "live" if row == "id" else "---"
-    if row in _OF_LIBRDKAFKA:
-        return LIBRDKAFKA.name
+    if row in _OF_OTHERS:
+        return _OF_OTHERS[row]
     return JAVA.name if row in ROWS else "–" if status.startswith("left out") else _OWN
 
 
