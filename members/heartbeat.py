@@ -290,6 +290,9 @@ class Heartbeat:
         member = self._member
         if reaction is Reaction.FATAL:
             member.fail(ClientFailure(exception_name(error), f"heartbeat answered {error.name}", fatal=True))
+            if not member.profile.joins_when_fenced:
+                self.disable()
+                return
         member.joining.reset(
             f"encountered {error.name} from {Api.HEARTBEAT.name} response",
             member_id_too=reaction is not Reaction.RESET_GENERATION,

@@ -79,6 +79,8 @@ class ClientProfile:
     closes_lost_connection: bool = True
     #: With a coordinator found the heartbeat's interval and the poll limit begin anew, not only the session.
     restarts_when_found: bool = False
+    #: After FENCED_INSTANCE_ID from a heartbeat a poll joins again; else it goes on with neither heartbeats nor a join.
+    joins_when_fenced: bool = True
     #: JoinGroup, OffsetFetch and OffsetCommit to a coordinator just found wait for retry.backoff.ms: by then it is
     #: connected to.
     connects_before_sending: bool = False

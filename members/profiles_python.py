@@ -102,6 +102,7 @@ KAFKA_PYTHON_2_3 = evolve(
         join=5, sync=3, heartbeat=3, leave=3, commit=7, fetch=5, find=2, metadata=8, data=(10, 5, None)
     ),
     after_break=AfterBreak.CONNECTS,
+    joins_when_fenced=False,
     reactions=KAFKA_PYTHON,
 )
 AIOKAFKA = ClientProfile(

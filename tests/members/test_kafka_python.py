@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, OffsetFetchRequest
 
@@ -90,6 +91,24 @@ def test_heartbeats_are_counted_from_when_the_coordinator_was_found(on_bench):
         assert 3 * SECOND - 5 * MS <= after[0] - found <= 3 * SECOND + 5 * MS
 
     on_bench(story, profile=OLD)
+
+
+@pytest.mark.parametrize(("profile", "joins"), [("java-4.x", 2), (NEW, 1)])
+def test_a_fenced_one_that_polls_on_is_a_zombie(on_bench, profile, joins):
+    """FENCED_INSTANCE_ID from a heartbeat is thrown once; after that 2.3 neither heartbeats nor joins again."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.FENCED_INSTANCE_ID)
+        await bench.run_for(10)
+        fenced = bench.broker.times(Api.HEARTBEAT)[0]
+        assert len(bench.broker.times(Api.JOIN_GROUP)) == joins
+        assert bool([at for at in bench.broker.times(Api.HEARTBEAT) if at > fenced]) is (joins == 2)
+        assert bench.consumer.assignment
+
+    on_bench(
+        story, profile=profile, behaviour=Behaviour(on_error=OnError.RETRY_ALL), properties={"group.instance.id": "i"}
+    )
 
 
 def test_a_join_that_met_another_coordinator_waits_before_it_looks(on_bench):

@@ -32,7 +32,6 @@ OF_2_0: Mapping[str, str] = {
 }
 OF_2_3: Mapping[str, str] = {
     **_BOTH,
-    "a heartbeat is fenced and joins again": "poll throws once; after that it neither heartbeats nor joins again",
     "heartbeats are not answered for a session": "its thread looks at the session every heartbeat.interval.ms only",
     "a member that closes when told of a rebalance": _SHORT_POLLS,
     "the application is away for too long": _SHORT_POLLS,
