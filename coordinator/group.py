@@ -78,8 +78,8 @@ class GroupData:
 
     @property
     def rebalance_timeout_us(self) -> int:
-        """The longest rebalance timeout of the members; 0 when there are none."""
-        return 1_000 * max((member.rebalance_timeout_ms for member in self.lookup.values()), default=0)
+        """The longest rebalance timeout of the members; 0 when there are none, or it is below."""
+        return 1_000 * max(0, max((member.rebalance_timeout_ms for member in self.lookup.values()), default=0))
 
     @property
     def static_count(self) -> int:

@@ -29,6 +29,10 @@ from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupResponse, JoinMember, SyncGroupResponse
 
+_BREATH_US = 1_000
+"""Between two looks at a round that nobody has joined, where the rebalance timeout is 0: Kafka takes none (and a CPU),
+and time that is virtual would stand still."""
+
 # --- opening -----------------------------------------------------------------------------------------------------
 
 
@@ -72,8 +76,9 @@ def _complete_or_wait(turn: Turn, group: GroupData) -> None:
         _arm_join(turn, group)
 
 
-def _arm_join(turn: Turn, group: GroupData) -> None:
-    turn.set_timer(join_timer(group.group_id), TimerKind.JOIN, group.rebalance_timeout_us, group.group_id)
+def _arm_join(turn: Turn, group: GroupData, *, at_least_us: int = 0) -> None:
+    delay_us = max(at_least_us, group.rebalance_timeout_us)
+    turn.set_timer(join_timer(group.group_id), TimerKind.JOIN, delay_us, group.group_id)
 
 
 def initial_timer_fired(turn: Turn, group: GroupData, delay_us: int, remaining_us: int) -> None:
@@ -121,7 +126,7 @@ def complete_join(turn: Turn, group: GroupData) -> None:
             group,
             reason=f"Group {group.group_id} could not complete rebalance because no members rejoined.",
         )
-        _arm_join(turn, group)
+        _arm_join(turn, group, at_least_us=_BREATH_US)
     elif group.members:
         _next_generation(turn, group)
     else:

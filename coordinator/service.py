@@ -209,7 +209,7 @@ class GroupCoordinator(CoordinatorRuntime):
 
     def _commit_rest(self, call: WithUnknownTopics) -> None:
         """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
-        if len(call.refused) == len(call.asked):
+        if not call.request.offsets:  # type: ignore[union-attr]
             call.answer(refusal(call.request, ErrorCode.NONE))
         elif isinstance(call.request, TxnOffsetCommitRequest):
             self._commit_in_transaction(call)

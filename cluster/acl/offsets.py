@@ -40,8 +40,8 @@ def may_with_topics(visit: Visit, operation: Operation, partitions: Sequence[Top
 
 def in_place(asked: Sequence[TopicPartition], mine: Mapping[str, bool], results: Results) -> Results:
     """A result for each partition asked for: the one there is, or that its topic is not for who asks."""
-    known = dict(results)
-    return tuple((partition, known[partition] if mine[partition.topic] else NO_TOPIC) for partition in asked)
+    known = iter(results)
+    return tuple(next(known) if mine[partition.topic] else (partition, NO_TOPIC) for partition in asked)
 
 
 def commit_to_topics(visit: Visit, request: Any, results: str) -> None:

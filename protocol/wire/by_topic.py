@@ -7,7 +7,7 @@ response back under theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from groupsim.protocol.basics import TopicPartition
@@ -46,6 +46,38 @@ def grouped(pairs: Iterable[tuple[Topic, Fields]], name: str, partitions: str) -
     for topic, fields in pairs:
         found.setdefault(topic, []).append(fields)
     return [{**topic.fields(name), partitions: parts} for topic, parts in found.items()]
+
+
+_BEFORE_THE_GROUP = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
+
+
+def as_asked(
+    asked: Sequence[tuple[Topic, Sequence[int]]], errors: Iterable[ErrorCode], directory: Directory
+) -> list[Fields]:
+    """The topics of an answer about offsets that has nothing but an error per partition; one for each in `errors`.
+
+    The group coordinator answers topic by topic as it was asked, a topic that was named twice two times. What the
+    broker itself refuses it puts together under the topic, and then puts the coordinator's part to it; a topic that it
+    does not know stands there without partitions, too (`OffsetCommitResponse.Builder`).
+    """
+    codes = iter(errors)
+    refused: dict[Topic, list[Fields]] = {}
+    rest: list[tuple[Topic, list[Fields]]] = []
+    for topic, numbers in asked:
+        results = [{"partition_index": number, "error_code": next(codes)} for number in numbers]
+        here = [result for result in results if result["error_code"] in _BEFORE_THE_GROUP]
+        if here or topic.name is None or directory.topic_id(topic.name) is None:
+            refused.setdefault(topic, []).extend(here)
+        if len(here) < len(results):
+            rest.append((topic, [result for result in results if result not in here]))
+    if refused:
+        for topic, results in rest:
+            refused.setdefault(topic, []).extend(results)
+    return [{**topic.fields("name"), "partitions": told} for topic, told in refused.items() or rest]
 
 
 def errors_by_name(

@@ -27,7 +27,7 @@ from groupsim.protocol.messages import (
     OffsetToCommit,
 )
 from groupsim.protocol.refusals import refusal
-from groupsim.protocol.wire.by_topic import Topic, asked_topic, errors_by_name, grouped
+from groupsim.protocol.wire.by_topic import Topic, as_asked, asked_topic, grouped
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -43,7 +43,7 @@ _TOPIC_IDS = 10
 def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
     topics = [(asked_topic(topic, directory, "name"), topic["partitions"]) for topic in fields["topics"]]
     known = [_to_commit(topic.name, item) for topic, items in topics for item in items if topic.name is not None]
-    unknown = [(topic, item) for topic, items in topics for item in items if topic.name is None]
+    unknown = any(items for topic, items in topics if topic.name is None)
     request = OffsetCommitRequest(
         group_id=fields["group_id"],
         offsets=tuple(known),
@@ -53,13 +53,12 @@ def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
         retention_time_ms=fields.get("retention_time", -1),
         version=header.version,
     )
-    named = {topic.name: topic for topic, _ in topics}
+    asked = [(topic, [item["partition_index"] for item in items]) for topic, items in topics]
 
     def tell(answers: Sequence[OffsetCommitResponse], error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> Fields:
-        told = [(topic, _result(item["partition_index"], error)) for topic, item in unknown]
-        results = (result for answer in answers for result in answer.partitions)
-        told += [(named[partition.topic], _result(partition.partition, error)) for partition, error in results]
-        return {"throttle_time": 0, "topics": grouped(told, "name", "partitions")}
+        results = (result for answer in answers for _, result in answer.partitions)
+        errors = (error if topic.name is None else next(results) for topic, numbers in asked for _ in numbers)
+        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
 
     return Translation(
         header,
@@ -78,10 +77,6 @@ def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
     )
 
 
-def _result(number: int, error: ErrorCode) -> Fields:
-    return {"partition_index": number, "error_code": error}
-
-
 # --- OffsetFetch -------------------------------------------------------------------------------------------------
 
 
@@ -95,15 +90,6 @@ class _Asked:
     def request(self, require_stable: bool, version: int) -> OffsetFetchRequest:
         """The request that reads the offsets of this group."""
         return OffsetFetchRequest(self.group_id, self._partitions(), require_stable, version)
-
-    def unknown(self) -> Iterator[tuple[Topic, int]]:
-        """The partitions of topics whose id is nobody's."""
-        return ((topic, number) for topic, numbers in self.topics or () if topic.name is None for number in numbers)
-
-    def named(self, name: str, directory: Directory) -> Topic:
-        """A topic as this group's part of the request names it; by both names when all offsets were asked for."""
-        asked = (topic for topic, _ in self.topics or () if topic.name == name)
-        return next(asked, None) or Topic(name, directory.topic_id(name))
 
     def _partitions(self) -> tuple[TopicPartition, ...] | None:
         if self.topics is None:
@@ -141,17 +127,27 @@ def _tell_group(asked: _Asked, answer: OffsetFetchResponse, directory: Directory
 
 
 def _told_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
-    error = ErrorCode.UNKNOWN_TOPIC_ID
-    told = [(topic, _offset(FetchedOffset(TopicPartition("", n), error=error))) for topic, n in asked.unknown()]
+    if asked.topics is None:
+        return _all_topics(answer, directory, version)
+    found = iter(answer.offsets)
+    return [
+        {**topic.fields("name"), "partitions": [_offset(_found(topic, number, found)) for number in numbers]}
+        for topic, numbers in asked.topics  # topic by topic as it was asked, also one that was named twice
+    ]
+
+
+def _found(topic: Topic, number: int, found: Iterator[FetchedOffset]) -> FetchedOffset:
+    if topic.name is None:
+        return FetchedOffset(TopicPartition("", number), error=ErrorCode.UNKNOWN_TOPIC_ID)
+    return next(found)
+
+
+def _all_topics(answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
     topics = {fetched.partition.topic: Topic(fetched.partition.topic) for fetched in answer.offsets}
-    if version >= _TOPIC_IDS:
-        topics = {name: asked.named(name, directory) for name in topics}
-    for fetched in answer.offsets:
-        topic = topics[fetched.partition.topic]
-        if topic.topic_id or version < _TOPIC_IDS:  # a topic that is gone has no id to be told under
-            told.append((topic, _offset(fetched)))
-    empty = [topic for topic, numbers in asked.topics or () if not numbers]  # asked for, with no partition
-    return [*grouped(told, "name", "partitions"), *({**topic.fields("name"), "partitions": ()} for topic in empty)]
+    if version >= _TOPIC_IDS:  # a topic that is gone has no id to be told under
+        topics = {name: Topic(name, found) for name in topics if (found := directory.topic_id(name))}
+    told = [(topics[one.partition.topic], _offset(one)) for one in answer.offsets if one.partition.topic in topics]
+    return grouped(told, "name", "partitions")
 
 
 def _offset(fetched: FetchedOffset) -> Fields:
@@ -168,16 +164,22 @@ def _offset(fetched: FetchedOffset) -> Fields:
 
 
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    topics = fields["topics"]
+    asked = [
+        (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
+    ]
     partitions = [
-        TopicPartition(topic["name"], part["partition_index"]) for topic in topics for part in topic["partitions"]
+        TopicPartition(topic["name"], part["partition_index"])
+        for topic in fields["topics"]
+        for part in topic["partitions"]
     ]
     request = OffsetDeleteRequest(fields["group_id"], tuple(partitions), header.version)
-    return one(header, request, _tell_delete)
 
+    def tell(answer: OffsetDeleteResponse) -> Fields:
+        errors = (error for _, error in answer.partitions)
+        topics = [] if answer.error else as_asked(asked, errors, directory)
+        return {"error_code": answer.error, "throttle_time": 0, "topics": topics}
 
-def _tell_delete(answer: OffsetDeleteResponse) -> Fields:
-    return {"error_code": answer.error, "throttle_time": 0, "topics": errors_by_name(answer.partitions, "partitions")}
+    return one(header, request, tell)
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {

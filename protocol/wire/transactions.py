@@ -36,7 +36,7 @@ from groupsim.protocol.txn_messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from groupsim.protocol.wire.by_topic import errors_by_name, named_partitions
+from groupsim.protocol.wire.by_topic import Topic, as_asked, errors_by_name, named_partitions
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -198,9 +198,13 @@ def _commit_offsets(fields: Fields, header: Header, directory: Directory) -> Exc
         version=header.version,
     )
 
+    asked = [
+        (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
+    ]
+
     def tell(answer: TxnOffsetCommitResponse) -> Fields:
-        results = [(partition, _loading(error, header.version)) for partition, error in answer.results]
-        return {"throttle_time": 0, "topics": errors_by_name(results, "partitions")}
+        errors = (_loading(error, header.version) for _, error in answer.results)
+        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
 
     return one(header, request, tell)
 

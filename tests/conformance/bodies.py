@@ -115,12 +115,13 @@ def _fields_of(api: str) -> frozenset[str]:
 
 
 @lru_cache
-def _hints(schema: type) -> dict[str, Any]:
+def hints_of(schema: type) -> dict[str, Any]:
+    """The type of each field of a schema."""
     return typing.get_type_hints(schema)
 
 
 def _entity(schema: Any, body: Body) -> Any:
-    hints = _hints(schema)
+    hints = hints_of(schema)
     values = {}
     for field in dataclasses.fields(schema):
         if field.name in body:

@@ -9,7 +9,8 @@ from typing import Any
 from attrs import define, field
 
 from tests.conformance.basics import subscription
-from tests.conformance.walking import OUTSIDE, PRODUCER, SLOTS, TOPIC, Move, Play, Walker
+from tests.conformance.drawing import request
+from tests.conformance.walking import OUTSIDE, PRODUCER, SLOTS, TOPIC, WATCH, Move, Play, Walker
 
 SESSIONS = (60_000, 60_000, 60_000, 450, 850)
 REBALANCES = (60_000, 60_000, 520, 1_120)
@@ -46,6 +47,8 @@ class Chooser:
     """The moves of one walk, drawn from its seed and from what has been said."""
 
     seed: int
+    drawn: float = 0.0
+    """How many of its moves are requests that are drawn field by field."""
     dice: random.Random = field(init=False)
     left: int = field(init=False)
     versions: dict[str, int] = field(init=False)
@@ -80,6 +83,8 @@ class Chooser:
         if self.pauses:
             self.pauses -= 1
             return Move("", "wait", {"paces": 2})
+        if self.drawn and self.dice.random() < self.drawn:
+            return self._drawn(play)
         draw = self.dice.random()
         if draw < 0.60:
             return self._sensible(play) or self._wait()
@@ -233,6 +238,13 @@ class Chooser:
         actor = self.dice.choice(every)
         slot, _, number = actor.name.partition("_")
         return Move(actor.name, "hang_up", {"new": f"{slot}_{int(number or 1) + 1}"})
+
+    def _drawn(self, play: Play) -> Move:
+        """A request field by field."""
+        free = [name for name, actor in play.actors.items() if not actor.busy and name not in (PRODUCER, WATCH)]
+        known = [name for name, actor in play.actors.items() if actor.member_id]
+        api, version, body = request(self.dice, known)
+        return Move(self.dice.choice(free), "raw", {"api": api, "v": version, "body": body})
 
     # --- outside clients -----------------------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ def _own(play: Script, api: str, said: dict[str, Any]) -> dict[str, Any]:
 
 def _is_own(play: Script, name: str) -> bool:
     rest = name.removesuffix(play.nonce).removeprefix(play.id)
-    return name.startswith(play.id) and (not rest or rest.startswith("."))
+    return name.startswith(play.id) and name.endswith(play.nonce) and (not rest or rest.startswith("."))
 
 
 def _normal(value: Any, play: Script, names: Mapping[str, str], api: str, pids: dict[int, str], at: str = "") -> Any:

@@ -32,7 +32,7 @@ from tests.conformance.ready import await_ready
 from tests.conformance.servers import VERSION, KafkaBroker
 from tests.conformance.transcript import Transcript
 from tests.conformance.walk_core import differences_on_core
-from tests.conformance.walk_data import save
+from tests.conformance.walk_data import load, save
 from tests.conformance.walk_script import script_of
 from tests.conformance.walking import PARTITIONS, TOPIC, Move, Source, Walked, begin, disturbed, the_same, walk
 
@@ -65,9 +65,9 @@ class Compared:
     lines: Sequence[str]
 
 
-def job_of(seed: int) -> Job:
-    """The walk of a seed, drawn as it goes."""
-    return Job(f"walk-{seed}", Chooser(seed).statics, lambda: Chooser(seed))
+def job_of(seed: int, drawn: float = 0.0) -> Job:
+    """The walk of a seed, drawn as it goes; `drawn`: how many of its requests are drawn field by field."""
+    return Job(f"walk-{seed}", Chooser(seed, drawn).statics, lambda: Chooser(seed, drawn))
 
 
 def given(job: Job, moves: Sequence[Move]) -> Job:
@@ -189,11 +189,20 @@ def examine(session: Session, different: Iterable[Compared]) -> Counter[str]:
     return seen
 
 
+def told_only(different: Iterable[Compared]) -> Counter[str]:
+    """Print what differs, as it was played once."""
+    seen: Counter[str] = Counter()
+    for one in different:
+        tell("DIFFERS", one)
+        seen[signature(one.lines[0])] += 1
+    return seen
+
+
 def batches(asked: argparse.Namespace) -> Iterable[list[Job]]:
     """The walks that are asked for, so many at a time that the pages of results stay small."""
     seeds = [asked.seed] if asked.seed is not None else list(range(asked.first, asked.first + asked.walks))
     for at in range(0, len(seeds), 240):
-        yield [job_of(seed) for seed in seeds[at : at + 240]]
+        yield [job_of(seed, asked.drawn) for seed in seeds[at : at + 240]]
 
 
 def run(session: Session, asked: argparse.Namespace) -> int:
@@ -206,16 +215,21 @@ def run(session: Session, asked: argparse.Namespace) -> int:
         requests += sum(len(one.real.order) for one in results)
         different = [one for one in results if one.lines]
         print(f"{walks} walks, {requests} requests, {len(different)} of the last {len(jobs)} differ", flush=True)
-        seen += examine(session, different)
+        seen += told_only(different) if asked.tell else examine(session, different)
     kinds = len(seen) - ("timing" in seen)
     print(f"{walks} walks, {requests} requests; {kinds} kinds of differences, {seen['timing']} walks of timing")
     return 1 if kinds else 0
 
 
 def record(session: Session, asked: argparse.Namespace) -> int:
-    """Keep the first so many walks that are the same on both."""
-    same = [one for one in session.compare([job_of(asked.first + at) for at in range(asked.record)]) if not one.lines]
-    save(VERSION, {one.job.name: (one.job.statics, one.real) for one in same})
+    """Keep the first so many walks that are the same on both; with requests that are drawn beside those kept."""
+    same = [
+        one
+        for one in session.compare([job_of(asked.first + at, asked.drawn) for at in range(asked.record)])
+        if not one.lines
+    ]
+    kept = load() if asked.drawn else {}
+    save(VERSION, kept | {one.job.name: (one.job.statics, one.real) for one in same})
     print(f"{len(same)} walks recorded, {asked.record - len(same)} left out: they differ")
     return 0
 
@@ -231,6 +245,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--seed", type=int, help="this one only")
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
+    parser.add_argument("--drawn", type=float, default=0.0, help="how many requests are drawn field by field, 0 to 1")
+    parser.add_argument("--tell", action="store_true", help="tell what differs, and do not play it again")
     parser.add_argument("--record", type=int, help="keep so many walks")
     parser.add_argument("--broker", help="host:port of a fresh broker that runs already, with the same settings")
     asked = parser.parse_args()

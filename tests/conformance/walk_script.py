@@ -69,6 +69,10 @@ def _made(
     parked = arrived is None or arrived > looked_us
     if parked:
         waiting[move.who] = (error, 10**13 if arrived is None else arrived)
+    if move.what == "raw":
+        how = "post" if parked else "ask"
+        more = "" if parked or not error else f", {_error(error)}"
+        return [f'await {move.who}.{how}("{move.args["api"]}", {move.args["v"]}, {move.args["body"]!r}{more})']
     what = move.what if parked else move.what.removeprefix("park_")
     on = "producer" if move.what in ON_A_PRODUCER else move.who
     args = [f"{name}={_value(name, value)}" for name, value in move.args.items()]

@@ -41,7 +41,7 @@ PARTITIONS = 2
 NO_TOPIC = Topic("walk-none", "11111111-2222-4333-8444-555555555555")
 SLOTS = ("a", "b", "c", "d", "e")
 OUTSIDE, PRODUCER, WATCH = "o", "p", "w"
-PARKING = ("park_join", "park_sync")
+PARKING = ("park_join", "park_sync", "raw")
 ON_A_PRODUCER = ("init", "add_offsets", "txn", "end")
 
 
@@ -179,9 +179,32 @@ class Play:
         elif move.what in ON_A_PRODUCER:
             await self._produce(move)
         else:
-            await getattr(actor, move.what)(**self.resolved(move.args))
+            if move.what == "raw":
+                await actor.post(move.args["api"], move.args["v"], self._filled(move.args["body"]))
+            else:
+                await getattr(actor, move.what)(**self.resolved(move.args))
             if move.what in PARKING:
                 await actor.answer(patience_us=parks_us)
+
+    def _filled(self, value: Any) -> Any:
+        """A drawn body with what its references stand for (`drawing`)."""
+        if isinstance(value, dict):
+            return {name: self._filled(item) for name, item in value.items()}
+        if isinstance(value, list):
+            of = value[0] if len(value) == 2 and isinstance(value[1], int) else None
+            return self._number(of, value[1]) if isinstance(of, str) else [self._filled(item) for item in value]
+        if not isinstance(value, str) or value[:1] not in ("@", "$"):
+            return value
+        if value[0] == "@":
+            return self.actors[value[1:]].member_id
+        named = {"$t": self.topic.name, "$t#": self.topic.topic_id, "$none": NO_TOPIC.name, "$none#": NO_TOPIC.topic_id}
+        return named.get(value) or self.script.named(value.removeprefix("$g") if value != "$x" else ".x")
+
+    def _number(self, of: str, more: int) -> int:
+        producer = self.producer
+        assert producer is not None
+        known = {"pid": producer.pid, "epoch": producer.epoch}
+        return (known[of] if of in known else self.actors[of[1:]].generation) + more
 
     async def _produce(self, move: Move) -> None:
         args = self.resolved(move.args)

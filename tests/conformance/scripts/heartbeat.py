@@ -104,3 +104,20 @@ async def heartbeat_of_an_instance_in_a_round(s: Script) -> None:
     await s.joined(a, b)
     await a.heartbeat()
     await b.heartbeat(member="another", error="FENCED_INSTANCE_ID")
+
+
+@script(rows=["1.5-refused-{fenced,generation}"], versions=(3, 4))
+async def refused_heartbeats_keep_no_session(s: Script) -> None:
+    a, b = await s.actor("a", instance="i"), await s.actor("b")
+    await b.enter()
+    await s.until("PreparingRebalance", 1)
+    await a.park_join(session=900)
+    await s.until("PreparingRebalance", 2)
+    await s.joined(b, a)
+    await s.synced(b, a)
+    begun = a.mark
+    for ms in (300, 600):
+        await s.after(ms, begun)
+        await a.heartbeat(s.v, generation=7, error="ILLEGAL_GENERATION")
+        await a.heartbeat(s.v, member=b.member_id, error="FENCED_INSTANCE_ID")
+    await s.until("PreparingRebalance", 1, due=(900, begun))

@@ -25,6 +25,7 @@ def follower(s: Script) -> int:
         "1.6-answer-waits-for-earlier-writes",
         "1.9-stable-fetch-waits-for-what-is-appended",
         "1.9-plain-fetch-reads-the-committed-view",
+        "1.5-refused-unknown-id",
         "3.2-{join-at-once,stable-sync-at-once,plain-fetch-at-once,heartbeat-error-at-once,sync-error-at-once,commit-error-at-once}",
         "3.2-slow-replica",
     ],

@@ -264,9 +264,12 @@ def test_commit_of_nothing_but_unknown_topics_is_not_checked() -> None:
 
     async def story(made: Around) -> None:
         unknown = TopicPartition("nope", 0)
-        answer = made.ask(OffsetCommitRequest("g", (OffsetToCommit(unknown, 1),), 99, "ghost"))
-        assert answer == OffsetCommitResponse(((unknown, E.UNKNOWN_TOPIC_OR_PARTITION),))
-        assert made.coordinator.snapshot("g") is None
+        for times in (1, 2):
+            offsets = (OffsetToCommit(unknown, 1),) * times
+            answer = made.ask(OffsetCommitRequest("g", offsets, 99, "ghost"))
+            assert answer == OffsetCommitResponse(((unknown, E.UNKNOWN_TOPIC_OR_PARTITION),) * times)
+            made.ask(OffsetCommitRequest("g", offsets))
+            assert made.coordinator.snapshot("g") is None
 
     on_broker(story)
 

@@ -52,6 +52,30 @@ def test_wrong_generation(state: str, generation: int) -> None:
     assert stage.deadline_ms(stage.follower) == SESSION_MS - 10_000
 
 
+REFUSED = [
+    pytest.param("ghost", 1, None, E.UNKNOWN_MEMBER_ID, id="1.5-refused-unknown-id"),
+    pytest.param("FOLLOWER", 1, "a", E.FENCED_INSTANCE_ID, id="1.5-refused-fenced"),
+    pytest.param("FOLLOWER", 7, "b", E.ILLEGAL_GENERATION, id="1.5-refused-generation"),
+]
+
+
+@pytest.mark.parametrize(("member_id", "generation", "instance", "error"), REFUSED)
+@pytest.mark.parametrize("state", LIVE)
+def test_a_refused_heartbeat_changes_nothing(
+    state: str, member_id: str, generation: int, instance: str | None, error: E
+) -> None:
+    """1.5: it is answered at once, though others' records are under way, and moves no timer, of whomever it speaks."""
+    stage = scene(state, static=True)
+    made = stage.bench
+    made.auto_commit = False
+    made.commit_offset(5, group="other")
+    made.advance_ms(1_000)
+    before = made.snapshot(), made.timers()
+    sent = made.heartbeat(stage.id_of(member_id), generation, instance=instance)
+    assert sent.error is error
+    assert (made.snapshot(), made.timers()) == before
+
+
 VALID = [
     pytest.param(PREPARING, E.REBALANCE_IN_PROGRESS, id="1.5-Preparing-valid"),
     pytest.param(COMPLETING, E.NONE, id="1.5-Completing-valid"),

@@ -386,6 +386,21 @@ def test_completion_with_absent_static_members_only_waits_on() -> None:
     assert (made.state, made.snapshot().generation) == (EMPTY, 2)
 
 
+@pytest.mark.parametrize("rebalance_ms", [0, -1])
+def test_a_round_without_a_timeout_is_looked_at_again_and_again(rebalance_ms: int) -> None:
+    """2.6: with a rebalance timeout of 0, or below, a round that absent static members hold up is looked at each ms."""
+    made = bench()
+    made.join("a", instance="a", rebalance_ms=rebalance_ms)
+    made.join("d")
+    made.finish_round()
+    made.assign()
+    made.leave("d-2")
+    looks = len(made.timer_events)
+    made.advance_ms(10)
+    assert made.state == PREPARING
+    assert len(made.timer_events) == looks + 11
+
+
 def test_completion_without_members() -> None:
     """2.6: no members: Empty, generation + 1, one record without members; a failed write is only noted."""
     made = bench()

@@ -320,6 +320,27 @@ def test_an_unknown_topic_id_is_answered_for_its_partitions() -> None:
     ]
 
 
+def test_a_topic_that_is_named_twice_is_answered_twice() -> None:
+    """OffsetCommit and OffsetFetch tell topic by topic as they were asked, unless the broker refuses some."""
+    number = [part("OffsetCommit", "OffsetCommitRequestPartition", partition_index=3, committed_offset=5)]
+    orders = topic("OffsetCommit", "OffsetCommitRequestTopic", 9, partitions=number)
+    empty = part("OffsetCommit", "OffsetCommitRequestTopic", name="nowhere", partitions=[])
+    for topics, shape in (
+        ([orders, orders], [("orders", 1), ("orders", 1)]),
+        ([orders, empty, orders], [("nowhere", 0), ("orders", 2)]),
+    ):
+        exchange = understood(frame("OffsetCommit", 9, group_id="g", topics=topics)).exchange
+        answer = OffsetCommitResponse(((O3, ErrorCode.NONE), (O3, ErrorCode.NONE)))
+        said = told("OffsetCommit", 9, exchange.response([answer])).to_dict()["topics"]
+        assert [(each["name"], len(each["partitions"])) for each in said] == shape
+    asked = [topic("OffsetFetch", "OffsetFetchRequestTopics", 9, partition_indexes=[at]) for at in (3, 0)]
+    group = part("OffsetFetch", "OffsetFetchRequestGroup", group_id="g", topics=[*asked])
+    exchange = understood(frame("OffsetFetch", 9, groups=[group])).exchange
+    answer = OffsetFetchResponse(offsets=(FetchedOffset(O3, 5), FetchedOffset(O0, 6)))
+    (answered,) = told("OffsetFetch", 9, exchange.response([answer])).to_dict()["groups"]
+    assert [[p["committed_offset"] for p in each["partitions"]] for each in answered["topics"]] == [[5], [6]]
+
+
 def test_offsets_of_a_topic_that_is_gone_are_not_told_by_id() -> None:
     """Where all offsets are asked for in version 10, a topic without an id cannot be named."""
     group = part("OffsetFetch", "OffsetFetchRequestGroup", group_id="g", topics=None)
