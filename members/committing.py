@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 REBALANCING = "offset commit failed since group is already rebalancing"
 Offsets = Mapping[TopicPartition, int]
+Entries = tuple[OffsetToCommit, ...]
 
 
 @frozen
@@ -56,14 +57,18 @@ class Committer:
     """The commits of one member."""
 
     __slots__ = (
+        "_again_us",
         "_backoff",
         "_blocking",
         "_committed",
+        "_in_flight",
         "_interval_us",
+        "_main_loop",
         "_member",
         "_pending",
         "_rebalance",
         "_rebalance_deadline_us",
+        "_revoking",
         "_timer",
         "before_rebalance_pending",
         "owed",
@@ -73,8 +78,10 @@ class Committer:
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
+        self._main_loop = member.profile.main_loop
         self._interval_us = settings.auto_commit_interval_ms * MS_US
         self._backoff = Backoff(settings, member.profile, member.luck("commit-backoff"))
+        self._again_us = 0
         self._timer: Handle | None = None
         self.owed = False  #: an auto-commit waits for the application to come to `poll`
         self._committed: dict[TopicPartition, int] = {}
@@ -82,6 +89,8 @@ class Committer:
         self._blocking = False  # the application waits for the answer to a commit
         self._rebalance = 0  # counts the commits before a rebalance
         self._rebalance_deadline_us = 0
+        self._revoking: Entries = ()  # what a main loop commits when the callback before a join has returned
+        self._in_flight = 0  # commits that its next join waits for
         self.before_rebalance_pending = False
         #: Partition → the offset after the last record the handler has finished.
         self.processed: dict[TopicPartition, int] = {}
@@ -136,9 +145,12 @@ class Committer:
             self._member.coordinator.ensure()
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
             return
+        self._in_flight += self._main_loop is not None
         self._attempt(self._positions(), auto=True, on_result=self._auto_committed)
 
     def _auto_committed(self, result: CommitResult) -> None:
+        if self._main_loop is not None:
+            self._one_less(result)
         if result.error and result.retriable and self._member.ownership.owned:
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
 
@@ -148,7 +160,18 @@ class Committer:
         positions = member.fetcher.positions
         if member.profile.commits_unchanged:
             return dict(positions)
+        if self._main_loop is not None:
+            positions = self._given()
         return {partition: at for partition, at in positions.items() if self._committed.get(partition) != at}
+
+    def _given(self) -> dict[TopicPartition, int]:
+        """The positions of partitions of which the application was given records."""
+        fetcher = self._member.fetcher
+        return {partition: at for partition, at in fetcher.positions.items() if fetcher.begun.get(partition) != at}
+
+    def _entries(self, offsets: Offsets) -> Entries:
+        epoch = self._member.fetcher.leader_epoch
+        return tuple([OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items()])
 
     # -- before a rebalance -------------------------------------------------------------------------------------
 
@@ -159,6 +182,9 @@ class Committer:
             return
         if member.ownership.protocol is RebalanceProtocol.EAGER:
             member.fetcher.stop_delivering(list(member.ownership.owned))
+            if self._main_loop is not None:
+                self._revoking = self._entries(self._given()) if member.state is _STABLE else ()
+                return
         self._rebalance += 1
         self._rebalance_deadline_us = member.now_us + member.settings.own_rebalance_timeout_ms * MS_US
         self.before_rebalance_pending = True
@@ -188,6 +214,21 @@ class Committer:
     def _rebalance_goes_on(self, number: int) -> None:
         """The commit has come to an end, or its time has."""
         if number == self._rebalance and self.before_rebalance_pending:
+            self.before_rebalance_pending = False
+            self._member.wake.set()
+
+    def revoked(self) -> None:
+        """The callback before a join has returned. A main loop commits then, and joins when no commit is in flight."""
+        entries, self._revoking = self._revoking, ()
+        if entries or self._in_flight:
+            self.before_rebalance_pending = True
+            self._in_flight += 1
+            offsets = {entry.partition: entry.offset for entry in entries}
+            self._attempt(offsets, auto=True, on_result=self._one_less, entries=entries)
+
+    def _one_less(self, _: CommitResult) -> None:
+        self._in_flight -= 1
+        if self.before_rebalance_pending and not self._in_flight:
             self.before_rebalance_pending = False
             self._member.wake.set()
 
@@ -275,7 +316,8 @@ class Committer:
         sound = member.subscription.assigned is not None or not member.generation.is_lost
         if self.auto and member.fetcher.positions and sound:
             try:
-                await self.commit_sync(self._positions(), auto=True, timeout_us=timeout_us)
+                offsets = self._positions() if self._main_loop is None else self._given()
+                await self.commit_sync(offsets, auto=True, timeout_us=timeout_us)
             except ClientFailure:
                 return
 
@@ -303,8 +345,13 @@ class Committer:
         self._blocking = False
         return box[0] if box else CommitResult("TimeoutException", retriable=True)
 
-    def _attempt(self, offsets: Offsets, *, auto: bool, on_result: OnResult) -> None:
-        """One try: a local refusal, or a request. `on_result` is called at once or when the answer is there."""
+    def _attempt(
+        self, offsets: Offsets, *, auto: bool, on_result: OnResult, tries: int = 0, entries: Entries = ()
+    ) -> None:
+        """One try: a local refusal, or a request. `on_result` is called at once or when the answer is there.
+
+        `entries`: what was sent the last time.
+        """
         member = self._member
         if not offsets:
             on_result(_DONE)
@@ -314,23 +361,33 @@ class Committer:
             self._failed(offsets, auto, CommitResult(name), on_result)
         elif not (member.coordinator.known and member.coordinator.ready):
             result = CommitResult("CoordinatorNotAvailableException", retriable=True)
-            self._failed(offsets, auto, result, on_result)
+            self._failed_once(offsets, auto, result, on_result, tries, entries)
         else:
-            epoch = member.fetcher.leader_epoch
-            entries = tuple([OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items()])
+            entries = entries or self._entries(offsets)
             member.coordinator.send(
-                commit_request(member, entries), partial(self._answered, member.generation, offsets, auto, on_result)
+                commit_request(member, entries),
+                partial(self._answered, member.generation, offsets, auto, on_result, tries, entries),
             )
 
-    def _answered(self, sent: Generation, offsets: Offsets, auto: bool, on_result: OnResult, outcome: Outcome) -> None:
+    def _answered(
+        self,
+        sent: Generation,
+        offsets: Offsets,
+        auto: bool,
+        on_result: OnResult,
+        tries: int,
+        entries: Entries,
+        outcome: Outcome,
+    ) -> None:
         member = self._member
         if isinstance(outcome, Disconnected):
             member.coordinator.lost("coordinator unavailable", later=self._blocking)
-            self._failed(offsets, auto, CommitResult("DisconnectException", retriable=True), on_result)
+            result = CommitResult("DisconnectException", retriable=True)
+            self._failed_once(offsets, auto, result, on_result, tries, entries)
             return
         error = outcome.error if isinstance(outcome, OffsetCommitResponse) else ErrorCode.UNKNOWN_SERVER_ERROR
         if error:
-            self._failed(offsets, auto, self._react(error, sent), on_result, error)
+            self._failed_once(offsets, auto, self._react(error, sent), on_result, tries, entries, error)
             return
         if not auto or not offsets.items() <= self._committed.items():
             payload = {"offsets": {str(partition): at for partition, at in offsets.items()}, "auto": auto}
@@ -353,7 +410,10 @@ class Committer:
             member.joining.request(REBALANCING)
             return CommitResult("RebalanceInProgressException")
         if reaction is Reaction.FATAL and not changed:
-            if not self._blocking:  # nobody catches it: every poll from here on throws
+            is_done = self._main_loop is not None
+            if is_done:
+                member.heartbeat.disable()
+            if is_done or not self._blocking:  # nobody catches it: every poll from here on throws
                 reason = f"OffsetCommit answered {error.name}"
                 member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=True))
             return CommitResult(exception_name(error), fatal=True)
@@ -367,6 +427,29 @@ class Committer:
         )
         return CommitResult("CommitFailedException")
 
+    def _failed_once(
+        self,
+        offsets: Offsets,
+        auto: bool,
+        result: CommitResult,
+        on_result: OnResult,
+        tries: int,
+        entries: Entries,
+        code: ErrorCode | None = None,
+    ) -> None:
+        """A request came to nothing: the same once more, where a library does so and it may pass; else the result."""
+        member, main_loop = self._member, self._main_loop
+        if main_loop is None or not result.retriable:
+            self._failed(offsets, auto, result, on_result, code)
+        elif tries >= main_loop.retries:
+            self._failed(offsets, auto, CommitResult(result.error), on_result, code)
+        else:
+            if not tries:
+                self._backoff.reset()
+            again = partial(self._attempt, offsets, auto=auto, on_result=on_result, tries=tries + 1, entries=entries)
+            self._again_us = max(self._again_us, member.now_us + self._backoff.next_us())  # in their order
+            member.host.call_at(self._again_us, _once_more, again)
+
     def _failed(
         self, offsets: Offsets, auto: bool, result: CommitResult, on_result: OnResult, code: ErrorCode | None = None
     ) -> None:
@@ -376,6 +459,10 @@ class Committer:
             Kind.COMMIT_FAILED, error=code.name if code else result.error, reason=result.error, payload=payload
         )
         on_result(result)
+
+
+def _once_more(attempt: Callable[[], None]) -> None:
+    attempt()
 
 
 def _ignore(result: CommitResult) -> None:

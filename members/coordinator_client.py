@@ -88,9 +88,13 @@ class CoordinatorClient:
         `later`: the application's thread, which was told so, first waits for the backoff, and then begins the look-up.
         It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
         """
-        link, self._link = self._link, None
+        link = self._link
         if link is None or self.node is None:
             return
+        if link.open and self._member.profile.main_loop is not None:
+            self._doubted()
+            return
+        self._link = None
         self._broke = not link.open
         kept = link.open and not self._member.profile.closes_lost_connection
         if later and link.open and not kept:
@@ -104,8 +108,23 @@ class CoordinatorClient:
             self._member.links.drop(link, reason)
         elif not link.open:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
-        if self._member.heartbeat.enabled and not later:
+        if (self._member.heartbeat.enabled and not later) or self._member.profile.main_loop is not None:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
+
+    def _doubted(self) -> None:
+        """A library with a main loop asks who coordinates, and keeps to the one it knows until another is named."""
+        if not self._busy:
+            self._busy = True
+            self._ask(None)
+
+    def _given_up(self, reason: str) -> None:
+        """Another is named, or none: close the connection to the one that was doubted."""
+        link, self._link = self._link, None
+        self.node = None
+        if link is not None and link.open:
+            self._member.heartbeat.coordinator_lost()
+            self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+            self._member.links.drop(link, reason)
 
     # -- looking up ---------------------------------------------------------------------------------------------
 
@@ -135,21 +154,33 @@ class CoordinatorClient:
                 self._found(outcome.node)
 
     def _refused(self, error: ErrorCode) -> None:
+        failure = ClientFailure(exception_name(error), f"looking up the coordinator: {error.name}")
         if self._member.profile.reaction(Api.FIND_COORDINATOR, error) is Reaction.RETRY:
+            self._given_up(f"error response {error.name}")
             self._again()
+        elif self._member.profile.main_loop is not None:  # the application is told, and the question asked again
+            self._member.fail(failure)
+            self._later()
         else:
             self._busy = False
-            self._member.fail(ClientFailure(exception_name(error), f"looking up the coordinator: {error.name}"))
+            self._member.fail(failure)
 
     def _again(self) -> None:
         self._member.metadata.outdated()
         self._later()
 
     def _later(self) -> None:
-        self._member.host.call_at(self._member.now_us + self._backoff.next_us(), self._ask)
+        member, main_loop = self._member, self._member.profile.main_loop
+        if main_loop is None:
+            member.host.call_at(member.now_us + self._backoff.next_us(), self._ask)
+        else:
+            again_us = main_loop.look_us(member.started_us, member.now_us + main_loop.asks_ms * MS_US)
+            member.host.call_at(again_us, self._ask)
 
     def _found(self, node: int) -> None:
         member = self._member
+        if self._link is not None and self._keeps(node):
+            return
         after_break, wait_us = member.profile.after_break, member.links.wait_us(node, self._purpose)
         if after_break is AfterBreak.ASKS_AGAIN and self._broke:
             self._broke = False
@@ -174,6 +205,16 @@ class CoordinatorClient:
         member.poll_clock.coordinator_found()
         member.wake.set()
 
+    def _keeps(self, node: int) -> bool:
+        """Whether the coordinator that was doubted is the one."""
+        keeps = self.known and node == self.node
+        if keeps:
+            self._busy = False
+            self._backoff.reset()
+        else:
+            self._given_up("another coordinator")
+        return keeps
+
     def _unavailable(self, node: int, wait_us: int) -> None:
         """The broker named may not be connected to again yet.
 
@@ -182,7 +223,9 @@ class CoordinatorClient:
         """
         member = self._member
         in_background = not (member.poll_clock.inside or self.awaited)
-        if in_background and wait_us <= member.settings.retry_backoff_ms * MS_US:
+        if member.profile.main_loop is not None or (
+            in_background and wait_us <= member.settings.retry_backoff_ms * MS_US
+        ):
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))

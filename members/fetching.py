@@ -46,16 +46,29 @@ _STABLE_SINCE = 7  # OffsetFetch v7 carries require_stable
 class Fetcher(ABC):
     """Positions and their look-up; a subclass knows how records come."""
 
-    __slots__ = ("_backoff", "_held", "_looking_up", "_lookup_number", "_member", "_waiting", "positions")
+    __slots__ = (
+        "_backoff",
+        "_given_up",
+        "_held",
+        "_looking_up",
+        "_lookup_number",
+        "_member",
+        "_waiting",
+        "begun",
+        "positions",
+    )
 
     def __init__(self, member: Member) -> None:
         self._member = member
         #: Partition → the next offset that poll will return.
         self.positions: dict[TopicPartition, int] = {}
+        #: Where partitions began, for a library that commits only what the application was given.
+        self.begun: dict[TopicPartition, int] = {}
         self._held: set[TopicPartition] = set()  # pending revocation: nothing of them is delivered any more
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
         self._waiting = False  # a pause after a failed fetch or look-up
+        self._given_up: frozenset[TopicPartition] = frozenset()  # not asked for again while they are owned
         self._backoff: Backoff | None = None  # while look-ups fail, within one poll
 
     # -- what records are to a poll -----------------------------------------------------------------------------
@@ -84,6 +97,9 @@ class Fetcher(ABC):
         """Forget positions of what is gone; those of what is new are looked up after the callbacks, in `take`."""
         owned = self._member.ownership.owned
         self._held.clear()
+        self._given_up = frozenset()
+        if self.begun:
+            self.begun = {partition: at for partition, at in self.begun.items() if partition in owned}
         self.positions = {partition: at for partition, at in self.positions.items() if partition in owned}
         self._drop_unwanted()
 
@@ -132,7 +148,7 @@ class Fetcher(ABC):
         if len(self.positions) == len(member.ownership.owned) or self._waiting:
             return
         missing = self._without_position()
-        if not missing or frozenset(missing) == self._looking_up:
+        if not missing or frozenset(missing) == self._looking_up or self._given_up.issuperset(missing):
             return
         if not member.coordinator.known:
             member.coordinator.ensure()
@@ -168,6 +184,10 @@ class Fetcher(ABC):
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_FETCH, error)
         if reaction is Reaction.THROW:
+            if member.profile.main_loop is not None:  # it tells the application, and that is all it does
+                self._given_up = frozenset(self._without_position())
+                if error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+                    member.coordinator.lost(f"error response {error.name}")
             member.fail(ClientFailure(exception_of(Api.OFFSET_FETCH, error), f"OffsetFetch answered {error.name}"))
             return
         if reaction is Reaction.REDISCOVER:
@@ -181,6 +201,8 @@ class Fetcher(ABC):
     # -- for the subclasses -------------------------------------------------------------------------------------
 
     def _say_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
+        if self._member.profile.main_loop is not None:
+            self.begun[partition] = offset
         self._member.say(
             Kind.POSITION_SET,
             topic=partition.topic,

@@ -52,6 +52,7 @@ class Heartbeat:
         "_last_sent_us",
         "_life",
         "_loop",
+        "_main_loop",
         "_member",
         "_needs_poll",
         "_on_answer",
@@ -62,6 +63,7 @@ class Heartbeat:
         "_session_us",
         "_timeout_us",
         "_trace",
+        "_tries",
         "_unanswered",
         "enabled",
     )
@@ -69,12 +71,13 @@ class Heartbeat:
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
+        self._main_loop = member.profile.main_loop
         self._loop = member.loop
         self._trace = member.trace
         self._life = member.host.life
-        self._interval_us = shared(settings.heartbeat_interval_ms * MS_US)
+        self._interval_us = shared(_interval_ms(member) * MS_US)
         self._session_us = settings.session_timeout_ms * MS_US
-        self._timeout_us = member.request_timeout_us
+        self._timeout_us = _timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
@@ -85,7 +88,8 @@ class Heartbeat:
         self._unanswered = 0
         self._owed = False
         self._alive_us = 0
-        self._last_sent_us = 0
+        self._last_sent_us = 0 if self._main_loop is None else -self._interval_us
+        self._tries = 0
         self._quiet = 0
         self.enabled = False
 
@@ -111,9 +115,14 @@ class Heartbeat:
         self._renew()
         self._look_at_link()
         self._unanswered = 0
-        self._alive_us = self._last_sent_us = member.now_us
+        self._alive_us = member.now_us
         member.poll_clock.restart()
-        self._again(self._interval_us)
+        if self._main_loop is None:
+            self._last_sent_us = member.now_us
+            self._again(self._interval_us)
+        else:  # the interval has gone on since the last one, whichever generation that was in
+            due_us = self._last_sent_us + member.settings.heartbeat_interval_ms * MS_US
+            self._again(self._main_loop.heartbeat_wait_us(member.started_us, member.now_us, due_us))
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
@@ -124,8 +133,9 @@ class Heartbeat:
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
         self._look_at_link()
-        self._alive_us = self._member.now_us
         self._unanswered = 0
+        if self._main_loop is None:
+            self._alive_us = self._member.now_us
         if self.enabled and self._member.profile.restarts_when_found:
             self._owed = False
             self._member.poll_clock.restart()
@@ -183,6 +193,8 @@ class Heartbeat:
             self._owed = True
             return
         self._look_at_session()
+        if self._main_loop is not None and self._waits():
+            return
         if not member.coordinator.known:
             self._owed = True
             member.coordinator.ensure()
@@ -190,6 +202,12 @@ class Heartbeat:
         link = member.coordinator.link
         if link is not None:
             self._send(link)
+
+    def _waits(self) -> bool:
+        """Whether a library that has one in flight at a time sends none now; the next is due in its turn."""
+        if self._unanswered and self.enabled:
+            self._again(self._interval_us)
+        return bool(self._unanswered) or not self.enabled
 
     def _send(self, link: Connection) -> None:
         now = self._last_sent_us = self._loop.now_us
@@ -213,13 +231,16 @@ class Heartbeat:
         self._take_over()
         member = self._member
         deadline = self._alive_us + self._session_us
-        if not self._unanswered or not self.enabled:
+        if not self.enabled or not (self._unanswered or self._main_loop is not None):
             return
         if member.now_us < deadline:
             if deadline < member.now_us + self._interval_us:
                 member.host.call_at(deadline, self._look_at_session)
             return
         member.trace.begin(member.say(Kind.SESSION_EXPIRED))
+        if self._main_loop is not None:  # it takes itself for expelled
+            member.joining.reset("session timed out", member_id_too=True)
+            return
         self._alive_us = member.now_us
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
@@ -254,6 +275,7 @@ class Heartbeat:
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us
             self._quiet += 1
+            self._tries = 0
         else:
             self._troubled(sent, outcome)
 
@@ -278,8 +300,10 @@ class Heartbeat:
         elif reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
             self._fail()
+        elif reaction is Reaction.RETRY:
+            self._try_again()
         elif reaction is Reaction.BACKOFF:
-            self._unanswered = 1  # it was no answer to live by: the session goes on running out
+            self._unanswered = int(self._main_loop is None)  # no answer to live by: the session goes on running out
             self._fail()
         else:
             self._alive_us = member.now_us
@@ -289,7 +313,9 @@ class Heartbeat:
     def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
         member = self._member
         if reaction is Reaction.FATAL:
-            member.fail(ClientFailure(exception_name(error), f"heartbeat answered {error.name}", fatal=True))
+            lasting = self._main_loop is not None
+            reason = f"heartbeat answered {error.name}"
+            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=lasting))
             if not member.profile.joins_when_fenced:
                 self.disable()
                 return
@@ -299,12 +325,51 @@ class Heartbeat:
         )
 
     def _fail(self) -> None:
-        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again."""
+        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.
+
+        A main loop sends it in its turn.
+        """
+        if self._main_loop is not None:
+            return
         if self._backoff_at != self._quiet:
             self._backoff_at = self._quiet
             self._backoff.reset()
         if self.enabled:
             self._again(self._backoff.next_us())
+
+    def _try_again(self) -> None:
+        """The same once more after the backoff, beside those that go in their turn."""
+        member = self._member
+        if self._main_loop is not None and self._tries < self._main_loop.retries:
+            if self._backoff_at != self._quiet:
+                self._backoff_at = self._quiet
+                self._backoff.reset()
+            self._tries += 1
+            member.host.call_at(member.now_us + self._backoff.next_us(), self._send_again)
+
+    def _send_again(self, _: Any) -> None:
+        member = self._member
+        link = member.coordinator.link
+        if self.enabled and not self._unanswered and member.coordinator.known and link is not None:
+            self._take_over()
+            self._unanswered += 1
+            if self._trace.heartbeats:
+                self._say_and_send(link)
+            else:
+                link.send(self._request, self._on_answer, self._timeout_us)
+
+
+def _interval_ms(member: Member) -> int:
+    interval_ms, main_loop = member.settings.heartbeat_interval_ms, member.profile.main_loop
+    return interval_ms if main_loop is None else main_loop.heartbeat_ms(interval_ms)
+
+
+def _timeout_us(member: Member) -> int:
+    """A main loop does not wait for longer than a session."""
+    timeout_us, main_loop = member.request_timeout_us, member.profile.main_loop
+    if main_loop is None:
+        return timeout_us
+    return min(timeout_us, main_loop.timeout_ms(member.settings.session_timeout_ms) * MS_US)
 
 
 class _Sent:

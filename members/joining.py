@@ -30,6 +30,8 @@ from groupsim.members.leader import Leader
 from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.requests import join_request, leave_request, sync_request
+from groupsim.members.resyncing import Resync
+from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import (
@@ -37,6 +39,7 @@ from groupsim.protocol.messages import (
     Api,
     JoinGroupResponse,
     SyncAssignment,
+    SyncGroupRequest,
     SyncGroupResponse,
 )
 
@@ -61,6 +64,7 @@ class Stage(StrEnum):
     JOINED = "JoinGroup answered"
     SYNCING = "SyncGroup in flight"
     SYNC_FAILED = "SyncGroup answered with an error"
+    SYNC_AGAIN = "SyncGroup is to be sent again"
     SYNCED = "assignment received"
 
 
@@ -76,8 +80,10 @@ class Joining:
         "_member",
         "_not_before_us",
         "_outcome",
+        "_resync",
         "_sent",
-        "_stale_version",
+        "_topics",
+        "_tried_us",
         "_was_stable",
         "_why",
         "leader",
@@ -99,7 +105,9 @@ class Joining:
         self._outcome: Outcome | None = None
         self._joined_topics: tuple[str, ...] | None = None
         self._not_before_us = 0
-        self._stale_version: int | None = None
+        self._topics = TopicsReady(member)
+        self._resync: Resync | None = None
+        self._tried_us = 0
         self._was_stable = False
         self._why = 0  # the event that the next step follows from: the story may be woken by something else
 
@@ -210,7 +218,7 @@ class Joining:
         if not member.coordinator.known:
             member.coordinator.ensure()
             return False
-        if not self._pattern_is_fresh():
+        if not self._topics.are_known(first=self.needs_prepare) or member.commits.before_rebalance_pending:
             return False
         if not self.needs_prepare:
             self._send_or_wait()
@@ -220,19 +228,6 @@ class Joining:
         member.commits.before_rebalance()
         return True
 
-    def _pattern_is_fresh(self) -> bool:
-        """A pattern subscriber looks at all topics anew before each rebalance, not to join with an old list."""
-        metadata = self._member.metadata
-        if not self._member.subscription.by_pattern or not self.needs_prepare:
-            return True
-        if self._stale_version is None:
-            self._stale_version = metadata.version
-            metadata.refresh()
-        if metadata.version == self._stale_version:
-            return False
-        self._stale_version = None
-        return True
-
     async def _prepare(self) -> bool:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
@@ -240,6 +235,7 @@ class Joining:
             return False
         self.stage = Stage.IDLE
         await member.ownership.prepare()
+        member.commits.revoked()
         return True
 
     def _send_or_wait(self) -> None:
@@ -255,6 +251,7 @@ class Joining:
         member.become(ClientState.PREPARING_REBALANCE)
         member.heartbeat.disable()
         self._sent = member.generation
+        self._tried_us = member.now_us
         self._joined_topics = member.subscription.topics
         protocols = member.ownership.offers()
         self.stage = Stage.JOINING
@@ -323,8 +320,20 @@ class Joining:
             self._again(_failure("CoordinatorNotAvailableException"), at_once=member.profile.looks_up_at_once)
             return True
         self._sent = generation
+        request = sync_request(member, assignments)
+        if member.profile.main_loop is not None:
+            self._resync = Resync(member, request)
+        self._send_sync(request)
+        return False
+
+    def _send_sync(self, request: SyncGroupRequest) -> None:
         self._flight += 1
-        member.coordinator.send(sync_request(member, assignments), partial(self._sync_answered, self._flight))
+        self._member.coordinator.send(request, partial(self._sync_answered, self._flight))
+
+    async def _sync_again(self) -> bool:
+        if self._resync is not None and self._resync.is_due:
+            self.stage = Stage.SYNCING
+            self._send_sync(self._resync.request)
         return False
 
     async def _assign(self, response: JoinGroupResponse) -> tuple[SyncAssignment, ...]:
@@ -356,6 +365,9 @@ class Joining:
 
     async def _take_failed_sync(self) -> bool:
         outcome, self._outcome = self._outcome, None
+        if self._resync is not None and self._resync.begins(outcome):
+            self.stage = Stage.SYNC_AGAIN
+            return False
         if isinstance(outcome, SyncGroupResponse) and outcome.error:
             self._react(Api.SYNC_GROUP, outcome.error, "")
         elif isinstance(outcome, SyncGroupResponse):
@@ -412,8 +424,9 @@ class Joining:
                 f"encountered {error.name} from {api.name} response",
                 member_id_too=reaction is Reaction.RESET_MEMBER,
             )
-        at_once = reaction in _AT_ONCE and (reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once)
-        self._again(_failure(exception_of(api, error)), at_once=at_once)
+        slowly = api is Api.JOIN_GROUP and member.profile.main_loop is not None
+        found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
+        self._again(_failure(exception_of(api, error)), at_once=reaction in _AT_ONCE and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 
@@ -424,7 +437,12 @@ class Joining:
             self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
 
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
-        raise ClientFailure(exception_of(api, error), f"{api.title} answered {error.name}", fatal=fatal)
+        lasting = fatal and self._member.profile.main_loop is not None
+        reason = f"{api.title} answered {error.name}"
+        failure = ClientFailure(exception_of(api, error), reason, fatal=fatal, lasting=lasting)
+        if lasting:
+            self._member.fail(failure)
+        raise failure
 
     def _hold(self, until_us: int) -> None:
         """Join no sooner than this."""
@@ -440,7 +458,14 @@ class Joining:
         if delay_ms is None:
             delay_ms = 0 if at_once else member.settings.retry_backoff_ms
         if delay_ms:
-            self._hold(member.now_us + delay_ms * MS_US)
+            self._hold(self._after_us(delay_ms * MS_US))
+
+    def _after_us(self, pause_us: int) -> int:
+        """When that pause is over; a main loop has one of its own, between two tries."""
+        member, main_loop = self._member, self._member.profile.main_loop
+        if main_loop is None:
+            return member.now_us + pause_us
+        return main_loop.look_us(member.started_us, self._tried_us + main_loop.rejoin_ms * MS_US)
 
 
 def _failure(exception: str) -> str:
@@ -455,6 +480,7 @@ _STEPS: Mapping[Stage, Callable[[Joining], Awaitable[bool]]] = {
     Stage.JOINED: Joining._take_join,
     Stage.SYNCING: Joining._wait,
     Stage.SYNC_FAILED: Joining._take_failed_sync,
+    Stage.SYNC_AGAIN: Joining._sync_again,
     Stage.SYNCED: Joining._complete,
 }
 

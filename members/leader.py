@@ -49,7 +49,8 @@ class Leader:
 
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
         """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
-        members = [self._subscription(member) for member in response.members]
+        by_id = not self._member.profile.static_first and any(one.group_instance_id is None for one in response.members)
+        members = [self._subscription(member, by_id=by_id) for member in response.members]
         union = java_set_order(topic for member in members for topic in member.topics)
         await self._know(union)
         self.snapshot = self._member.metadata.snapshot()
@@ -63,7 +64,7 @@ class Leader:
 
     # -- what goes in -------------------------------------------------------------------------------------------
 
-    def _subscription(self, member: JoinMember) -> MemberSubscription:
+    def _subscription(self, member: JoinMember, *, by_id: bool) -> MemberSubscription:
         try:
             found = decode_subscription(member.metadata)
         except ProtocolError as error:
@@ -75,7 +76,7 @@ class Leader:
             owned=found.owned,
             generation=found.generation,
             rack=found.rack,
-            instance_id=member.group_instance_id,
+            instance_id=None if by_id else member.group_instance_id,
         )
 
     async def _know(self, topics: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ async def unsubscribe(member: Member) -> None:
     """Give partitions up and leave; a static member stays in the group but forgets its member id."""
     await member.ownership.abandon()
     if member.generation.member_id or member.joining.under_way:
-        member.joining.leave(UNSUBSCRIBED)
+        member.joining.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
     member.joining.leader.resign()
 
 
@@ -30,7 +30,8 @@ async def close_process(member: Member, leave: bool | None) -> None:
     (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP); the callback comes all the same.
     """
     deadline = member.now_us + CLOSE_TIMEOUT_US
-    await member.commits.on_close(CLOSE_TIMEOUT_US)
+    if not member.is_done:
+        await member.commits.on_close(CLOSE_TIMEOUT_US)
     member.commits.stop()
     member.heartbeat.disable()
     if member.subscription.assigned is not None or (leave is None and _goes_silently(member)):
@@ -45,6 +46,8 @@ async def close_process(member: Member, leave: bool | None) -> None:
 
 def _goes_silently(member: Member) -> bool:
     """Whether the process ends without any farewell, not even a callback (internal.leave.group.on.close=false)."""
+    if member.is_done:
+        return True
     if member.settings.leave_on_close is not None:
         return not member.settings.leave_on_close
     return not member.profile.leaves_on_close

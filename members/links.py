@@ -105,11 +105,14 @@ class Links:
         """The connection to a broker was lost, or never came to be: the next one waits."""
         member = self._member
         tries = self._failing.get((node, purpose))
+        begins = tries is None
         if tries is None:
             luck = member.luck(f"reconnect-{node}-{purpose}")
             tries = _Reconnect(Backoff.of_connections(member.settings, member.profile, luck))
             self._failing[node, purpose] = tries
-        tries.not_before_us = member.now_us + tries.backoff.next_us()
+        tries.not_before_us = member.now_us
+        if not begins or member.profile.main_loop is None:  # a main loop tries once at once
+            tries.not_before_us += tries.backoff.next_us()
 
     def wait_us(self, node: int, purpose: str) -> int:
         """How long until a broker may be connected to; 0 for now, or when there is a connection."""

@@ -94,6 +94,7 @@ class Member:
         "profile",
         "rounds",
         "settings",
+        "started_us",
         "state",
         "subscription",
         "trace",
@@ -140,6 +141,7 @@ class Member:
         self.generation = NO_MEMBERSHIP
         #: The generation of the last rebalance that was completed, though it may have been reset since.
         self.joined = NO_MEMBERSHIP
+        self.started_us = loop.now_us
         self.wake = Wake(loop)
         self.closing = False
         self.failure: ClientFailure | None = None
@@ -211,6 +213,16 @@ class Member:
         )
         # fmt: on
 
+    @property
+    def is_done(self) -> bool:
+        """Whether an error was the last of this client: a library with a main loop does nothing any more."""
+        failure = self.failure
+        return failure is not None and failure.lasting and self.profile.main_loop is not None
+
+    def tell(self, error: str, reason: str) -> None:
+        """The application is told, among its records, and goes on."""
+        self.warn(f"poll threw {error}: {reason}; polling again")
+
     def warn(self, reason: str) -> None:
         """Emit what the client's own log would warn of."""
         self.say(Kind.WARNING, reason=reason)
@@ -237,5 +249,6 @@ class Member:
 
     @property
     def request_timeout_us(self) -> int:
-        """request.timeout.ms in microseconds."""
-        return self.settings.request_timeout_ms * MS_US
+        """request.timeout.ms in microseconds, or when a library looks whether it has passed."""
+        timeout_ms, main_loop = self.settings.request_timeout_ms, self.profile.main_loop
+        return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US

@@ -20,6 +20,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.members.assignors.blame import blame, source_of
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.members.assignors.sticky_base import StickyBase
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
 from groupsim.members.plugins import report
@@ -28,6 +29,7 @@ from groupsim.protocol.consumer_protocol import Subscription, decode_assignment,
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import NO_GENERATION, JoinProtocol, TopicPartition
+from groupsim.protocol.sticky_data import encode_sticky_user_data
 
 CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"
@@ -51,17 +53,21 @@ def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
 class Ownership:
     """The owned partitions of one member."""
 
-    __slots__ = ("_assignors", "_blocks", "_draws", "_member", "_raises", "owned", "protocol")
+    __slots__ = ("_assignors", "_blocks", "_claims", "_draws", "_member", "_raises", "owned", "protocol")
 
     def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
         self._member = member
         self._assignors = {assignor.name: assignor for assignor in assignors}
+        for assignor in assignors:
+            if isinstance(assignor, StickyBase) and not member.profile.sticky_by_quotas:
+                assignor.has_quotas = False
         self.protocol = common_protocol(assignors)
         #: Partition → the generation in which it was taken over, in the order of the assignment.
         self.owned: dict[TopicPartition, int] = {}
         self._draws: dict[str, Stream] = {}
         self._blocks: dict[str, int] = {}
         self._raises: dict[str, str] = {}
+        self._claims: bytes | None = None  # what a cooperative assignor's user data say of the last assignment
 
     # -- what goes into JoinGroup -------------------------------------------------------------------------------
 
@@ -70,13 +76,19 @@ class Ownership:
         member, owned, topics = self._member, tuple(self.owned), self._member.subscription.topics
         version, rack = member.profile.subscription_version, member.settings.client_rack
         tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
-        generation = member.generation.id if tells else NO_GENERATION
+        generation = self._told_generation if tells else NO_GENERATION
         return tuple(
             [
                 _offer(name, version, topics, self._user_data(assignor, topics), owned, generation, rack)
                 for name, assignor in self._assignors.items()
             ]
         )
+
+    @property
+    def _told_generation(self) -> int:
+        """What the subscription says: a library may go on saying it when it has lost its member id."""
+        member = self._member
+        return member.joined.id if member.profile.claims_in_user_data else member.generation.id
 
     def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
         try:
@@ -85,13 +97,20 @@ class Ownership:
             if data is not None and not isinstance(data, bytes):
                 problem = f"user_data returned a {type(data).__name__}; return bytes, or None"
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
+            if self._claims_apart(assignor):
+                data = self._claims
             return self._member.profile.no_user_data if data is None else data
         except AssignorError as error:
             raise report(self._member, error) from error
 
+    def _claims_apart(self, assignor: Assignor) -> bool:
+        return self._member.profile.claims_in_user_data and RebalanceProtocol.COOPERATIVE in assignor.protocols
+
     def _tell_assignor(self, assigned: tuple[TopicPartition, ...]) -> None:
         generation = self._member.generation
         assignor = self.assignor_named(generation.protocol or "")
+        if self._claims_apart(assignor):
+            self._claims = encode_sticky_user_data(assigned, generation.id)
         try:
             with blame(assignor):
                 assignor.on_assignment(assigned, generation.id)

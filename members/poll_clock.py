@@ -93,3 +93,5 @@ class PollClock:
         seq = member.say(Kind.POLL_EXPIRED, payload={"limit_us": self._limit_us})
         member.trace.begin(seq)
         member.joining.leave(REASON)
+        if member.profile.tells_more:
+            member.tell("MaxPollExceeded", "max.poll.interval.ms was exceeded")

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from groupsim.eventloop.units import MS_US
 from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -50,6 +51,45 @@ class SettingName:
 
 
 @frozen
+class MainLoop:
+    """The pace of a library in which a thread of its own sees to the group, and looks around now and then (librdkafka).
+
+    It keeps to its coordinator until another is named, sends some requests again within the generation, and is done for
+    good after an error that is fatal. Times are milliseconds.
+    """
+
+    looks_ms: int = 1_000  #: it looks around at least so often, counted from the start of the process
+    heartbeat_step_ms: int = 500  #: heartbeats go out when it looks, in a group twice a second
+    rejoin_ms: int = 2_000  #: between a JoinGroup that was refused and the look at which the next one goes out
+    asks_ms: int = 500  #: between a question for the coordinator and the look at which the next one goes out
+    timeout_step_ms: int = 1_000  #: it looks for requests that have timed out so often
+    retries: int = 2  #: so often a request is sent again
+
+    def look_us(self, started_us: int, at_us: int) -> int:
+        """The first look around at `at_us` or later, of a process that started then."""
+        return started_us + _stepped(at_us - started_us, self.looks_ms * MS_US)
+
+    def heartbeat_ms(self, interval_ms: int) -> int:
+        """The time between two heartbeats."""
+        return _stepped(interval_ms, self.heartbeat_step_ms)
+
+    def heartbeat_wait_us(self, started_us: int, now_us: int, due_us: int) -> int:
+        """From an assignment until it looks and a heartbeat is due."""
+        if due_us <= now_us:
+            return 0
+        in_turn = _stepped(due_us - now_us, self.heartbeat_step_ms * MS_US)
+        return min(in_turn, self.look_us(started_us, due_us) - now_us)
+
+    def timeout_ms(self, timeout_ms: int) -> int:
+        """When a request without an answer is given up."""
+        return _stepped(timeout_ms, self.timeout_step_ms)
+
+
+def _stepped(value: int, step: int) -> int:
+    return -(-value // step) * step
+
+
+@frozen
 class ClientProfile:
     """One library of one age. Times are milliseconds; keys of `defaults` are Kafka's names."""
 
@@ -62,6 +102,8 @@ class ClientProfile:
     eager_generation: bool = True  #: an eager assignor's subscription, too, carries the generation
     no_user_data: bytes | None = None  #: sent for an assignor that has none
     heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
+    #: A thread of the library's own sees to the group, at a pace of its own; None: as in the Java client.
+    main_loop: MainLoop | None = None
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True
     rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
@@ -91,6 +133,15 @@ class ClientProfile:
     revokes_on_leaving: bool = True
     leaves_on_close: bool = True
     static_leaves_on_close: bool = False
+    static_leaves_on_unsubscribe: bool = False
+    #: A cooperative assignor's user data are those of `sticky`: the last assignment with its generation.
+    claims_in_user_data: bool = False
+    #: The sticky assignors know quotas, where all subscriptions are equal (Java since 2.6).
+    sticky_by_quotas: bool = True
+    #: Assignors put static members first, by instance id; else only among themselves.
+    static_first: bool = True
+    #: The application is told of what Java says nothing of: the poll limit, a pattern that matches nothing.
+    tells_more: bool = False
     exponential_backoff: bool = True
     #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
     rejoin_delay_ms: int | None = None

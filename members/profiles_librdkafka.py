@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from groupsim.members.profile import ClientProfile, SettingName, defaults_of, versions_of
+from groupsim.members.profile import ClientProfile, MainLoop, SettingName, defaults_of, versions_of
+from groupsim.members.reactions import LIBRDKAFKA
 
 # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
@@ -25,9 +26,15 @@ LIBRDKAFKA_2 = ClientProfile(
     eager_generation=False,
     no_user_data=b"",
     heartbeats_while_syncing=False,
+    main_loop=MainLoop(),
     poll_check_ms=500,
-    exponential_backoff=False,
+    static_leaves_on_unsubscribe=True,
+    claims_in_user_data=True,
+    sticky_by_quotas=False,
+    static_first=False,
+    tells_more=True,
     commits_unchanged=False,
+    reactions=LIBRDKAFKA,
     setting_names={
         "auto.offset.store": SettingName("enable.auto.offset.store"),
         "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
@@ -43,4 +50,5 @@ LIBRDKAFKA_1 = evolve(
         join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2, data=(11, 1, None)
     ),
     subscription_version=1,
+    exponential_backoff=False,
 )

@@ -128,6 +128,15 @@ KAFKA_PYTHON_UNTIL_2_2 = {
     Api.OFFSET_FETCH: {**KAFKA_PYTHON[Api.OFFSET_FETCH], _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW},
 }
 
+# librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainLoop`).
+LIBRDKAFKA: Mapping[Api, Table] = {
+    Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION, _E.REBALANCE_IN_PROGRESS: Reaction.THROW},
+    Api.SYNC_GROUP: {_E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
+    Api.HEARTBEAT: {_E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
+    Api.OFFSET_COMMIT: {_E.REBALANCE_IN_PROGRESS: Reaction.THROW, _E.REQUEST_TIMED_OUT: Reaction.RETRY},
+    Api.OFFSET_FETCH: {_E.NOT_COORDINATOR: Reaction.THROW, _E.COORDINATOR_NOT_AVAILABLE: Reaction.THROW},
+}
+
 OTHERWISE: Mapping[Api, Reaction] = {
     Api.JOIN_GROUP: Reaction.THROW,
     Api.SYNC_GROUP: Reaction.THROW,

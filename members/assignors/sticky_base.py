@@ -29,6 +29,8 @@ class StickyBase(Assignor):
     def __init__(self) -> None:
         # Never reset, as in Kafka: after a group starts again at generation 1 all claims count as old (10.8).
         self._newest = NO_GENERATION
+        #: Whether quotas decide when all subscriptions are equal (since Kafka 2.6; librdkafka has the other way alone).
+        self.has_quotas = True
         #: After `assign`: partitions that change hands in this round, and who is to get them; None when the
         #: subscriptions differed, because that algorithm does not say.
         self.transferring: dict[TopicPartition, str] | None = None
@@ -51,7 +53,7 @@ class StickyBase(Assignor):
         self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
         owned = settle(claims, known)
         racks = GroupRacks(known, [claim.member for claim in claims])
-        if equal_subscriptions(claims):
+        if self.has_quotas and equal_subscriptions(claims):
             uniform = UniformAssignment(known, owned, racks)
             uniform.run()
             self.transferring = uniform.transferring

@@ -26,6 +26,7 @@ from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.subscription import SubscriptionState
+from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
@@ -244,7 +245,7 @@ def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
 
 def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-7126: nobody looks at all topics anew before it joins."""
-    patch.setattr(Joining, "_pattern_is_fresh", lambda self: True)
+    patch.setattr(TopicsReady, "_is_fresh", lambda self, first: True)
 
 
 def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,10 @@ import kafka_jars
 
 from groupsim.protocol.messages import Api
 from tests.interop.java import build
-from tests.twins import kafka_python
+from tests.twins import kafka_python, librdkafka
 from tests.twins.story import Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
-_PYTHON = Path(__file__).parents[1] / "interop" / "python"
 _ASSIGNORS = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
@@ -31,8 +30,9 @@ _ASSIGNORS = {
 class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
-    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is.
-    `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
+    APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is; what errors
+    are called is not if `loosely`. `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`:
+    stories begin so far apart.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Client:
     settings: Callable[[Mapping[str, object]], Mapping[str, object]]
     unseen: frozenset[Api] = frozenset()
     hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
+    loosely: bool = False
     fitted: Callable[[Story], Story | None] = lambda story: story
     apart_ms: int = 50
 
@@ -52,28 +53,15 @@ def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
     return {**said, "group.protocol": "classic", "partition.assignment.strategy": classes}
 
 
-_LIBRDKAFKA = {
-    "fetch.max.wait.ms": "fetch.wait.max.ms",
-    "request.timeout.ms": "socket.timeout.ms",
-    "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
-    "default.api.timeout.ms": None,
-}
-
-
-def _librdkafka(properties: Mapping[str, object]) -> Mapping[str, object]:
-    named = {_LIBRDKAFKA.get(name, name): value for name, value in properties.items()}
-    return {name: value for name, value in named.items() if name is not None}
-
-
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
 LIBRDKAFKA = Client(
     "librdkafka-2.16.1",
     "librdkafka-2.x",
-    lambda: [sys.executable, str(_PYTHON / "twin.py")],
-    _librdkafka,
-    # It asks for the coordinator again and again, and its first heartbeat comes at once; errors have names of its own.
-    frozenset({Api.FIND_COORDINATOR, Api.HEARTBEAT}),
-    ("assigned", "revoked", "lost"),
+    librdkafka.command,
+    librdkafka.settings,
+    frozenset({Api.FIND_COORDINATOR}),  # it asks twice or three times at first
+    loosely=True,  # its errors have names of its own
+    fitted=librdkafka.fitted,
 )
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")

@@ -20,6 +20,7 @@ FOLDER = Path(__file__).with_name("facts")
 _ORDER = {name: number for number, (_, name) in enumerate((*CLASSES, (0, "long")))}
 _APPLICATION = "application:"
 _OR = "or"
+_SOON = CLASSES[0][1]
 _OFTEN = 2  # what was seen so often is no accident of a busy machine
 
 
@@ -76,6 +77,19 @@ def _distance(differences: Sequence[str]) -> int:
 def heard(told: Told, prefixes: tuple[str, ...]) -> Told:
     """A play of which some of what the application went through is left out."""
     return evolve(told, application=tuple(line for line in told.application if line.startswith(prefixes)))
+
+
+def loosely(told: Told) -> Told:
+    """A play of which neither is compared what errors are called, nor how long the first records took to come."""
+    nameless = ["threw" if line.startswith("threw ") else line for line in told.application]
+    lines = [line for at, line in enumerate(nameless) if line != "threw" or nameless[at - 1 : at] != [line]]
+    pairs = zip(("", *told.requests), told.requests, told.pauses, strict=False)
+    pauses = [_SOON if _awaits_records(before, request) else pause for before, request, pause in pairs]
+    return Told(tuple(pauses), told.requests, tuple(lines))
+
+
+def _awaits_records(before: str, request: str) -> bool:
+    return before.startswith("OffsetFetch ") and request.startswith("OffsetCommit ")
 
 
 def gathered(plays: Sequence[Told]) -> Fact:

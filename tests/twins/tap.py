@@ -16,7 +16,15 @@ from groupsim.cluster.lines import Line
 from groupsim.cluster.network import Network
 from groupsim.cluster.taps import Taps
 from groupsim.eventloop.interface import EventLoop
-from groupsim.protocol.messages import Api, Request, Response
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    Api,
+    FetchedOffset,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    Request,
+    Response,
+)
 from groupsim.protocol.refusals import refusal
 from tests.twins.story import Answer, Deed, Story, Strike
 
@@ -96,7 +104,7 @@ class Play:
             return False
         connection.broker.note_received(connection)
         if isinstance(rule, Answer):
-            connection.answer(refusal(connection.request, rule.error))
+            connection.answer(_refused(connection.request, rule.error))
             return True
         seen = self._in_hand.pop(id(connection))
         seen.struck = "the connection breaks" if rule.breaks else "silence"
@@ -116,6 +124,14 @@ class Play:
         self.over = True
         if self.at_the_end is not None:
             self.at_the_end()
+
+
+def _refused(request: Request, error: ErrorCode) -> Response:
+    """As a broker says it: offsets that are not stable are so by partition."""
+    if isinstance(request, OffsetFetchRequest) and error is ErrorCode.UNSTABLE_OFFSET_COMMIT:
+        return OffsetFetchResponse(offsets=tuple(FetchedOffset(one, error=error) for one in request.partitions or ()))
+    answer: Response = refusal(request, error)
+    return answer
 
 
 class Tap(Taps):

@@ -8,7 +8,7 @@ import pytest
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts
-from tests.twins.clients import JAVA, LIBRDKAFKA
+from tests.twins.clients import JAVA
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
 from tests.twins.story import Story
@@ -34,21 +34,7 @@ def test_what_is_said_to_differ_does(story: Story) -> None:
     assert _differences(story) != []
 
 
-def _of_librdkafka() -> list[Any]:
-    kept = facts.kept(LIBRDKAFKA.name)
-    return [pytest.param(story, id=story.slug) for story in ALL if story.slug in kept]
-
-
-@pytest.mark.parametrize("story", _of_librdkafka())
-def test_a_simulated_librdkafka_does_what_the_real_one_did(story: Story) -> None:
-    """As of Java, in the stories that are kept of it; look-ups and heartbeats are left out."""
-    client = LIBRDKAFKA
-    told = facts.heard(play_simulated(story, PROFILES[client.profile], client.unseen), client.hears)
-    assert facts.read(client.name, story).differences(told) == []
-
-
 def test_every_fact_belongs_to_a_story() -> None:
     """No file is left of a story that is not told any more, and no two stories share one."""
     slugs = [story.slug for story in ALL]
     assert facts.kept(JAVA.name) == sorted(slugs)
-    assert set(facts.kept(LIBRDKAFKA.name)) <= set(slugs)

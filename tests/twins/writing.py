@@ -60,15 +60,15 @@ def written(play: Play, lived: Sequence[str]) -> Told:
     """A play in plain words; `lived` is what its application said."""
     symbols = _symbols(play.seen)
     return Told(
-        tuple(pause(us) for us in _pauses(play.seen)),
+        tuple(pause(us) for us in _pauses(play.seen, play.began_us)),
         tuple(_said(_told(seen), symbols, play.story) for seen in play.seen),
         tuple(application(lived, play.story)),
     )
 
 
-def _pauses(seen: Sequence[Seen]) -> list[int]:
+def _pauses(seen: Sequence[Seen], began_us: int | None) -> list[int]:
     found: list[int] = []
-    last: int | None = None
+    last = began_us
     beat: int | None = None
     for one in seen:
         since = beat if isinstance(one.request, HeartbeatRequest) else last

@@ -13,9 +13,12 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 _OUT = threading.Lock()
+#: What an application is told of and goes on.
+TOLD = (KafkaError._MAX_POLL_EXCEEDED, KafkaError.UNKNOWN_TOPIC_OR_PART)
+COMMITS = ("sync-after-batch", "async-after-batch")
 
 
 def say(name: str, said: str) -> None:
@@ -36,8 +39,7 @@ class Application:
         self.told: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._name = name
         self._config = config
-        self._finished: dict[tuple[str, int], int] = {}
-        self._idle = False
+        self._finished: dict[tuple[str, int], TopicPartition] = {}
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
@@ -59,12 +61,10 @@ class Application:
             except Empty:
                 command = None
             try:
-                if command is not None and self._carried_out(command):
-                    return
-                if self._idle:
-                    time.sleep(0.02)
-                else:
+                if command is None:
                     self._finish(self._consumer.poll(0.05))
+                elif self._carried_out(command):
+                    return
             except KafkaException as error:
                 say(self._name, f"threw {error.args[0].name()}")
                 if not self._config["stubborn"]:
@@ -80,10 +80,8 @@ class Application:
             time.sleep(command["ms"] / 1000)
         elif what == "subscribe":
             self._subscribe(command["topics"])
-            self._idle = False
         elif what == "unsubscribe":
             self._consumer.unsubscribe()
-            self._idle = True
         elif what == "end":
             return True
         return what == "close"
@@ -96,13 +94,17 @@ class Application:
         """The application has finished a message: commit by its policy."""
         if message is None:
             return
-        if message.error() is not None:
-            raise KafkaException(message.error())
-        self._finished[message.topic(), message.partition()] = message.offset() + 1
+        error = message.error()
+        if error is not None and error.code() in TOLD:
+            say(self._name, f"threw {error.name()}")
+            return
+        if error is not None:
+            raise KafkaException(error)
         policy = self._config["policy"]
-        if policy in ("sync-after-batch", "async-after-batch"):
-            offsets = [TopicPartition(topic, number, at) for (topic, number), at in self._finished.items()]
-            self._consumer.commit(offsets=offsets, asynchronous=policy == "async-after-batch")
+        if policy in COMMITS:
+            where = message.topic(), message.partition()
+            self._finished[where] = TopicPartition(*where, message.offset() + 1, leader_epoch=message.leader_epoch())
+            self._consumer.commit(offsets=list(self._finished.values()), asynchronous=policy == COMMITS[1])
             self._finished.clear()
 
     def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
@@ -110,6 +112,12 @@ class Application:
 
     def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         say(self._name, f"revoked {named(partitions)}")
+        if self._finished:
+            try:
+                self._consumer.commit(offsets=list(self._finished.values()), asynchronous=False)
+            except KafkaException:
+                return  # the application swallows it
+            self._finished.clear()
 
     def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         say(self._name, f"lost {named(partitions)}")

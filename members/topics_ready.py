@@ -1,0 +1,44 @@
+"""Whether the topics are known that a member joins for."""
+
+from __future__ import annotations
+
+from groupsim.members.failures import exception_name
+from groupsim.members.member import Member
+from groupsim.protocol.errors import ErrorCode
+
+
+class TopicsReady:
+    """Looked at before each JoinGroup."""
+
+    __slots__ = ("_member", "_stale_version", "_told_of_nothing")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._stale_version: int | None = None
+        self._told_of_nothing = False
+
+    def are_known(self, *, first: bool) -> bool:
+        """A pattern subscriber looks at all topics anew `first` in each rebalance, not to join with an old list."""
+        return not self._finds_nothing() and self._is_fresh(first)
+
+    def _finds_nothing(self) -> bool:
+        """Whether it has no topic to join for, where a library waits for one and tells the application so."""
+        member = self._member
+        if not member.profile.tells_more or member.subscription.topics or not member.metadata.version:
+            return False
+        if not self._told_of_nothing:
+            self._told_of_nothing = True
+            member.tell(exception_name(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), "no topic matches the subscription")
+        return True
+
+    def _is_fresh(self, first: bool) -> bool:
+        metadata = self._member.metadata
+        if not self._member.subscription.by_pattern or not first:
+            return True
+        if self._stale_version is None:
+            self._stale_version = metadata.version
+            metadata.refresh()
+        if metadata.version == self._stale_version:
+            return False
+        self._stale_version = None
+        return True
