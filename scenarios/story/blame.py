@@ -218,7 +218,8 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None
         why = ": ".join(part for part in (failed.error, failed.reason) if part)
         return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
     behind = facts.behind(this.prepare, Kind.ACTION)
-    return Verdict(Cause.DEPLOY_LEAVE, f"left ({behind.reason})" if behind and behind.reason else "left")
+    what = "was removed" if this.began_by is not None and this.began_by.reason == "admin" else "left"
+    return Verdict(Cause.DEPLOY_LEAVE, f"{what} ({behind.reason})" if behind and behind.reason else what)
 
 
 def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:

@@ -24,11 +24,15 @@ REMOVALS = {
 }
 
 
-def headline(groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] = ()) -> str:
+def headline(
+    groups: Sequence[GroupStory],
+    failures: Sequence[tuple[str, str]] = (),
+    strangers: Sequence[tuple[str, str]] = (),
+) -> str:
     """One sentence about the group that suffered most; the others are counted behind it.
 
     `failures` are processes with the error that ended them: when no group ever formed, they say why, and where nothing
-    else went wrong, they are what did.
+    else went wrong, they are what did. `strangers` are those among them that were never part of a group: told always.
     """
     told = [group for group in groups if group.generations]
     if not told:
@@ -37,6 +41,8 @@ def headline(groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] =
     sentence = of_group(worst)
     if not (worst.rebalances or worst.stopped_us or worst.moved):
         sentence += _failed(failures)
+    elif strangers:
+        sentence += f"{_failed(strangers)} and never got in"
     others = [g for g in told if g is not worst and g.rebalances]
     if others:
         total = sum(len(g.rebalances) for g in others)

@@ -3,6 +3,7 @@
     a JoinGroup or SyncGroup given up    the client's timeout is shorter than the coordinator's hold: it asks in vain
     offsets refused after a rebalance    an open transaction holds them: the new owner stands still until it ends
     a partition that nobody owns         although the group is stable: nobody subscribes to it, or a round never came
+    a member that owns nothing           although the group is stable: more members than partitions, mostly
     offsets that expired                 whoever comes next begins where auto.offset.reset says
 
 None of these begins a rebalance, so none is the cause of a generation; each is told with the generation it fell into,
@@ -21,7 +22,7 @@ from attrs import evolve
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.facts import Facts, latest
 from groupsim.scenarios.story.model import Generation, Hindrance, Span
 from groupsim.scenarios.story.words import count, listed, span
 
@@ -48,7 +49,8 @@ def hindered(facts: Facts, group: str, told: Sequence[Generation], spans: Iterab
     found: list[list[Hindrance]] = [[] for _ in told]
     for one in (*_given_up(facts, group, begins), *_pending(facts, group, begins), *_expired(facts, group, begins)):
         found[_index(begins, one.began_us)].append(one)
-    for one in _ownerless(facts, told, spans):
+    owned = [list(own) for own in spans]
+    for one in (*_ownerless(facts, told, owned), *_idle(facts, told, owned)):
         found[_index(begins, one.began_us)].append(one)
     return [evolve(one, hindrances=tuple(its)) if its else one for one, its in zip(told, found, strict=True)]
 
@@ -68,9 +70,10 @@ def _given_up(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindr
         names = listed(sorted({one.host or "?" for one in events}))
         api, _ = Counter(one.api for one in events).most_common(1)[0]
         after = span(max(int((one.payload or {}).get("took_us", 0)) for one in events))
-        times = f"{count(len(events), 'time')}, after {after}"
-        words = f"{names} gave up waiting for {api} {times} ({Cause.TIMEOUT_INVERSION.value})"
-        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.TIMEOUT_INVERSION)
+        words = f"{names} gave up waiting for {api} {count(len(events), 'time')}, after {after}"
+        inverted = api == "JoinGroup"
+        words += f" ({Cause.TIMEOUT_INVERSION.value})" if inverted else ": the leader's assignment did not come"
+        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.TIMEOUT_INVERSION if inverted else None)
 
 
 def _pending(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
@@ -135,10 +138,31 @@ def _within(facts: Facts, rests: Sequence[tuple[int, int]], old: Span, until_us:
             yield first, last
 
 
+def _idle(facts: Facts, told: Sequence[Generation], spans: Sequence[Sequence[Span]]) -> Iterator[Hindrance]:
+    """Members without a partition in a group at rest: whoever was added does not help."""
+    before: set[str] = set()
+    for this, (begin, end) in zip((one for one in told if one.stable_us is not None), _rests(facts, told), strict=True):
+        middle = (begin + end) // 2
+        busy = {one.host for own in spans for one in own if one.owned_us <= middle < (one.released_us or end + 1)}
+        idle = {one.host for one in this.members if _runs(facts, one.host, middle)} - busy
+        if end - begin >= OWNERLESS_US and busy and idle - before:
+            words = f"{listed(sorted(idle))} of {len(this.members)} members had no partition"
+            yield Hindrance(begin, end, words, minor=True)
+        before = idle
+
+
+def _runs(facts: Facts, name: str, at_us: int) -> bool:
+    """Whether a process is known to run then."""
+    host = facts.hosts.get(name)
+    started = latest(host.started, at_us) if host is not None else None
+    return host is not None and started is not None and host.end_between(started - 1, at_us) is None
+
+
 # --- in the headline -------------------------------------------------------------------------------------------------
 
 
 def gravest(told: Sequence[Generation], main: Generation) -> Hindrance | None:
     """What the headline names besides its main generation: deleted offsets first, then what lasted longest."""
-    found = [one for generation in told for one in generation.hindrances if one.cause is not main.cause]
+    besides = (one for generation in told for one in generation.hindrances)
+    found = [one for one in besides if not one.minor and one.cause is not main.cause]
     return max(found, key=lambda one: (one.cause is Cause.OFFSET_EXPIRY, one.ended_us - one.began_us), default=None)

@@ -18,16 +18,22 @@ _STEPS = {"crash-broker": "went", "stop-broker": "went", "restart-broker": "was 
 
 def what_changed(facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, words: str | None) -> str:
     """A clause that says what a member of `group` had learnt by `at_us`; else what the client itself said."""
-    if words and "subscription" in words:
-        return words
     since = group.rounds[0].prepare.t_us
     news = [change for change in facts.metadata if since < change.t_us <= at_us]
+    if words and "subscription" in words:
+        by_pattern = host is not None and host.topics is None and bool(host.started) and news
+        return f"{words}: {_of_topic(news[-1])}" if by_pattern and not _subscribed(facts, at_us) else words
     if host is not None and host.rack:
         news += [event for event in (*facts.brokers, *facts.actions) if since < event.t_us <= at_us and _moves(event)]
     newest = max(news, key=lambda event: (event.t_us, event.seq), default=None)
     if newest is None:
         return words or "its metadata changed"
     return _of_topic(newest) if newest.kind is Kind.METADATA_CHANGED else _of_racks(newest)
+
+
+def _subscribed(facts: Facts, at_us: int) -> bool:
+    """Whether the scenario had somebody subscribe to something else by then: that explains itself."""
+    return any((one.payload or {}).get("do") == "subscribe" and one.t_us <= at_us for one in facts.actions)
 
 
 def _moves(event: TraceEvent) -> bool:

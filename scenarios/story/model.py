@@ -67,12 +67,16 @@ class Move:
 
 @frozen
 class Hindrance:
-    """What hindered a group without having begun a rebalance: a clause, from when to when, its name in the list."""
+    """What hindered a group without having begun a rebalance: a clause, from when to when, its name in the list.
+
+    `minor`: it cost nobody anything but hope, as members that own nothing do.
+    """
 
     began_us: int
     ended_us: int
     words: str
     cause: Cause | None = None
+    minor: bool = False
 
 
 @frozen

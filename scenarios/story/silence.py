@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from operator import attrgetter
 
 from attrs import frozen
@@ -17,6 +18,7 @@ from groupsim.scenarios.targets import matches
 DEFAULT_SESSION_US = 45_000_000
 TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
 NOTICEABLE_US = 200_000
+OFTEN = 3
 LONGEST_ASSIGNMENT_US = 600_000_000
 _began = attrgetter("began_us")
 _REBALANCING = "REBALANCE_IN_PROGRESS"
@@ -180,7 +182,23 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
     for pause in reversed(host.pauses):
         if pause.overlaps(begin, until):
             return Verdict(Cause.SESSION_PAUSE, f"stood still from {clock(pause.began_us)}")
-    return _occupied(host, begin, until) or _blocked(facts, host, begin, until) or _unheard(host, begin, until)
+    return (
+        _occupied(host, begin, until)
+        or _blocked(facts, host, begin, until)
+        or _committing(facts, host, begin, until)
+        or _unheard(host, begin, until)
+    )
+
+
+def _committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
+    """Before it joins a client commits what it has, and what cannot be committed it tries again and again."""
+    first = bisect_left(facts.commits_failed, begin, key=lambda one: one.t_us)
+    last = bisect_right(facts.commits_failed, until, key=lambda one: one.t_us)
+    its = [one for one in facts.commits_failed[first:last] if one.host == host.name]
+    if len(its) < OFTEN or its[-1].t_us - its[0].t_us < (until - begin) // 2:
+        return None
+    error, times = Counter(one.error or "?" for one in its).most_common(1)[0]
+    return Verdict(None, f"kept trying to commit: {times:,} × {error}")
 
 
 def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:

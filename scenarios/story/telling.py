@@ -14,7 +14,7 @@ from groupsim.scenarios.story.accounts import accounts
 from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.evictions import evicted, undetected
-from groupsim.scenarios.story.facts import Facts, GroupFacts
+from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.given_up import given_up
 from groupsim.scenarios.story.headline import headline
@@ -51,7 +51,9 @@ def tell(events: Iterable[TraceEvent]) -> Story:
     groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
     changes = take_overs(facts)
     rolled = [one for group in groups for one in group.rollouts]
-    failures = [(host.name, host.failure) for host in facts.hosts.values() if host.failure]
+    failed = [host for host in facts.hosts.values() if host.failure]
+    failures = [(host.name, host.failure or "") for host in failed]
+    strangers = [(host.name, host.failure or "") for host in failed if _never_in(host)]
     return Story(
         scenario=facts.scenario,
         seed=facts.seed,
@@ -65,12 +67,18 @@ def tell(events: Iterable[TraceEvent]) -> Story:
             *ends_of_rollouts(rolled),
             *(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
         ),
-        headline=headline(groups, failures) + in_the_headline(rolled) + aftermath(changes, totals),
+        headline=headline(groups, failures, strangers) + in_the_headline(rolled) + aftermath(changes, totals),
         accounts=accounted,
         totals=totals,
         take_overs=changes,
         given_up=given_up(facts.produce_failed),
     )
+
+
+def _never_in(host: HostFacts) -> bool:
+    """Whether a member's process never had a generation, and does not run any more."""
+    dead = bool(host.ended) and (not host.started or host.ended[-1].began_us >= host.started[-1])
+    return host.group is not None and dead and all(state != "STABLE" for _, state in host.states)
 
 
 def _group(

@@ -343,3 +343,44 @@ def test_a_death_that_says_why_ends_with_its_session() -> None:
     tape.client(Kind.PROCESS_CRASHED, "c2", reason="out of memory: 9 bytes, the limit is 8")
     tape.at(29).remove("c2", "session-expired").prepare("c2", "HEARTBEAT_EXPIRED").complete("c1").stable().end()
     assert headline_of(tape).endswith("of memory: 9 bytes, the limit is 8; its session ended at 0:29.000")
+
+
+def test_a_client_that_never_gets_in_is_named_whatever_else_happened() -> None:
+    """The rebalances of the others are not what its owner has to know."""
+    tape = formed("c1", "c2").at(20).start("k")
+    failed = "InconsistentGroupProtocolException"
+    tape.at(21).client(Kind.PROCESS_FAILED, "k", error=failed)
+    tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable().at(40).end()
+    assert headline_of(tape).endswith(f"c3 joined; k failed with {failed} and never got in")
+
+
+def test_a_client_that_failed_and_came_back_is_no_stranger() -> None:
+    """It is in the group by the end."""
+    tape = formed("c1").at(20).start("k").at(21)
+    tape.client(Kind.PROCESS_FAILED, "k", error="GroupAuthorizationException")
+    tape.at(30).start("k").join("k").prepare("k", "ADD_MEMBER").complete("c1", "k").stable().at(40).end()
+    assert "never got in" not in headline_of(tape)
+
+
+def test_a_member_that_an_administrator_removed_did_not_leave() -> None:
+    """It was sent away, and did not ask for it."""
+    tape = formed("c1", "c2").at(20).remove("c2", "admin").prepare("c2", "LEAVE_GROUP")
+    assert first_rebalance(tape).why == "was removed"
+
+
+def test_who_keeps_trying_to_commit_is_said_to() -> None:
+    """A deleted topic's offsets cannot be committed, and the client tries on until it is out of time."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
+    for second in range(21, 60):
+        tape.at(second).client(Kind.COMMIT_FAILED, "c2", error="UNKNOWN_TOPIC_OR_PARTITION")
+    late = first_rebalance(tape.rejoin("c1").at(60).rejoin("c2").complete("c1", "c2", "c3").stable()).late
+    assert late is not None
+    assert late.why == "kept trying to commit: 39 × UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_pattern_that_matches_a_new_topic_says_which() -> None:
+    """Nobody changed the subscription: a topic appeared that it fits."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.METADATA_CHANGED, topic="orders.eu", payload={"before": 0, "partitions": 4})
+    tape.at(300).prepare("c1", "LEADER_REJOIN", "subscription has changed")
+    assert first_rebalance(tape).why == ("joined again: subscription has changed: topic orders.eu appeared at 0:20.000")

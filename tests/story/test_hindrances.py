@@ -15,8 +15,8 @@ def generations(tape: Tape) -> tuple[Generation, ...]:
 
 
 def words(tape: Tape) -> list[str]:
-    """All that hindered, in order."""
-    return [one.words for generation in generations(tape) for one in generation.hindrances]
+    """All that cost something, in order."""
+    return [one.words for generation in generations(tape) for one in generation.hindrances if not one.minor]
 
 
 def grown() -> Tape:
@@ -32,7 +32,7 @@ def test_joins_that_clients_gave_up_are_told_with_the_rebalance_they_waited_for(
         payload = {"took_us": 10 * SECOND_US}
         tape.at(second).client(Kind.REQUEST_FAILED, host, api="JoinGroup", error="TIMED_OUT", payload=payload)
     tape.at(80).complete("c1", "c2", "c3").stable().at(90).end()
-    (one,) = generations(tape)[1].hindrances
+    one, _ = generations(tape)[1].hindrances
     assert one.words == "c2, c3 gave up waiting for JoinGroup 3 times, after 10.0 s (timeout inversion)"
     assert (one.began_us, one.ended_us, one.cause) == (30 * SECOND_US, 40 * SECOND_US, Cause.TIMEOUT_INVERSION)
     assert tell(tape.events).headline.endswith(f"; {one.words}")
@@ -99,3 +99,23 @@ def test_deleted_offsets_come_first_in_the_headline() -> None:
     gone = "the committed offsets of orders-0, orders-1 were deleted (offset expiry)"
     assert words(tape) == [gone, "orders-1 had no owner for 69.0 s while the group was stable"]
     assert tell(tape.events).headline.endswith(f"; {gone}")
+
+
+def test_a_sync_that_is_given_up_is_the_leader_s_debt() -> None:
+    """No timeout is too short there: the assignment does not come."""
+    tape = grown().complete("c1", "c2", "c3").at(50)
+    tape.client(Kind.REQUEST_FAILED, "c2", api="SyncGroup", error="TIMED_OUT", payload={"took_us": 30 * SECOND_US})
+    tape.at(60).stable().at(61).end()
+    assert words(tape) == [
+        "c2 gave up waiting for SyncGroup 1 time, after 30.0 s: the leader's assignment did not come"
+    ]
+
+
+def test_members_without_a_partition_are_told_once_and_not_in_the_headline() -> None:
+    """More members than partitions: whoever was added does not help, and nothing is worse for it."""
+    tape = grown().complete("c1", "c2", "c3").stable().at(60).start("c4").join("c4").prepare("c4", "ADD_MEMBER")
+    tape.complete("c1", "c2", "c3", "c4").stable().at(90).crash("c1").at(95).end()
+    story = tell(tape.events)
+    told = [[one.words for one in generation.hindrances] for generation in story.groups[0].generations]
+    assert told == [[], ["c3 of 3 members had no partition"], ["c3, c4 of 4 members had no partition"]]
+    assert "had no partition" not in story.headline
