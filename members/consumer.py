@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from groupsim.protocol.messages import TopicPartition
 
 ENFORCED = "rebalance enforced by user"
+_PLAIN = Behaviour()
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
 
 
@@ -107,7 +108,7 @@ class Consumer:
         self.profile = profile
         self._transport = transport
         self._data = data
-        self._behaviour = Behaviour() if behaviour is None else behaviour
+        self._behaviour = _PLAIN if behaviour is None else behaviour
         self._plugin_errors = plugin_errors
         self._assignors = assignors
         self._subscription: Wanted | None = None

@@ -66,6 +66,7 @@ class Generation(NamedTuple):
 
 
 NO_MEMBERSHIP = Generation(NO_GENERATION, "")
+_STATE = Kind.CLIENT_STATE  # looked up once: members of an enumeration are found slowly
 
 
 class Member:
@@ -151,8 +152,8 @@ class Member:
     def become(self, state: ClientState, reason: str | None = None) -> None:
         """Enter a client state."""
         before, self.state = self.state, state
-        if before is not state:
-            self.say(Kind.CLIENT_STATE, from_=before.value, to=state.value, reason=reason)
+        if before is not state and self.trace.wants(_STATE):
+            self.say(_STATE, from_=before.value, to=state.value, reason=reason)
 
     def forget(self, reason: str, *, member_id_too: bool) -> None:
         """Reset the generation, and the member id if asked to: state UNJOINED."""

@@ -70,7 +70,8 @@ class MetadataView:
     @property
     def wanted(self) -> tuple[str, ...]:
         """The topics this client watches: its own, and as a leader those of the whole group."""
-        return tuple(java_sorted({*self._member.subscription.topics, *self._group_topics}))
+        own = self._member.subscription.topics  # sorted, none twice
+        return tuple(java_sorted({*own, *self._group_topics})) if self._group_topics else own
 
     def watch_group(self, topics: Iterable[str]) -> bool:
         """As the leader, watch these too; True when the view does not know all of them yet."""

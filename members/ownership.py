@@ -53,7 +53,7 @@ def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
 class Ownership:
     """The owned partitions of one member."""
 
-    __slots__ = ("_assignors", "_blocks", "_claims", "_draws", "_member", "_raises", "owned", "protocol")
+    __slots__ = ("_assignors", "_claims", "_draws", "_member", "_raises", "blocks", "owned", "protocol")
 
     def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
         self._member = member
@@ -65,7 +65,8 @@ class Ownership:
         #: Partition → the generation in which it was taken over, in the order of the assignment.
         self.owned: dict[TopicPartition, int] = {}
         self._draws: dict[str, Stream] = {}
-        self._blocks: dict[str, int] = {}
+        #: Kind of callback → how much longer the next one takes than the application says (µs).
+        self.blocks: dict[str, int] = {}
         self._raises: dict[str, str] = {}
         self._claims: bytes | None = None  # what a cooperative assignor's user data say of the last assignment
 
@@ -230,16 +231,11 @@ class Ownership:
 
     def block_next(self, kind: str, us: int) -> None:
         """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""
-        self._blocks[kind] = self._blocks.get(kind, 0) + us
+        self.blocks[kind] = self.blocks.get(kind, 0) + us
 
     def raise_next(self, kind: str, message: str) -> None:
         """Let the next callback of this kind raise."""
         self._raises[kind] = message
-
-    @property
-    def blocked(self) -> bool:
-        """Whether the next callback of some kind takes longer than the application says."""
-        return bool(self._blocks)
 
     async def _give_up(self, kind: str, partitions: list[TopicPartition]) -> None:
         member = self._member
@@ -299,7 +295,7 @@ class Ownership:
             LOST: behaviour.on_lost or behaviour.on_revoked,
         }
         distribution = by_kind[kind]
-        blocked = self._blocks.pop(kind, 0)
+        blocked = self.blocks.pop(kind, 0)
         if not distribution:
             return blocked
         if kind not in self._draws:

@@ -34,6 +34,7 @@ from groupsim.eventloop.interface import Order
 from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
+from groupsim.members.joining import Stage
 from groupsim.members.member import Member
 from groupsim.members.profiles import HeartbeatPlacement
 
@@ -42,6 +43,7 @@ _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
 # Looked up once: members of an enumeration are found slowly, and these are for every record.
 _DELIVERED, _PROCESSED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED
 _TASK = Order.TASK
+_JOINED = Stage.JOINED
 
 Found: TypeAlias = tuple[Fetched, ...] | None
 """What a look comes to: what `poll` returns with, or None when it goes on waiting."""
@@ -159,8 +161,8 @@ class Rounds:
             or member.failure is not None
             or not member.subscription.active
             or member.fetcher.has_records
-            or member.ownership.blocked
-            or member.joining.assigns
+            or bool(member.ownership.blocks)
+            or (member.joining.stage is _JOINED and member.joining.assigns)
         )
 
     def _look_around(self) -> None:

@@ -1,6 +1,6 @@
 """Floor 1: what members and coordinator say to each other, as values, and the facts of Kafka's protocol as data.
 
-Nothing here runs, waits, or knows a member or a group. A request or a response is a frozen value; two rooms that share
+Nothing here runs, waits, or knows a member or a group. A request or a response is a value; two rooms that share
 nothing else, `members` and `coordinator`, meet in these values. That is what makes the rest testable: a coordinator is
 fed requests by hand, a member is fed responses, and a run is a list of messages with times.
 
@@ -18,6 +18,7 @@ real clients write, so a real client's request and a simulated one's are the sam
 *Java's accidents are facts too.* Which broker coordinates a group, who becomes leader when the leader goes, and which
 protocol wins a tie follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` has them, once.
 
+    values              how a class of values is made, of which there are thousands
     basics              Api, TopicPartition, the numbers that mean "none"
     messages            requests and responses of groups; Request and Response
     data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch

@@ -82,6 +82,8 @@ def java_string_key(text: str) -> bytes:
 def java_sorted(texts: Iterable[str]) -> list[str]:
     """The strings in Java's order; Python's own differs only when characters beyond U+FFFF meet U+E000..U+FFFF."""
     found = list(texts)
+    if len(found) < 2:
+        return found
     if all(text.isascii() for text in found):
         return sorted(found)
     return sorted(found, key=java_string_key)
