@@ -1,0 +1,186 @@
+"""What librdkafka does otherwise than Java's client, as its profile says it (docs/twins.md)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from members_fakes import parts, subscription_of
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.profile import MainLoop
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+
+MS, SECOND = 1_000, 1_000_000
+PROFILE = "librdkafka-2.x"
+SETTINGS = {"heartbeat.interval.ms": 800, "session.timeout.ms": 6_000}
+AUTO = {"enable.auto.commit": True, "auto.commit.interval.ms": 1_000, "auto.offset.reset": "earliest"}
+POLLS_ON = Behaviour(on_error=OnError.RETRY_ALL)
+
+
+@pytest.mark.parametrize(("now", "due", "wait"), [(300, 300, 0), (300, 900, 700), (600, 1_400, 1_000), (50, 60, 500)])
+def test_a_heartbeat_goes_out_at_the_first_look_when_it_is_due(now, due, wait):
+    """It looks around every second of the process, and twice a second from the assignment on."""
+    assert MainLoop().heartbeat_wait_us(0, now * MS, due * MS) == wait * MS
+
+
+def test_the_first_heartbeat_comes_with_the_assignment(on_bench):
+    """The next ones follow at looks, an interval or more apart, whichever generation they are in."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        joined = bench.broker.times(Api.SYNC_GROUP)[0]
+        beats = bench.broker.times(Api.HEARTBEAT)
+        assert beats[0] - joined < 5 * MS
+        assert {round((later - sooner) / SECOND) for sooner, later in pairwise(beats)} == {1}
+
+    on_bench(story, profile=PROFILE, properties=SETTINGS)
+
+
+def test_a_join_that_was_refused_is_tried_again_after_seconds(on_bench):
+    """At the first second of the process that is two seconds later or more."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_SERVER_ERROR)
+        bench.consumer.start()
+        await bench.run_for(8)
+        first, second, third = bench.broker.times(Api.JOIN_GROUP)[:3]
+        assert 2 * SECOND <= second - first <= 3 * SECOND
+        assert third - second == 2 * SECOND
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+
+
+def test_a_sync_that_may_pass_is_sent_again_twice_in_its_generation(on_bench):
+    """A loading coordinator is asked three times; then a JoinGroup follows, as Java's does at once."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
+        bench.consumer.start()
+        await bench.run_for(6)
+        joins, syncs = bench.broker.times(Api.JOIN_GROUP), bench.broker.times(Api.SYNC_GROUP)
+        assert len([at for at in syncs if at < joins[-1]]) == 3
+        assert len({sync.generation_id for sync in bench.broker.all(Api.SYNC_GROUP)[:3]}) == 1
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+
+
+def test_a_coordinator_that_is_doubted_is_kept_until_another_is_named(on_bench):
+    """NOT_COORDINATOR: it asks who coordinates, and its connection goes on."""
+
+    async def story(bench):
+        await bench.stable()
+        asked = len(bench.broker.times(Api.FIND_COORDINATOR))
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
+        await bench.run_for(5)
+        assert len(bench.broker.times(Api.FIND_COORDINATOR)) == asked + 1
+        assert len([link for link in bench.net.connections if link.purpose == "coordinator"]) == 1
+
+    on_bench(story, profile=PROFILE)
+
+
+def test_a_fenced_one_does_nothing_any_more(on_bench):
+    """Every poll throws, there are neither heartbeats nor joins, and its close says nothing to anybody."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID)
+        await bench.run_for(20)
+        fenced = bench.broker.times(Api.HEARTBEAT)[-1]
+        await bench.consumer.close()
+        assert len(bench.broker.times(Api.JOIN_GROUP)) == 1
+        assert max(bench.broker.times(Api.HEARTBEAT)) == fenced
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
+        assert len([told for told in bench.reasons(Kind.WARNING) if "FencedInstanceId" in str(told)]) > 5
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON, properties={"group.instance.id": "i"})
+
+
+@pytest.mark.parametrize(("profile", "asked"), [("java-4.x", 2), (PROFILE, 1)])
+def test_committed_offsets_that_were_refused_are_not_asked_for_again(on_bench, profile, asked):
+    """The application is told, and the partition stands still until it is assigned anew."""
+
+    async def story(bench):
+        bench.broker.reply(Api.OFFSET_FETCH, ErrorCode.UNKNOWN_SERVER_ERROR)
+        bench.consumer.start()
+        await bench.run_for(20)
+        assert len(bench.broker.times(Api.OFFSET_FETCH)) == asked
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
+        await bench.run_for(10)
+        assert len(bench.broker.times(Api.OFFSET_FETCH)) == asked + 1
+
+    on_bench(story, profile=profile, behaviour=POLLS_ON)
+
+
+def test_a_static_member_leaves_when_it_unsubscribes(on_bench):
+    """It stays when it closes, as every static member does."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.unsubscribe()
+        await bench.run_for(1)
+        assert len(bench.broker.times(Api.LEAVE_GROUP)) == 1
+
+    on_bench(story, profile=PROFILE, properties={"group.instance.id": "i"})
+
+
+def test_a_cooperative_member_claims_what_it_had_in_its_user_data(on_bench):
+    """Even when it has lost its member id, and owns nothing; the generation, too, is told on."""
+
+    async def story(bench):
+        await bench.stable()
+        had = parts(*sorted(partition.partition for partition in bench.consumer.assignment))
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
+        await bench.run_for(5)
+        first, last = (subscription_of(bench.broker.all(Api.JOIN_GROUP)[at]) for at in (0, -1))
+        assert (first.user_data, first.generation) == (b"", None)
+        assert last.owned == ()
+        assert last.generation == 1
+        assert len(last.user_data) == 4 + 2 + len("t") + 4 + 4 * len(had) + 4
+
+    on_bench(story, profile=PROFILE, properties={"partition.assignment.strategy": "cooperative-sticky"})
+
+
+async def test_it_commits_again_when_it_closes_and_never_what_nobody_was_given(sim):
+    """What was committed long ago is committed at the end once more; a partition without records is not at all."""
+    sim.topic("orders", 1, rate=10)
+    sim.topic("quiet", 1)
+    member = sim.member("c1", client=PROFILE, topics=["orders", "quiet"], properties=AUTO)
+    await sim.run_for("10s")
+    sim.cluster.set_rate("orders", 0)
+    await sim.run_for("10s")
+    before = sim.find("request.sent", api="OffsetCommit")
+    await member.close()
+    after = sim.find("request.sent", api="OffsetCommit")
+    assert len(after) == len(before) + 1
+    assert after[-1].payload["offsets"] == before[-1].payload["offsets"]
+    assert list(after[-1].payload["offsets"]) == ["orders-0"]
+
+
+async def test_the_poll_limit_is_told_and_the_application_goes_on(sim):
+    """MAX_POLL_EXCEEDED comes among the records: no exception, and the next poll joins again."""
+    sim.topic("orders", 2)
+    limits = {"max.poll.interval.ms": 6_000, "session.timeout.ms": 6_000}
+    member = sim.member("c1", client=PROFILE, properties=limits)
+    await sim.settled(members=1)
+    member.block_poll("10s")
+    await sim.run_for("20s")
+    assert len(sim.find("poll.expired")) == 1
+    assert [event.reason.split(":")[0] for event in sim.find("warning")] == ["poll threw MaxPollExceeded"]
+    assert member.running
+    assert len(member.assignment) == 2
+
+
+async def test_a_pattern_that_matches_nothing_is_told_and_joined_for_later(sim):
+    """It does not join an empty subscription, as Java does; it joins when there is a topic."""
+    member = sim.member("c1", client=PROFILE, pattern="ord.*", properties={"metadata.max.age.ms": 5_000})
+    await sim.run_for("12s")
+    assert sim.find("request.sent", api="JoinGroup") == []
+    assert len(sim.find("warning")) == 1
+    sim.topic("orders", 2)
+    await sim.run_for("12s")
+    assert len(member.assignment) == 2
