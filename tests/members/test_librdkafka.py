@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from members_fakes import parts, subscription_of
+from members_fakes import HOLD, parts, subscription_of
 
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
@@ -184,3 +184,16 @@ async def test_a_pattern_that_matches_nothing_is_told_and_joined_for_later(sim):
     sim.topic("orders", 2)
     await sim.run_for("12s")
     assert len(member.assignment) == 2
+
+
+def test_a_member_without_an_answer_for_a_session_takes_itself_for_expelled(on_bench):
+    """Its partitions are lost, and it joins without its member id; Java only looks for the coordinator."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, *[HOLD] * 9)
+        await bench.run_for(20)
+        assert bench.reasons(Kind.CALLBACK_BEGUN)[:2] == ["assigned", "lost"]
+        assert "" in [join.member_id for join in bench.broker.all(Api.JOIN_GROUP)[2:]]
+
+    on_bench(story, profile=PROFILE, properties=SETTINGS)

@@ -15,7 +15,7 @@ from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, LIBRDKAFKA
 DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 _SECTION = "## The client (section 4)"
 _OWN = "own tests"
-_OF_OTHERS = {"4.x-librdkafka-subscription": LIBRDKAFKA.name, "4.x-kafka-python": KAFKA_PYTHON_2_0.name}
+_OF_OTHERS = {"4.x-kafka-python": KAFKA_PYTHON_2_0.name}
 
 ROWS: Mapping[str, Sequence[str]] = {
     "4.2-preparing": ("a member that closes in a parked join",),
@@ -83,6 +83,47 @@ ROWS: Mapping[str, Sequence[str]] = {
 }
 """Row → the stories in which the real client shows it."""
 
+OF_LIBRDKAFKA: Mapping[str, Sequence[str]] = {
+    "4.x-librdkafka-subscription": ("a quiet member that closes", "a heartbeat is told of a rebalance"),
+    "4.x-librdkafka-heartbeats": (
+        "a quiet member that closes",
+        "a topic gets more partitions",
+        "heartbeats fail and fail",
+    ),
+    "4.x-librdkafka-rejoin": (
+        "join is told of a loading coordinator",
+        "join with an id nobody knows",
+        "join into a full group again",
+    ),
+    "4.x-librdkafka-retries": (
+        "sync is told of a loading coordinator",
+        "the connection breaks under a sync",
+        "commit is told of a load for longer",
+        "a heartbeat is told of a load",
+    ),
+    "4.x-librdkafka-keeps": (
+        "a heartbeat is told of another coordinator",
+        "sync is told of another coordinator",
+        "join is told of another coordinator",
+    ),
+    "4.x-librdkafka-done": ("a heartbeat is fenced and joins again", "commit is fenced and goes on", "join is fenced"),
+    "4.x-librdkafka-session": ("heartbeats are not answered for a session",),
+    "4.x-librdkafka-offsets": ("committed offsets meet a server error", "committed offsets are looked up elsewhere"),
+    "4.x-librdkafka-commits": (
+        "positions are committed by themselves",
+        "positions are committed before a rebalance",
+        "positions are committed at the close",
+    ),
+    "4.x-librdkafka-told": ("the application is away for too long", "a pattern matches nothing at first"),
+    "4.x-librdkafka-leaves": ("a static member that unsubscribes", "a static member that closes"),
+    "4.x-librdkafka-assignors": (
+        "a static member among others",
+        "somebody else joins a cooperative group",
+        "two pull at a cooperative group",
+    ),
+}
+"""Row → the stories in which the real librdkafka shows it."""
+
 
 def marked(text: str) -> str:
     """The document with the column in the client's table."""
@@ -101,6 +142,8 @@ def _marked(line: str) -> str:
 def _cell(row: str, status: str) -> str:
     if row in ("id", "---"):
         return "live" if row == "id" else "---"
+    if row in OF_LIBRDKAFKA:
+        return LIBRDKAFKA.name
     if row in _OF_OTHERS:
         return _OF_OTHERS[row]
     return JAVA.name if row in ROWS else "–" if status.startswith("left out") else _OWN

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.twins.rows import DOC, ROWS, marked
+from tests.twins.clients import LIBRDKAFKA
+from tests.twins.rows import DOC, OF_LIBRDKAFKA, ROWS, marked
 from tests.twins.stories import ALL
 
 
@@ -12,10 +13,17 @@ def test_rows_are_shown_by_stories_that_are_told_and_equal() -> None:
     assert {name for stories in ROWS.values() for name in stories} <= equal
 
 
+def test_rows_of_librdkafka_are_shown_by_stories_that_it_plays_and_that_are_equal() -> None:
+    """As of Java, in the stories as librdkafka plays them."""
+    played = [story for story in map(LIBRDKAFKA.fitted, ALL) if story is not None]
+    equal = {story.name for story in played if not story.differs}
+    assert {name for stories in OF_LIBRDKAFKA.values() for name in stories} <= equal
+
+
 def test_rows_stand_in_the_document() -> None:
     """No row is judged that the document does not have."""
     text = DOC.read_text("utf-8")
-    assert [row for row in ROWS if f"| `{row}` |" not in text] == []
+    assert [row for row in (*ROWS, *OF_LIBRDKAFKA) if f"| `{row}` |" not in text] == []
 
 
 def test_the_column_is_what_the_stories_say() -> None:
