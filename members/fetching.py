@@ -40,6 +40,7 @@ from groupsim.protocol.response_errors import error_in
 if TYPE_CHECKING:
     from groupsim.members.interfaces import Connection
 
+_NOWHERE: dict[TopicPartition, int] = {}  # one for all: most libraries have no use for it
 _STABLE_SINCE = 7  # OffsetFetch v7 carries require_stable
 
 
@@ -63,7 +64,7 @@ class Fetcher(ABC):
         #: Partition → the next offset that poll will return.
         self.positions: dict[TopicPartition, int] = {}
         #: Where partitions began, for a library that commits only what the application was given.
-        self.begun: dict[TopicPartition, int] = {}
+        self.begun: dict[TopicPartition, int] = _NOWHERE
         self._held: set[TopicPartition] = set()  # pending revocation: nothing of them is delivered any more
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
@@ -202,6 +203,8 @@ class Fetcher(ABC):
 
     def _say_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
         if self._member.profile.main_loop is not None:
+            if self.begun is _NOWHERE:
+                self.begun = {}
             self.begun[partition] = offset
         self._member.say(
             Kind.POSITION_SET,
