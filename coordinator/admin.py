@@ -10,8 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
+from groupsim.coordinator.effects import CallToken
+from groupsim.coordinator.failures import operation_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.states import State
+from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -24,6 +29,7 @@ from groupsim.protocol.messages import (
     ListedGroup,
     ListGroupsRequest,
 )
+from groupsim.protocol.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.coordinator.kinds import Group
@@ -89,9 +95,32 @@ def list_groups(partition: Partition, request: ListGroupsRequest) -> list[Listed
 
 
 def delete_groups(partition: Partition, arrival: Arrival, request: DeleteGroupsRequest) -> None:
-    """Delete those of the groups that are empty, with all their offsets; pending ids do not count."""
-    results = tuple((group_id, _delete_one(partition, group_id)) for group_id in request.groups)
-    partition.turn.reply_when_written(arrival.call, request, DeleteGroupsResponse(results))
+    """Delete those of the groups that are empty, with all their offsets; pending ids do not count.
+
+    First a write without records looks for share groups among them, and waits like any other for what was appended
+    before; only then are they looked at.
+    """
+    deletion = Deletion(partition, arrival.call, request)
+    if partition.turn.differences.deletes_after_writes:
+        partition.turn.when_written(deletion)
+    else:
+        deletion(partition.turn, None)
+
+
+@frozen(eq=False)
+class Deletion:
+    """What was appended before a DeleteGroups is committed: now the groups go; or it is not, and they stay."""
+
+    partition: Partition
+    call: CallToken
+    request: DeleteGroupsRequest
+
+    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+        if error is not None:
+            turn.reply(self.call, refusal(self.request, operation_error(self.request, error)))
+            return
+        results = tuple((group_id, _delete_one(self.partition, group_id)) for group_id in self.request.groups)
+        turn.reply_when_written(self.call, self.request, DeleteGroupsResponse(results))
 
 
 def _delete_one(partition: Partition, group_id: str) -> ErrorCode:

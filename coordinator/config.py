@@ -18,11 +18,12 @@ _UNLIMITED = 2**31 - 1
 
 @frozen
 class BrokerKey:
-    """One setting: its attribute in `CoordinatorConfig`, the smallest value allowed, and what it does."""
+    """One setting: its attribute in `CoordinatorConfig`, the values allowed, and what it does."""
 
     attribute: str
     smallest: int
     effect: str
+    largest: int = _UNLIMITED
 
 
 BROKER_KEYS: Mapping[str, BrokerKey] = {
@@ -38,7 +39,7 @@ BROKER_KEYS: Mapping[str, BrokerKey] = {
     "group.max.size": BrokerKey("group_max_size", 1, "members a group may have"),
     "offsets.retention.minutes": BrokerKey("offsets_retention_minutes", 1, "how long offsets of an empty group live"),
     "offsets.retention.check.interval.ms": BrokerKey(
-        "offsets_retention_check_interval_ms", 1, "how often expired offsets are looked for"
+        "offsets_retention_check_interval_ms", 1, "how often expired offsets are looked for", 2**63 - 1
     ),
     "offset.metadata.max.bytes": BrokerKey("offset_metadata_max_bytes", 0, "longest metadata of a commit"),
     "offsets.commit.timeout.ms": BrokerKey(
@@ -109,4 +110,6 @@ def _number(name: str, key: BrokerKey, value: object) -> int:
     number = int(text)
     if number < key.smallest:
         raise ValueError(f"{name} must be at least {key.smallest}, not {number}")
+    if number > key.largest:
+        raise ValueError(f"{name} must be at most {key.largest}, as in Kafka, not {number}")
     return number

@@ -116,6 +116,10 @@ class Purgatory:
         """Hold an answer back until the newest append is committed."""
         self._wait(turn, Waiting(self._last_id, self._deadline(turn), call, request, response))
 
+    def after(self, turn: Turn, then: Then) -> None:
+        """Do this once the newest append is committed, or has failed."""
+        self._wait(turn, Waiting(self._last_id, self._deadline(turn), then=then))
+
     def finish(self, turn: Turn, append_id: int, error: ErrorCode | None) -> None:
         """The append has ended: so has what waited for it.
 

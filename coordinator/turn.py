@@ -62,6 +62,13 @@ class Turn:
         else:
             self.purgatory.hold(self, call, request, response)
 
+    def when_written(self, then: Then) -> None:
+        """Do this once everything appended so far in this partition is committed: at once when all is."""
+        if self.purgatory.idle:
+            then(self, None)
+        else:
+            self.purgatory.after(self, then)
+
     def append(self, records: tuple[Record, ...], then: Then | None = None) -> None:
         """Append records; `then` is told how it ended."""
         self.effects.append(self.purgatory.append(self, records, then))

@@ -83,6 +83,9 @@ class Differences:
     answers_wait_for_writes: bool = True
     """Answers to Heartbeat, LeaveGroup and stable OffsetFetch wait for earlier appends of the partition."""
 
+    deletes_after_writes: bool = True
+    """DeleteGroups looks at a group once what was appended before is committed: share groups are seen to first."""
+
     heartbeat_while_assigning: bool = True
     """Heartbeats in CompletingRebalance are answered NONE and keep the session; before, REBALANCE_IN_PROGRESS."""
 
@@ -118,6 +121,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "pending_leave_rebalances": (("0.9", False), ("4.0", True)),
     "new_member_timeout": (("0.9", False), ("2.2", True)),
     "answers_wait_for_writes": (("0.9", False), ("4.0", True)),
+    "deletes_after_writes": (("0.9", False), ("4.1", True)),
     "heartbeat_while_assigning": (("0.9", False), ("2.7", True)),
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
     "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),

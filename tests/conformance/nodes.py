@@ -295,6 +295,11 @@ class Hands:
         """Those that were stopped or killed."""
         return self._handled.down
 
+    @property
+    def listening(self) -> set[int]:
+        """Those that run and do not stand still."""
+        return self.up - self._handled.paused
+
     # --- doing ---------------------------------------------------------------------------------------------------
 
     async def stop(self, node: int) -> None:

@@ -18,6 +18,7 @@ seen of them (`until`), or, where nothing can be seen, lets the broker take them
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -51,6 +52,19 @@ OFFSETS_PARTITIONS = 4
 MANY_PARTITIONS = 50
 CAUGHT_UP_MS = 700
 """After so long a new leader knows what is committed: until the followers have fetched, reads see an older view."""
+
+
+def asked_of(topic: str) -> Body:
+    """A Metadata request of one topic."""
+    body: Body = {"topics": [{"topic_id": None, "name": topic}], "allow_auto_topic_creation": False}
+    body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+    return body
+
+
+def _is_led(partitions: int, told: Body) -> bool:
+    """Whether a node knows leaders of so many partitions."""
+    leaders = [partition["leader_id"] for partition in told["topics"][0]["partitions"]]
+    return len(leaders) == partitions and all(leader >= 0 for leader in leaders)
 
 
 @define(eq=False)
@@ -123,9 +137,26 @@ class Script:
         """A topic of this play's own."""
         name = self.named(f".t{suffix}")
         topic = self.topics[suffix] = Topic(name, await self.peer.create_topic(name, partitions))
-        if self.case.nodes > 1:
-            await self.sleep(300)  # until all nodes have heard
+        for node in sorted(self.cluster.listening) if self.case.nodes > 1 else ():
+            await self.awaited("Metadata", 10, asked_of(name), partial(_is_led, partitions), node)
         return topic
+
+    async def awaited(
+        self, api: str, version: int, body: Body, good: Callable[[Body], bool], node: int | None = None
+    ) -> Body:
+        """Ask again and again until an answer is good; it stands in no transcript. Raises TimingFailed."""
+        line = await self.peer.connect("watch", self.node if node is None else node)
+        for number in range(1, PATIENCE_US // POLL_US):
+            await line.send(encode(api, version, number, "watch", body))
+            got = await line.receive(PATIENCE_US)
+            if got is None:
+                raise ScriptFailed(f"{self.id}: {api} was not answered")
+            told = decode(api, version, got[0])[1]
+            if good(told):
+                await line.close()
+                return told
+            await self.peer.sleep(POLL_US)
+        raise TimingFailed(f"{self.id}: {api} says after all that time: {told}")
 
     async def after(self, ms: int, mark: Mark) -> None:
         """Let time pass until so many ms after that mark."""

@@ -37,6 +37,7 @@ def test_settings_are_read_under_kafkas_names() -> None:
         ({"group.max.sise": 3}, "did you mean group.max.size"),
         ({"group.max.size": "many"}, "whole number"),
         ({"group.max.size": 0}, "at least 1"),
+        ({"group.max.size": 2**31}, "at most 2147483647"),
         ({"group.max.size": True}, "whole number"),
         ({"broker.version": "new"}, "not a Kafka version"),
         ({"broker.version": "0.8.2"}, "oldest is 0.9"),

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define
 
 from tests.conformance.bodies import Body
-from tests.conformance.script import Actor, Script, Topic, script
+from tests.conformance.script import NOT_SERVED, Actor, Script, Topic, script
 
 VERSIONS = (0, 2, 3, 4)
 MEMBERS = (3, 4)
@@ -84,17 +84,33 @@ async def begun(s: Script, actor: Actor) -> Producer:
 
 
 async def ended(s: Script, producer: Producer, *, commit: bool = True) -> None:
-    """The transaction is over, and its marker written."""
+    """The transaction is over, and its markers written."""
     await producer.end(commit=commit)
-    await s.sleep(300)
+    await s.awaited(*_described(producer.name), _is_complete, producer.away)
+    await s.settle()
+
+
+def _described(name: str) -> tuple[str, int, Body]:
+    return "DescribeTransactions", 0, {"transactional_ids": [name]}
+
+
+def _is_served(told: Body) -> bool:
+    """Whether who was asked coordinates the transaction, and has loaded it."""
+    return told["transaction_states"][0]["error_code"] not in NOT_SERVED
+
+
+def _is_complete(told: Body) -> bool:
+    """Whether all markers of the transaction that ended last are written."""
+    state: str = told["transaction_states"][0]["transaction_state"]
+    return state.startswith("Complete")
 
 
 async def begun_elsewhere(s: Script, actor: Actor) -> Producer:
     """The same where there are several nodes: begun at the transaction's coordinator, then at the group's."""
     named = await actor.find(keys=[s.named(".x")], key_type=1)
     away = named["coordinators"][0]["node_id"]
+    await s.awaited(*_described(s.named(".x")), _is_served, away)  # that coordinator may have moved, too
     await actor.go(await s.peer.connect(actor.name, away))
-    await s.sleep(1_000)  # that coordinator may have moved, too
     producer = await begun(s, actor)
     producer.away = away
     await s.follow(actor)

@@ -244,6 +244,28 @@ def test_delete_is_per_group() -> None:
     )
 
 
+def test_a_group_is_looked_at_when_what_came_before_is_committed() -> None:
+    """1.11: who joins a group meanwhile saves it; if it takes too long nothing is deleted, and the sender hears so."""
+    made = assorted()
+    made.auto_commit = False
+    made.commit_offset(5, group="other")
+    saved, given_up = made.send(DeleteGroupsRequest(("g",))), made.send(DeleteGroupsRequest(("s",)))
+    made.join("late", group="g")
+    made.commit(1)
+    assert saved.response == DeleteGroupsResponse((("g", E.NON_EMPTY_GROUP),))
+    made.commit()
+    assert given_up.response == DeleteGroupsResponse((("s", E.NONE),))
+
+    made = assorted()
+    made.auto_commit = False
+    made.commit_offset(5, group="other")
+    given_up = made.send(DeleteGroupsRequest(("s",)))
+    made.advance_ms(5_000)
+    assert given_up.response == DeleteGroupsResponse((("s", E.COORDINATOR_NOT_AVAILABLE),))
+    made.commit()
+    assert made.shard.snapshot("s") is not None
+
+
 @pytest.mark.parametrize("state", LIVE)
 def test_members_cannot_be_deleted_from_under_a_broker_of_any_age(state: str) -> None:
     """1.11: the old coordinator refuses a group with members all the same."""

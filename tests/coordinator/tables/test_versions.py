@@ -10,6 +10,7 @@ from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, 
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.coordinator.versions import BASELINE, HISTORY
 from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
     FetchedOffset,
     LeaveGroupRequest,
     LeavingMember,
@@ -18,6 +19,15 @@ from groupsim.protocol.messages import (
 )
 
 T0 = TopicPartition("t", 0)
+
+
+def deletes_after_writes(made: Bench) -> bool:
+    """Whether a group that is deleted is there as long as something appended before is not committed."""
+    made.commit_offset(5)
+    made.auto_commit = False
+    made.commit_offset(6, group="other")
+    made.send(DeleteGroupsRequest(("g",)))
+    return len(made.in_flight) == 1
 
 
 def initial_delay(made: Bench) -> bool:
@@ -149,6 +159,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     new_member_timeout: ("2.1", "2.2"),
     heartbeat_while_assigning: ("2.6", "2.7"),
     answers_wait_for_writes: ("3.9", "4.0"),
+    deletes_after_writes: ("4.0", "4.1"),
     describe_unknown_is_error: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
 }
