@@ -27,13 +27,14 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import simpy
 
 from benchmarks.common import INTERVAL_US, LATENCY_US, Stopwatch, best, group, table, tracing
 from benchmarks.heartbeat_floor import FLOORS, bare_heapq
+from groupsim.cluster.choir import Choir
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
@@ -142,19 +143,33 @@ def toy(members: int, kind: str) -> dict[str, Any]:
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """Count what the kernel takes off its row and its heap meanwhile; the count is the list's one number."""
-    count = [0]
-    turn = VirtualLoop._turn.__code__
+    """Count the events of a run meanwhile; the count is the list's one number.
 
-    def look(frame: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and frame.f_code is turn and function.__name__ in ("heappop", "pop"):
+    They are what the kernel takes off its row and its heap, but for the entries that choirs set there; and the
+    heartbeats that these sent and received.
+    """
+    count = [0]
+    turn, of_choirs = VirtualLoop._turn.__code__, (Choir._post.__code__, Choir._watch_from.__code__)
+
+    def look(frame: FrameType, event: str, result: Any) -> None:
+        code = frame.f_code
+        if event == "c_call" and code is turn and result.__name__ in ("heappop", "pop"):
             count[0] += 1
+        elif event == "call" and code.co_name == "set_in_place" and _caller(frame) in of_choirs:
+            count[0] -= 1
+        elif event == "return" and code.co_name in ("go_out", "arrive"):
+            rows = frame.f_locals["rows"]
+            count[0] += len(rows) if result < 0 else rows.index(result)
 
     sys.setprofile(look)
     try:
         yield count
     finally:
         sys.setprofile(None)
+
+
+def _caller(frame: FrameType) -> CodeType | None:
+    return frame.f_back and frame.f_back.f_code
 
 
 def churn(members: int, kind: str) -> dict[str, Any]:

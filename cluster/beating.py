@@ -1,16 +1,13 @@
-"""A member's heartbeats while all is well: they go by themselves, and touch one small object.
+"""A member's heartbeats while all is well: they go by themselves.
 
-Of ten thousand members nothing is in the processor's caches when its heartbeat comes, and every object that has to be
-found is waited for. So what a quiet heartbeat needs lies in its `Rhythm`, which is the argument of its three events:
+    due ──> on the wire ──> arrives, `Steady.ready` ──> on the wire ──> all is well ──> due, an interval after
 
-    due ──> on the wire ──> arrives, `Steady.heartbeat` ──> on the wire ──> all is well ──> due, an interval after
-
-The member's `Heartbeat` and the `Connection` know nothing of it meanwhile: a rhythm that has begun keeps for both of
-them what was sent and answered, and the latencies that are drawn next. Whatever else happens to either (another
-request on the connection, a fault near it, an error, a silence, a member that stops or only looks at its own numbers)
-ends it first: `end` tells both how things stand, and the same request goes on as every other. The events that are
-under way then find the rhythm over, and go where they would have gone. At the next heartbeat that is due it may begin
-again.
+The member's `Heartbeat`, the `Connection` and the session's `Timer` know nothing of it meanwhile: a `Rhythm` that has
+begun has a row in a choir (`choir.py`), which keeps for all of them what was sent and answered, the latencies that are
+drawn next, and the deadline. Whatever else happens to any of them (another request on the connection, a fault near it,
+an error, a silence, a host that is paused or dies, a member that stops or only looks at its own numbers) ends it first:
+`end` tells them how things stand, and the same request goes on as every other, and so does the timer of the next. At
+the next heartbeat that is due it may begin again.
 
 So nothing here is looked at twice: while it has begun, the connection is plain, and this its only request.
 """
@@ -18,45 +15,45 @@ So nothing here is looked at twice: while it has begun, the connection is plain,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from groupsim.cluster.latency import BLOCK
+from groupsim.cluster.choir import ANSWERED, BACK, Choir
 from groupsim.cluster.sockets import Correlations, Flight, Wire
-from groupsim.eventloop.heap import due_us
+from groupsim.eventloop.interface import Order
 from groupsim.members.interfaces import Outcome, Repeater
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
     from groupsim.cluster.endpoint import Endpoint
+    from groupsim.coordinator.heartbeat import Steady
+    from groupsim.coordinator.timers import Timer
     from groupsim.eventloop.interface import EventLoop, Handle, Host, Life
 
 _ALIVE = HeartbeatResponse()
 
-# Where the last heartbeat is; numbers, for what they are compared with lies in the code.
-_OVER, _ANSWERED, _OUT, _BACK = range(4)
 
+class Rhythm:
+    """The heartbeats of one member on one connection.
 
-class _Always:
-    """What each of the three events touches. Slots of a base class lie side by side, before those of its heirs."""
-
-    __slots__ = ("_alive_us", "_arrives_us", "_at", "_loop", "_stage", "answered")
-
-
-class _Often(_Always):
-    """What two of them touch, or what is sent or answered by it."""
-
-    __slots__ = ("_handle", "_id", "_ids", "_interval_us", "_latencies", "_life", "_session", "_steady")
-
-
-class Rhythm(_Often):
-    """The heartbeats of one member on one connection; implements `members.interfaces.Rhythm`.
-
-    Numbers that are kept from one heartbeat to the next are objects, too, and have to be found again when they are
-    dropped: so what follows from others (when the last was sent) is not kept.
+    Implements `members.interfaces.Rhythm`, and `coordinator.timers.Keeper` of the session's deadline.
     """
 
-    __slots__ = ("_broker_host", "_connection", "_flight", "_owner", "_processing_us", "_what")
+    __slots__ = (
+        "_begun_us",
+        "_choir",
+        "_interval_us",
+        "_life",
+        "_loop",
+        "_owner",
+        "_row",
+        "_session",
+        "_what",
+        "cause",
+        "connection",
+    )
+
+    _session: Timer
 
     def __init__(
         self,
@@ -67,59 +64,106 @@ class Rhythm(_Often):
         interval_us: int,
         owner: Repeater,
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._what = request, on_done, timeout_us
         self._interval_us = interval_us
         self._owner = owner
         self._loop = connection._loop
         self._life = connection._life
-        self._ids = connection._ids
-        self._broker_host = connection.broker_host
-        self._processing_us = connection._processing_us
-        self._handle: Handle | None = None
-        self._flight: Flight | None = None
-        self._id = self._alive_us = self._arrives_us = self.answered = 0
-        self._stage = _OVER
+        self._choir: Choir | None = None
+        self._row = self._begun_us = self.cause = 0
 
     @property
     def sent_us(self) -> int:
         """See `members.interfaces.Rhythm.sent_us`."""
-        return 0 if self._handle is None else due_us(self._handle) - self._interval_us
+        return 0 if self._choir is None else self._choir.sent_us[self._row]
+
+    @property
+    def answered(self) -> int:
+        """See `members.interfaces.Rhythm.answered`: it sends one every interval, and all but the last are answered."""
+        choir = self._choir
+        if choir is None:
+            return 0
+        before_last = (choir.sent_us[self._row] - self._begun_us) // self._interval_us
+        return before_last + (choir.stage[self._row] == ANSWERED)
+
+    @property
+    def deadline(self) -> tuple[int, int]:
+        """See `coordinator.timers.Keeper.deadline`."""
+        assert self._choir is not None
+        return self._choir.judged_us[self._row] + self._choir.session_us, self._choir.judged[self._row]
+
+    def watch(self) -> None:
+        """See `coordinator.timers.Keeper.watch`."""
+        assert self._choir is not None
+        self._choir.watch(self._row)
 
     def begin(self) -> bool:
         """See `members.interfaces.Rhythm.begin`."""
-        connection = self._connection
+        connection, now = self.connection, self._loop.now_us
         request, _, timeout_us = self._what
-        place = connection.broker.steady(request) if connection.at_rest and timeout_us >= self._interval_us else None
-        if place is None:
+        if not connection.at_rest or not 0 < self._interval_us <= timeout_us:
             return False
-        self._steady, self._session = place
-        self._latencies, self._at = connection._latencies, connection._at
-        self._stage = _ANSWERED
+        place = connection.broker.steady(request)
+        if place is None or not 0 <= place[1].due_us <= now + place[0].session_us:
+            return False
+        steady, self._session = place
+        judged_us, judged = self._session.due_us - steady.session_us, self._session.ticket
         connection.rhythm = self
-        _due(self)
+        self._begun_us = now
+        self.cause = self._loop.trace.cause
+        self._life.tell(self.end)
+        self._choir = choir = self._choir_of(steady)
+        self._row = choir.enter(self, connection._ids, judged_us, judged)
+        self._session.lend(self)
         return True
+
+    def _choir_of(self, steady: Steady) -> Choir:
+        """Those with whom it has everything in common."""
+        connection = self.connection
+        key = connection.broker_host.life, self._interval_us, connection._processing_us
+        choir: Choir | None = steady.kept.get(key)
+        if choir is None:
+            choir = steady.kept[key] = Choir(self._loop, steady, *key, connection._ids.numbers)
+        return choir
 
     def end(self) -> None:
         """See `members.interfaces.Rhythm.end`."""
-        stage, self._stage = self._stage, _OVER
-        if stage == _OVER:
+        choir, row, connection = self._choir, self._row, self.connection
+        if choir is None:
             return
-        answered, self.answered = self.answered, 0
-        connection = self._connection
-        connection.rhythm = None
-        connection._at = self._at
-        if stage != _ANSWERED:
+        stage, sent_us, answered = choir.stage[row], choir.sent_us[row], self.answered
+        self._session.give_back()
+        self._life.tell_no_more(self.end)
+        self._choir = connection.rhythm = None
+        connection._at = choir.at[row]
+        if stage != ANSWERED:
             request, on_done, timeout_us = self._what
-            self._flight = self._id, request, on_done, self.sent_us + timeout_us, connection
-            connection.adopt(self._flight, self._arrives_us, answered=stage == _BACK)
-        self._owner.resume(self._handle, self.sent_us, self._alive_us, answered, stage != _ANSWERED)
+            flight = choir.ids[row], request, on_done, sent_us + timeout_us, connection
+            self._hand_over(choir, row, flight)
+            connection.adopt(flight, choir.arrives_us(row), answered=stage == BACK)
+        due_us, alive_us = sent_us + self._interval_us, choir.alive_us[row]
+        handle = self._in_place(due_us, _due, self._owner, Order.TIMER, choir.asked[row], self._life)
+        choir.leave(row)
+        self._owner.resume(handle, sent_us, alive_us, answered, stage != ANSWERED)
 
-    def _refill(self) -> int:
-        """Have the connection draw its next latencies; returns where they begin."""
-        at = self._connection._refill()
-        self._latencies = self._connection._latencies
-        return at
+    def _hand_over(self, choir: Choir, row: int, flight: Flight) -> None:
+        """What is on its way arrives as any other request or answer."""
+        when = choir.arrives_us(row)
+        if choir.stage[row] == BACK:
+            self._in_place(when, self.connection._back, _ALIVE, Order.MESSAGE, choir.judged[row], self._life)
+        else:
+            self._in_place(when, self.connection._take, flight, Order.MESSAGE, choir.asked[row], choir.life)
+
+    def _in_place(
+        self, when: int, callback: Callable[[Any], None], arg: Any, order: Order, ticket: int, life: Life
+    ) -> Handle:
+        return self._loop.set_in_place(when, callback, arg, order, ticket, life, self.cause)
+
+
+def _due(owner: Repeater) -> None:
+    """The heartbeat after one that went by itself is due."""
+    owner.due()
 
 
 class Beating(Wire):
@@ -189,52 +233,3 @@ class Beating(Wire):
             self._floor_out = arrives_us
         if flight[3] < self._check_us:
             self._arm(flight[3])
-
-
-def _due(rhythm: Rhythm) -> None:
-    """A heartbeat is due: it goes out, if the last one was answered and all is still well."""
-    if rhythm._stage != _ANSWERED:
-        rhythm.end()
-        rhythm._owner.due()
-        return
-    loop = rhythm._loop
-    now = loop.now_us
-    rhythm._handle = loop.timer_at(now + rhythm._interval_us, _due, rhythm, rhythm._life)
-    ids = rhythm._ids
-    rhythm._id = ids.last = ids.last + 1
-    at = rhythm._at
-    if at == BLOCK:
-        at = rhythm._refill()
-    rhythm._at = at + 1
-    rhythm._stage = _OUT
-    rhythm._arrives_us = when = now + rhythm._latencies[at] + rhythm._processing_us
-    loop.message_at(when, _arrives, rhythm, rhythm._broker_host.life)
-
-
-def _arrives(rhythm: Rhythm) -> None:
-    """A heartbeat arrives at the broker."""
-    loop, life = rhythm._loop, rhythm._life
-    now = loop.now_us
-    if rhythm._stage != _OUT or life.dead or not rhythm._steady.heartbeat(rhythm._session, now):
-        rhythm.end()
-        assert rhythm._flight is not None
-        rhythm._connection._take(rhythm._flight)
-        return
-    at = rhythm._at
-    if at == BLOCK:
-        at = rhythm._refill()
-    rhythm._at = at + 1
-    rhythm._stage = _BACK
-    rhythm._arrives_us = when = now + rhythm._latencies[at]
-    loop.message_at(when, _all_is_well, rhythm, life)
-
-
-def _all_is_well(rhythm: Rhythm) -> None:
-    """The answer to a quiet heartbeat arrives at the client."""
-    if rhythm._stage != _BACK:
-        rhythm._connection._back(_ALIVE)
-        return
-    rhythm._stage = _ANSWERED
-    rhythm._alive_us = rhythm._loop.now_us
-    rhythm._arrives_us = 0
-    rhythm.answered += 1

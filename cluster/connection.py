@@ -163,8 +163,7 @@ class Connection(Beating):
         if self.rhythm is not None:
             self.rhythm.end()
         now = self._loop.now_us
-        ids = self._ids
-        correlation = ids.last = ids.last + 1
+        correlation = self._ids.draw()
         if not self.open:
             self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
             return correlation

@@ -6,6 +6,7 @@ faults to those they concern; a connection without faults (`plain`) never asks.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -76,6 +77,7 @@ class Network:
         self._connections: dict[Line, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
         self._ids: dict[str, Correlations] = {}
+        self._last_ids = array("Q")
 
     def attach(self, brokers: Mapping[int, Endpoint], others: Mapping[int, Endpoint] | None = None) -> None:
         """Say which brokers there are, and who else can be reached (the controller); before anybody connects."""
@@ -109,13 +111,20 @@ class Network:
             number=number,
             stream=self.loop.stream("latency", entity, number),
             processing=self._processing(entity, number),
-            ids=self._ids.setdefault(host, Correlations()),
+            ids=self._ids_of(host),
         )
         self._connections[connection] = None
         self._touch(connection)
         connection.handshake()
         self._refuse(connection)
         return connection
+
+    def _ids_of(self, host: str) -> Correlations:
+        """The correlation ids of a client's host."""
+        ids = self._ids.get(host)
+        if ids is None:
+            ids = self._ids[host] = Correlations(self._last_ids)
+        return ids
 
     def adopt(self, connection: Line) -> None:
         """A connection that came from outside: faults concern it from now on, by the names it has (see `renamed`)."""

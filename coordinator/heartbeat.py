@@ -7,6 +7,7 @@ classic-protocol reference, 1.5, 2.7 and 2.9.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
@@ -69,42 +70,39 @@ def _prolong(turn: Turn, timer: Timer, due_us: int) -> bool:
     """Move a session's deadline, if it runs and does not come nearer."""
     if not 0 <= timer.due_us <= due_us:
         return False
-    timer.due_us = due_us
-    timer.ticket = turn.timers.draw_ticket()
+    timer.move(due_us, turn.timers.draw_ticket())
     return True
 
 
 class Steady:
     """What the heartbeats of a Stable group are judged by, looked at once: the shortest way of all.
 
-    Whoever brings the same request again and again may keep this, and the member's session timer with it, and give it
-    nothing but the time. It holds while the group's era lasts: what a heartbeat is judged by (the state, the
+    Whoever brings the same request again and again may keep this, borrow the member's session timer (`Timer.lend`), and
+    judge by `ready` alone: a heartbeat that comes when that is true is answered ALIVE, and prolongs the session by
+    `session_us` from then on. It holds while the group's era lasts: what a heartbeat is judged by (the state, the
     generation, who has the member id, its timeouts) changes with the era only; a member that goes, or a partition that
-    is given up, stops the session's timer. Of ten thousand members none is in the processor's caches when its heartbeat
-    comes: the members of a group with the same timeout share one of these, so that a heartbeat looks for nothing but
-    the timer, where a search goes by seven objects.
+    is given up, stops the session's timer. The members of a group with the same timeout share one of these. `kept` is
+    for whoever brings their heartbeats.
     """
 
-    __slots__ = ("_era", "_group", "_turn", "session_us")
+    __slots__ = ("_era", "_group", "_turn", "kept", "session_us")
 
     def __init__(self, turn: Turn, group: GroupData, session_us: int) -> None:
         self._turn = turn
         self._group = group
         self._era = group.era
         self.session_us = session_us
+        self.kept: dict[Any, Any] = {}
 
     @property
     def holds(self) -> bool:
         """Whether the era it was made in lasts."""
         return self._group.era == self._era
 
-    def heartbeat(self, session: Timer, now_us: int) -> bool:
-        """Handle a heartbeat that is answered ALIVE; False, with nothing done, when it has to be looked at."""
-        turn = self._turn
-        if self._group.era != self._era or not turn.purgatory.idle:
-            return False
-        turn.now_us = now_us
-        return _prolong(turn, session, now_us + self.session_us)
+    @property
+    def ready(self) -> bool:
+        """Whether a heartbeat is answered ALIVE, and at once; that changes only by what the coordinator is given."""
+        return self._group.era == self._era and self._turn.purgatory.idle
 
 
 def steady(group: GroupData, turn: Turn, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
+from typing import Protocol
 
 NEVER = -1
 
@@ -39,31 +40,88 @@ class TimerKind(Enum):
     __hash__ = object.__hash__
 
 
-class _Deadline:
-    """What a heartbeat moves: in a class of its own, because the slots of a base class come first, near the head."""
+class Keeper(Protocol):
+    """Who keeps the deadline of a session at hand, and moves it at every heartbeat without looking for the timer."""
 
-    __slots__ = ("due_us", "ticket")
+    @property
+    def deadline(self) -> tuple[int, int]:
+        """What `due_us` and `ticket` are at the moment."""
+        ...
+
+    def watch(self) -> None:
+        """No alarm rings for the timer any more: give the deadline back at the latest when it has come."""
+        ...
+
+    def end(self) -> None:
+        """Somebody else moves or stops the timer: give the deadline back (`Timer.give_back`)."""
+        ...
 
 
-class Timer(_Deadline):
-    """One named timer. `args` are what Kafka's closure would hold; `alarm` and `cause` are the driver's own notes."""
+class Timer:
+    """One named timer. `args` are what Kafka's closure would hold; `alarm` and `cause` are the driver's own notes.
 
-    __slots__ = ("alarm", "args", "cause", "group_id", "kind", "member_id", "name")
+    `keeper` has its deadline at hand; when he gives it back, `on_return` is called, if the driver has set it.
+    """
+
+    __slots__ = (
+        "_due_us",
+        "_ticket",
+        "alarm",
+        "args",
+        "cause",
+        "group_id",
+        "keeper",
+        "kind",
+        "member_id",
+        "name",
+        "on_return",
+    )
 
     def __init__(self, name: str, kind: TimerKind, group_id: str, member_id: str) -> None:
         self.name = name
         self.kind = kind
         self.group_id = group_id
         self.member_id = member_id
-        self.due_us = NEVER
-        self.ticket = 0
         self.args: tuple[int, ...] = ()
         self.alarm: object = None
         self.cause = 0
+        self._due_us = NEVER
+        self._ticket = 0
+        self.keeper: Keeper | None = None
+        self.on_return: Callable[[Timer], None] | None = None
 
     @property
     def running(self) -> bool:
-        return self.due_us != NEVER
+        return self._due_us != NEVER  # what is lent runs
+
+    @property
+    def due_us(self) -> int:
+        return self._due_us if self.keeper is None else self.keeper.deadline[0]
+
+    @property
+    def ticket(self) -> int:
+        """The rank among what falls on the same instant."""
+        return self._ticket if self.keeper is None else self.keeper.deadline[1]
+
+    def move(self, due_us: int, ticket: int) -> None:
+        """Give it another deadline, or NEVER."""
+        if self.keeper is not None:
+            self.keeper.end()
+        self._due_us = due_us
+        self._ticket = ticket
+
+    def lend(self, keeper: Keeper) -> None:
+        """Let somebody keep the deadline, until it is moved here or given back. Only while it runs."""
+        self.keeper = keeper
+
+    def give_back(self) -> None:
+        """The keeper keeps it no longer; his numbers are taken over."""
+        if self.keeper is not None:
+            self._due_us, self._ticket = self.keeper.deadline
+            self.keeper = None
+            on_return, self.on_return = self.on_return, None
+            if on_return is not None:
+                on_return(self)
 
     def __repr__(self) -> str:
         return f"Timer({self.name!r}, due_us={self.due_us})"
@@ -103,15 +161,14 @@ class Timers:
             timer = self._running[name] = Timer(name, kind, group_id, member_id)
         timer.kind = kind
         timer.args = args
-        timer.due_us = due_us
-        timer.ticket = self.draw_ticket()
+        timer.move(due_us, self.draw_ticket())
         return timer
 
     def stop(self, name: str) -> Timer | None:
         """Stop the timer and return it; None when none runs under that name."""
         timer = self._running.pop(name, None)
         if timer is not None:
-            timer.due_us = NEVER
+            timer.move(NEVER, 0)
         return timer
 
     def next(self) -> Timer | None:

@@ -111,8 +111,7 @@ class Turn:
         if timer is None or not 0 <= timer.due_us <= due_us:
             self.set_session(group, member)
         else:
-            timer.due_us = due_us
-            timer.ticket = self.timers.draw_ticket()
+            timer.move(due_us, self.timers.draw_ticket())
 
     def end_session(self, group: GroupData, member_id: str) -> None:
         """Stop the session timer of a member or pending id."""

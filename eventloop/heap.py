@@ -21,6 +21,8 @@ RANK: Final = 1
 SERIAL: Final = 2
 LIFE: Final = 6
 
+NEVER_US: Final = 1 << 62
+
 # The rank of ticket 0 in each class; looked up, because arithmetic on an IntEnum is slow.
 RANKS = tuple(order << 48 for order in Order)
 
@@ -29,16 +31,35 @@ class Life:
     """One incarnation of a host, as the heap sees it: may what belongs to it run?
 
     `held` is the one question on the hot path. Held and `dead`: its entries are dropped. Held and not dead (paused):
-    they wait in `backlog`, in the order they came due.
+    they wait in `backlog`, in the order they came due. Who keeps events of it elsewhere than in the heap (`aside`) has
+    to know when that question has another answer: `tell`.
     """
 
-    __slots__ = ("backlog", "dead", "held", "name")
+    __slots__ = ("_told", "backlog", "dead", "held", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.held = False
         self.dead = False
         self.backlog: list[Entry] = []
+        self._told: tuple[Callable[[], None], ...] = ()
+
+    def tell(self, told: Callable[[], None]) -> None:
+        """Have `told()` called whenever it stops to run."""
+        self._told += (told,)
+
+    def tell_no_more(self, told: Callable[[], None]) -> None:
+        """Take that back."""
+        self._told = tuple(one for one in self._told if one != told)
+
+    def stop(self, *, dead: bool = False) -> None:
+        """Nothing that belongs to it runs from now on: for a while, or ever again."""
+        self.held = True
+        self.dead = dead
+        if dead:
+            self.backlog.clear()
+        for told in self._told:
+            told()
 
     def hold(self, entry: Entry) -> None:
         """Keep a due entry for later, or drop it."""

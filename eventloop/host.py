@@ -97,7 +97,8 @@ class Host:
 
     def pause(self) -> None:
         """Stand still, as in a long garbage collection; nothing happens if it does already or is not alive."""
-        self.life.held = True
+        if not self.life.held:
+            self.life.stop()
 
     def resume(self) -> None:
         """Go on: what came due meanwhile runs now, in the order it came due."""
@@ -114,8 +115,7 @@ class Host:
         life = self.life
         if life.dead:
             return
-        life.held = life.dead = True
-        life.backlog.clear()
+        life.stop(dead=True)
         for story in list(self._stories):
             story.cancel()
 

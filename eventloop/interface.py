@@ -106,6 +106,28 @@ class EventLoop(Protocol):
         """As `Host.call_at` for a timer; shorter, for what is not in the past."""
         ...
 
+    # Somebody may have events of his own, with tickets drawn from here, and only the first of them in the loop's heap.
+    # When that runs, he carries out those that nothing of the loop's comes before, and sets the next one.
+
+    def set_in_place(
+        self, when_us: int, callback: Callback, arg: Any, order: Order, ticket: int, life: Life, cause: int
+    ) -> Handle:
+        """Schedule what has its place within the instant, and its cause in the trace, since before."""
+        ...
+
+    def comes_next(self) -> tuple[int, int]:
+        """A time and a rank (`heap.RANKS` of the class, and the ticket) before which the loop has nothing to do."""
+        ...
+
+    def come_to(self, now_us: int) -> None:
+        """The last of the events that were carried out in one callback was at `now_us`."""
+        ...
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks after every event (`until`), so that one has to be carried out at a time."""
+        ...
+
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
         ...
@@ -140,6 +162,15 @@ class Life(Protocol):
     """One life of a host, from its start to its crash. What is scheduled in it does not run once it is over."""
 
     dead: bool
+    held: bool
+
+    def tell(self, told: Callable[[], None]) -> None:
+        """Have `told()` called when the host pauses or crashes; for who has its events elsewhere than in the heap."""
+        ...
+
+    def tell_no_more(self, told: Callable[[], None]) -> None:
+        """Take that back."""
+        ...
 
 
 class Host(Protocol):

@@ -97,6 +97,31 @@ class Loop:
             agenda.push_later(when_us, entry)
         return entry
 
+    # And these are for events that lie elsewhere than in the heap, in rows of numbers (`cluster.choir`).
+
+    def set_in_place(
+        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int, life: Any, cause: int
+    ) -> Handle:
+        """See `interface.EventLoop.set_in_place`."""
+        trace = self.trace
+        ambient, trace.cause = trace.cause, cause
+        entry = self._schedule(when_us, callback, arg, order, ticket, life)
+        trace.cause = ambient
+        return entry
+
+    def comes_next(self) -> tuple[int, int]:
+        """See `interface.EventLoop.comes_next`."""
+        return self._agenda.before()
+
+    def come_to(self, now_us: int) -> None:
+        """See `interface.EventLoop.come_to`."""
+        raise NotImplementedError
+
+    @property
+    def watched(self) -> bool:
+        """See `interface.EventLoop.watched`."""
+        return bool(self._watchers)
+
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
         self._agenda.take_back(cast(Entry, handle))

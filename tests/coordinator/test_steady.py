@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -22,12 +21,35 @@ def _place(bench: Bench, member_id: str, generation: int, instance: str | None =
     return bench.shard.steady(HeartbeatRequest(GROUP, generation, member_id, instance))
 
 
-def _kept(bench: Bench, member_id: str, **more: Any) -> Callable[[int], bool]:
-    """A heartbeat by the short way, at a time."""
+class _Kept:
+    """Who brings a member's heartbeats by the short way, and keeps its session's deadline meanwhile."""
+
+    def __init__(self, bench: Bench, place: Place) -> None:
+        self.bench = bench
+        self.way, self.session = place
+        self.deadline = (self.session.due_us, self.session.ticket)
+        self.over = False
+        self.session.lend(self)
+
+    def __call__(self) -> bool:
+        """A heartbeat arrives."""
+        if self.over or not self.way.ready:
+            return False
+        self.deadline = (self.bench.now_us + self.way.session_us, self.bench.shard.turn.timers.draw_ticket())
+        return True
+
+    def watch(self) -> None:
+        raise AssertionError("nobody asked for that")
+
+    def end(self) -> None:
+        self.session.give_back()
+        self.over = True
+
+
+def _kept(bench: Bench, member_id: str, **more: Any) -> _Kept:
     place = _place(bench, member_id, 1, **more)
     assert place is not None
-    way, session = place
-    return partial(way.heartbeat, session)
+    return _Kept(bench, place)
 
 
 def test_it_prolongs_the_session_as_a_heartbeat_does() -> None:
@@ -36,7 +58,7 @@ def test_it_prolongs_the_session_as_a_heartbeat_does() -> None:
     member, other = bench.stable("a", "b", session_ms=10_000)
     place = _kept(bench, member)
     bench.advance_ms(4_000)
-    assert place(bench.now_us)
+    assert place()
     sessions = {name: left for name, left in bench.timers().items() if name.startswith("heartbeat-")}
     assert sessions == {f"heartbeat-g-{member}": 10_000, f"heartbeat-g-{other}": 6_000}
     assert not bench.shard.turn.effects
@@ -61,14 +83,32 @@ def test_members_share_it_while_it_is_the_same_for_all() -> None:
     bench.finish_round()
     bench.assign()
     members = [one.joined.member_id for one in sent]
-    (a, of_a), (b, of_b), (c, of_c) = [_place(bench, member, 1) or pytest.fail(member) for member in members]
-    assert a is b
-    assert a is not c
-    assert len({id(of_a), id(of_b), id(of_c)}) == 3
-    assert c.heartbeat(of_c, bench.now_us)
-    assert of_c.due_us == bench.now_us + 30_000_000
+    a, b, c = [_kept(bench, member) for member in members]
+    assert a.way is b.way
+    assert a.way is not c.way
+    assert len({id(one.session) for one in (a, b, c)}) == 3
+    bench.advance_ms(1_000)
+    assert c()
+    assert (a.session.due_us, c.session.due_us) == (bench.now_us + 9_000_000, bench.now_us + 30_000_000)
     bench.shard.force_rebalance(GROUP, "by hand", bench.now_us)
-    assert not a.holds
+    assert not a.way.holds
+
+
+def test_who_else_moves_the_session_gets_it_back_first() -> None:
+    """A heartbeat that comes the long way, or a timer that is stopped, ends the keeping; what was kept is not lost."""
+    bench = Bench()
+    member, _ = bench.stable("a", "b", session_ms=10_000)
+    kept = _kept(bench, member)
+    bench.advance_ms(4_000)
+    kept()
+    kept.end()
+    assert kept.session.due_us == bench.now_us + 10_000_000
+    kept = _kept(bench, member)
+    bench.advance_ms(1_000)
+    bench.heartbeat(member, 1)
+    assert kept.over
+    assert not kept()
+    assert kept.session.due_us == bench.now_us + 10_000_000
 
 
 ENDS: dict[str, Callable[[Bench, str], object]] = {
@@ -87,7 +127,7 @@ def test_it_is_over_with_what_it_was_found_in(end: Callable[[Bench, str], object
     member, *_ = bench.stable("a", "b")
     place = _kept(bench, member)
     end(bench, member)
-    assert not place(bench.now_us)
+    assert not place()
 
 
 def test_a_replaced_static_member_has_lost_its_place() -> None:
@@ -99,7 +139,7 @@ def test_a_replaced_static_member_has_lost_its_place() -> None:
     place = _kept(bench, first.joined.member_id, instance="i")
     bench.join(instance="i")
     assert bench.state == "Stable"
-    assert not place(bench.now_us)
+    assert not place()
 
 
 def test_an_answer_that_waits_for_a_write_has_no_short_way() -> None:
@@ -112,9 +152,10 @@ def test_an_answer_that_waits_for_a_write_has_no_short_way() -> None:
     member = sent.joined.member_id
     place = _kept(bench, member)
     bench.commit_offset(5, member_id=member, generation=1)
-    assert not place(bench.now_us)
+    assert place.way.holds
+    assert not place.way.ready
     bench.commit()
-    assert place(bench.now_us)
+    assert place.way.ready
 
 
 steps = st.lists(
@@ -129,16 +170,17 @@ def test_a_kept_place_never_says_yes_where_the_long_way_says_no(walk: list[tuple
     joins = [bench.join(instance=f"i{n}" if n % 2 else None, session_ms=9_000) for n in range(4)]
     bench.finish_round()
     bench.assign()
-    places: dict[HeartbeatRequest, Place | None] = {}
+    places: dict[HeartbeatRequest, _Kept | None] = {}
     for step, which in walk:
         join = joins[which]
         member_id, instance = join.joined.member_id, f"i{which}" if which % 2 else None
         if step == "beat":
             request = HeartbeatRequest(GROUP, join.joined.generation_id, member_id, instance)
             place = places.get(request)
-            quick = place is not None and place[0].heartbeat(place[1], bench.now_us)
+            quick = place is not None and place()
             assert bench.shard.heartbeat(request, bench.now_us) or not quick
-            places[request] = place if quick else bench.shard.steady(request)
+            found = bench.shard.steady(request)
+            places[request] = None if found is None else _Kept(bench, found)
         elif step == "wait":
             bench.advance_ms(2_000)
         elif step == "join" and bench.state == "Stable":

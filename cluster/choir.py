@@ -1,0 +1,415 @@
+"""The heartbeats of many members that go by themselves: rows of numbers, and the instants at which something happens.
+
+A quiet heartbeat is three events: it is due and goes out, it arrives at the broker, its answer arrives at the client.
+Of ten thousand members nothing is in the processor's caches when its heartbeat comes, and each object that has to be
+found is waited for. So here a member is a row: one number in each of a few columns, which together are small enough to
+stay in the caches. No object of the member's, of the coordinator's or of the event loop's heap is touched.
+
+A choir is for rhythms (`beating.Rhythm`) that have all but their numbers in common: a group in its present era and a
+session timeout (`Steady`), the broker's life, the interval, and what the broker takes for a request. So what is the
+same for all is looked at once, when a run begins. What will happen to the rows lies in two queues:
+
+* `_dues`: all have one interval, so whoever was due first is due first again. It is a queue of instants, each with the
+  rows that are due then; their order never changes.
+* `_arrivals`: the rows to which something arrives at an instant, in the order it was sent; with a heap of the instants.
+
+In the event loop's heap the choir has one event, in the place of its first (`_post`). When that runs, `_sing` carries
+out one event after the other, for as long as none of the heap's comes in between. All of them are quiet: they put
+nothing into the heap, say nothing in the trace, and nobody else does anything meanwhile. So the order is the one that
+it would be if each lay in the heap; that is what the tickets are kept for.
+
+The first that is not quiet (an unanswered heartbeat when the next is due, a group that rebalances, a broker that stands
+still) ends the run and its rhythm, and so does everything else that ends a rhythm, at any time: the row is given up
+(`leave`), after what it had under way was set in the heap, in the place it had here. The queues know rows only, so a
+row that was given up is not used again until its instants have come.
+
+A session that is kept here needs no alarm of its own: `_watch` wakes up when the first of all would run out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.latency import BLOCK
+from groupsim.eventloop.heap import FREE, NEVER_US, RANKS
+from groupsim.eventloop.interface import Order
+
+if TYPE_CHECKING:
+    from groupsim.cluster.beating import Rhythm
+    from groupsim.cluster.sockets import Correlations
+    from groupsim.coordinator.heartbeat import Steady
+    from groupsim.eventloop.interface import EventLoop, Handle, Life
+
+# The stage of a row; once it was given up, what of it is still in the queues.
+ANSWERED, OUT, BACK, LEFT_DUE, LEFT_ARRIVAL, LEFT_BOTH = range(6)
+
+_AT_ONCE = 200  # events in one run, at most: a turn of the loop is a thousand runs, and ctrl-C comes between turns
+_LAST_RANK = 1 << 62
+_MESSAGE, _TIMER = RANKS[Order.MESSAGE], RANKS[Order.TIMER]
+
+
+class Columns:
+    """What is kept of each row, in arrays of the same length.
+
+    `stage`; `sent_us`, when the last heartbeat went out; `asked`, the ticket that it has, and the timer of the next;
+    `ids`, its correlation id; `judged_us` and `judged`, when the last one arrived, and the ticket that its answer and
+    the session have since; `alive_us`, when the last answer arrived; `latencies`, `BLOCK` each, and `at`, how many of
+    these are used up; `clients`, where `last_ids` has the client's last correlation id.
+    """
+
+    __slots__ = (
+        "alive_us",
+        "asked",
+        "at",
+        "clients",
+        "ids",
+        "judged",
+        "judged_us",
+        "last_ids",
+        "latencies",
+        "rhythms",
+        "sent_us",
+        "stage",
+    )
+
+    def __init__(self, last_ids: array[int]) -> None:
+        self.stage, self.at = bytearray(), bytearray()
+        self.sent_us, self.judged_us, self.alive_us = array("Q"), array("Q"), array("Q")
+        self.asked, self.judged, self.ids = array("Q"), array("Q"), array("Q")
+        self.latencies = array("Q")
+        self.clients: list[int] = []
+        self.rhythms: list[Rhythm] = []
+        self.last_ids = last_ids
+
+    def append(self, rhythm: Rhythm, ids: Correlations) -> int:
+        """One row more; returns which."""
+        numbers = (self.sent_us, self.judged_us, self.alive_us, self.asked, self.judged, self.ids)
+        for column in (self.stage, self.at, *numbers):
+            column.append(0)
+        self.latencies.extend([0] * BLOCK)
+        self.clients.append(ids.at)
+        self.rhythms.append(rhythm)
+        return len(self.rhythms) - 1
+
+    def take_latencies(self, row: int) -> None:
+        """Those that the connection has drawn."""
+        connection = self.rhythms[row].connection
+        self.at[row] = connection._at
+        self.latencies[row * BLOCK : (row + 1) * BLOCK] = connection._latencies
+
+    def refill(self, row: int) -> int:
+        """Have the connection draw the next ones; returns how many of them are used up: none, but once."""
+        connection = self.rhythms[row].connection
+        connection._at = connection._refill()
+        self.take_latencies(row)
+        return self.at[row]
+
+
+class Choir(Columns):
+    """Rows, and when something happens to them."""
+
+    __slots__ = (
+        "_arrivals",
+        "_arrive",
+        "_dues",
+        "_free",
+        "_go_out",
+        "_handle",
+        "_loop",
+        "_place",
+        "_steady",
+        "_times",
+        "_watch_handle",
+        "_watch_us",
+        "interval_us",
+        "life",
+        "processing_us",
+        "rows",
+        "session_us",
+    )
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        steady: Steady,
+        life: Life,
+        interval_us: int,
+        processing_us: int,
+        last_ids: array[int],
+    ) -> None:
+        super().__init__(last_ids)
+        self._loop = loop
+        self._steady = steady
+        self.life = life  # the broker's
+        self.interval_us = interval_us
+        self.processing_us = processing_us
+        self.session_us = steady.session_us
+        self.rows = 0  # how many are in use
+        self._free: list[int] = []
+        self._dues: deque[tuple[int, list[int]]] = deque()
+        self._arrivals: dict[int, list[int]] = {}
+        self._times: list[int] = []  # a heap of those of `_arrivals`
+        self._handle: Handle | None = None
+        self._place = NEVER_US, 0
+        self._watch_handle: Handle | None = None
+        self._watch_us = NEVER_US
+        self._go_out = _going_out(self, loop.ticket, self._arrivals, self._times)
+        self._arrive = _arriving(self, loop.ticket, self._arrivals, self._times)
+
+    # --- rows ------------------------------------------------------------------------------------------------
+
+    def enter(self, rhythm: Rhythm, ids: Correlations, judged_us: int, judged: int) -> int:
+        """A row for a rhythm whose first heartbeat goes out now; returns which."""
+        if self._free:
+            row = self._free.pop()
+            self.rhythms[row], self.clients[row] = rhythm, ids.at
+        else:
+            row = self.append(rhythm, ids)
+        self.rows += 1
+        self.stage[row] = ANSWERED
+        self.judged_us[row], self.judged[row] = judged_us, judged
+        self.take_latencies(row)
+        now = self._loop.now_us
+        self._go_out(now, [row])
+        self._due_again(now, [row])
+        self._post()
+        return row
+
+    def arrives_us(self, row: int) -> int:
+        """When that arrives which is on its way."""
+        latency = self.latencies[row * BLOCK + self.at[row] - 1]
+        if self.stage[row] == OUT:
+            return self.sent_us[row] + latency + self.processing_us
+        return self.judged_us[row] + latency
+
+    def leave(self, row: int) -> None:
+        """Its rhythm has ended, and has set in the loop's heap what was under way."""
+        self.stage[row] = LEFT_DUE if self.stage[row] == ANSWERED else LEFT_BOTH
+        self.rows -= 1
+        if self.rows == 0:
+            self._dues.clear()
+            self._arrivals.clear()
+            self._times.clear()
+            self._free = list(range(len(self.rhythms)))
+            self._post()
+            self._watch_from(NEVER_US)
+
+    def _left(self, row: int, message: bool) -> bool:
+        """Whether a row was given up; if so, one of its instants has come."""
+        stage = self.stage
+        if stage[row] < LEFT_DUE:
+            return False
+        if stage[row] == LEFT_BOTH:
+            stage[row] = LEFT_DUE if message else LEFT_ARRIVAL
+        else:
+            self._free.append(row)
+        return True
+
+    # --- its place in the loop's heap ------------------------------------------------------------------------
+
+    def _first(self) -> tuple[int, int, int]:
+        """Time, rank and row of the first event."""
+        due_us = self._dues[0][0] if self._dues else NEVER_US
+        if self._times and self._times[0] <= due_us:
+            row = self._arrivals[self._times[0]][0]
+            return self._times[0], self._rank(True, row), row
+        if due_us == NEVER_US:
+            return NEVER_US, 0, 0
+        row = self._dues[0][1][0]
+        return due_us, self._rank(False, row), row
+
+    def _rank(self, message: bool, row: int) -> int:
+        """The rank of what is on its way, or of the timer."""
+        if message:
+            return _MESSAGE + (self.asked if self.stage[row] == OUT else self.judged)[row]
+        return _TIMER + self.asked[row]
+
+    def _post(self) -> None:
+        """See that the loop's heap has an event where the first of ours is."""
+        when, rank, row = self._first()
+        if self._handle is not None:
+            if (when, rank) == self._place:
+                return
+            self._loop.cancel(self._handle)
+            self._handle = None
+        if when < NEVER_US:
+            self._place = when, rank
+            order = Order.MESSAGE if rank < _TIMER else Order.TIMER
+            ticket, cause = rank - RANKS[order], self.rhythms[row].cause
+            self._handle = self._loop.set_in_place(when, _sing, self, order, ticket, FREE, cause)
+
+    # --- a run -----------------------------------------------------------------------------------------------
+
+    def sing(self) -> None:
+        """Carry out what comes before everything else that the loop has to do."""
+        self._handle = None
+        loop, dues, arrivals, times = self._loop, self._dues, self._arrivals, self._times
+        until_us, until_rank = loop.comes_next()
+        left = 1 if loop.watched else _AT_ONCE
+        well = self._steady.ready and not self.life.held
+        now, strange = loop.now_us, -1
+        while left > 0 and strange < 0:
+            due_us = dues[0][0] if dues else NEVER_US
+            message = bool(times) and times[0] <= due_us
+            when = times[0] if message else due_us
+            if when >= until_us and (when > until_us or self._first()[1] > until_rank):
+                break
+            now = when
+            rows = arrivals.pop(heappop(times)) if message else dues.popleft()[1]
+            if now == until_us or len(rows) > left:
+                rows = self._part(message, now, rows, left, until_rank if now == until_us else _LAST_RANK)
+            left -= len(rows)
+            strange = self._arrive(now, rows, well) if message else self._go_out(now, rows)
+            if strange >= 0:
+                rows, strange = self._set_apart(message, now, rows, strange)
+            if not message:
+                self._due_again(now, rows)
+        loop.come_to(now)
+        if strange >= 0:
+            loop.trace.cause = self.rhythms[strange].cause
+            self.rhythms[strange].end()
+        self._post()
+
+    def _due_again(self, now: int, rows: list[int]) -> None:
+        """These went out: they are due an interval from now."""
+        when, dues = now + self.interval_us, self._dues
+        if dues and dues[-1][0] == when:
+            dues[-1][1].extend(rows)
+        elif rows:
+            dues.append((when, rows))
+
+    def _part(self, message: bool, now: int, rows: list[int], most: int, until_rank: int) -> list[int]:
+        """So many rows of an instant, none after this rank; the others stay where they were."""
+        first = list(takewhile(lambda row: self._rank(message, row) <= until_rank, rows[:most]))
+        self._put_back(message, now, rows[len(first) :])
+        return first
+
+    def _put_back(self, message: bool, now: int, rows: list[int]) -> None:
+        """These are still to come at this instant, before what has been added to it since."""
+        if not rows:
+            return
+        if not message:
+            self._dues.appendleft((now, rows))
+        elif now in self._arrivals:
+            self._arrivals[now][:0] = rows
+        else:
+            self._arrivals[now] = rows
+            heappush(self._times, now)
+
+    def _set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> tuple[list[int], int]:
+        """A row with which nothing could be done: returns those before it; and it, unless it was given up long ago."""
+        place = rows.index(strange)
+        done, rest = rows[:place], rows[place:]
+        if self.stage[strange] >= LEFT_DUE:
+            rest, strange = [row for row in rest if not self._left(row, message)], -1
+        self._put_back(message, now, rest)
+        return done, strange
+
+    # --- sessions --------------------------------------------------------------------------------------------
+
+    def watch(self, row: int) -> None:
+        """See to it from now on that this row's rhythm ends before its session does."""
+        self._watch_from(min(self._watch_us, self.judged_us[row] + self.session_us))
+
+    def _watch_from(self, when_us: int) -> None:
+        if when_us == self._watch_us:
+            return
+        if self._watch_handle is not None:
+            self._loop.cancel(self._watch_handle)
+            self._watch_handle = None
+        self._watch_us = when_us
+        if when_us < NEVER_US:  # before all timers of that instant, of which the session's will be one
+            self._watch_handle = self._loop.set_in_place(when_us, _look, self, Order.TIMER, 0, FREE, 0)
+
+    def look(self) -> None:
+        """End the rhythms whose sessions run out now, and wait for the next."""
+        self._watch_handle, self._watch_us = None, NEVER_US
+        oldest_us = self._loop.now_us - self.session_us
+        judged_us, rhythms = self.judged_us, self.rhythms
+        rows = [row for row, stage in enumerate(self.stage) if stage < LEFT_DUE]
+        for row in rows:
+            if judged_us[row] <= oldest_us:
+                rhythms[row].end()
+        if self.rows:
+            self._watch_from(min(judged_us[row] for row in rows if self.stage[row] < LEFT_DUE) + self.session_us)
+
+
+# What the heap calls; and the two functions that are called for every instant, each with all it needs at hand.
+
+
+def _sing(choir: Choir) -> None:
+    choir.sing()
+
+
+def _look(choir: Choir) -> None:
+    choir.look()
+
+
+def _going_out(
+    choir: Choir, ticket: Callable[[], int], arrivals: dict[int, list[int]], times: list[int]
+) -> Callable[[int, list[int]], int]:
+    """How heartbeats go out, which are due now. Returns the first of which the last one is unanswered, or -1."""
+    stage, at, latencies, refill = choir.stage, choir.at, choir.latencies, choir.refill
+    sent_us, asked, ids, clients, last_ids = choir.sent_us, choir.asked, choir.ids, choir.clients, choir.last_ids
+    processing_us = choir.processing_us
+
+    def go_out(now: int, rows: list[int]) -> int:
+        for row in rows:
+            if stage[row]:
+                return row
+            stage[row] = OUT
+            sent_us[row] = now
+            asked[row] = ticket()
+            client = clients[row]
+            ids[row] = last_ids[client] = last_ids[client] + 1
+            drawn = at[row]
+            if drawn == BLOCK:
+                drawn = refill(row)
+            at[row] = drawn + 1
+            when = now + latencies[row * BLOCK + drawn] + processing_us
+            if when in arrivals:
+                arrivals[when].append(row)
+            else:
+                arrivals[when] = [row]
+                heappush(times, when)
+        return -1
+
+    return go_out
+
+
+def _arriving(
+    choir: Choir, ticket: Callable[[], int], arrivals: dict[int, list[int]], times: list[int]
+) -> Callable[[int, list[int], bool], int]:
+    """How heartbeats arrive at the broker, and answers at the client. Returns the first that is not quiet, or -1."""
+    stage, at, latencies, refill = choir.stage, choir.at, choir.latencies, choir.refill
+    judged_us, judged, alive_us = choir.judged_us, choir.judged, choir.alive_us
+
+    def arrive(now: int, rows: list[int], well: bool) -> int:
+        for row in rows:
+            if stage[row] == BACK:
+                stage[row] = ANSWERED
+                alive_us[row] = now
+                continue
+            if stage[row] != OUT or not well:
+                return row
+            stage[row] = BACK
+            judged_us[row] = now
+            judged[row] = ticket()
+            drawn = at[row]
+            if drawn == BLOCK:
+                drawn = refill(row)
+            at[row] = drawn + 1
+            when = now + latencies[row * BLOCK + drawn]
+            if when in arrivals:
+                arrivals[when].append(row)
+            else:
+                arrivals[when] = [row]
+                heappush(times, when)
+        return -1
+
+    return arrive
