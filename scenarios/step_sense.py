@@ -17,6 +17,6 @@ SAY_HOW_LONG = "write how long a pod takes until its consumer starts, for exampl
 def noted_steps(scenario: Scenario, document: Document) -> Iterator[Problem]:
     """Rollouts that take no time, and so look like one rebalance, whatever their kind."""
     for at, step in enumerate(scenario.timeline):
-        if isinstance(step.deed, RollingRestart) and step.deed.at_once:
+        if isinstance(step.deed, RollingRestart) and step.deed.at_once and step.at != "never":
             message = f"{AT_ONCE}: that looks like one rebalance or two, which no rollout does"
             yield Problem(document.at_value(("timeline", at)), message, SAY_HOW_LONG, WARNING)

@@ -193,8 +193,8 @@ def _concerns(named: str | None, group: str, scenario: Scenario) -> bool:
 
 
 def _rollouts(scenario: Scenario, document: Document, group: str) -> list[tuple[RollingRestart, Place]]:
-    """The group's rollouts, each with the place of its step."""
-    steps = [(at, step.deed) for at, step in enumerate(scenario.timeline)]
+    """The group's rollouts that take place, each with the place of its step."""
+    steps = [(at, step.deed) for at, step in enumerate(scenario.timeline) if step.at != "never"]
     return [
         (deed, document.at_value(("timeline", at)))
         for at, deed in steps

@@ -24,7 +24,7 @@ SERVICE = """\
 run-for: 60s
 topics: {orders: 3}
 groups: {orders: {members: {c: 2}}}
-timeline: [{at: 30s, do: rolling-restart}]
+timeline: [{at: 30s, do: rolling-restart, start-time: 20s}]
 """
 
 

@@ -92,10 +92,11 @@ def test_new_pods_of_a_deployment_have_new_names() -> None:
     assert [host for host in began if host != "producer-t"] == ["pod-1", "pod-2", "pod-3", "pod-4", "pod-5", "pod-6"]
 
 
-@pytest.mark.parametrize("time", ["start-time: 0s", "ready-time: 1s", "stop-time: 1s", ""])
+@pytest.mark.parametrize("time", ["start-time: 0s", "ready-time: 1s", "stop-time: 1s", "", "never"])
 def test_a_rollout_of_which_nobody_says_how_long_a_pod_takes_is_warned_of(time: str) -> None:
-    """It runs, and looks like one rebalance; who writes any of the times, be it none, means it."""
-    step = ", ".join(part for part in ("at: 9s, do: rolling-restart", time) if part)
+    """It runs, and looks like one rebalance; who writes any of the times, be it none, means it, and `never` is never."""
+    at, rest = ("never", "") if time == "never" else ("9s", time and f", {time}")
+    step = f"at: {at}, do: rolling-restart{rest}"
     text = f"run-for: 20s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 2}}}}}}\ntimeline:\n  - {{{step}}}\n"
     notes = [str(note) for note in load_text(text, "a.yaml").notes]
     told = [note for note in notes if "replaces all pods within milliseconds" in note]
