@@ -94,7 +94,7 @@ def test_new_pods_of_a_deployment_have_new_names() -> None:
 
 @pytest.mark.parametrize("time", ["start-time: 0s", "ready-time: 1s", "stop-time: 1s", "", "never"])
 def test_a_rollout_of_which_nobody_says_how_long_a_pod_takes_is_warned_of(time: str) -> None:
-    """It runs, and looks like one rebalance; who writes any of the times, be it none, means it, and `never` is never."""
+    """It runs, and looks like one rebalance; who writes any of the times means it, and `never` is never."""
     at, rest = ("never", "") if time == "never" else ("9s", time and f", {time}")
     step = f"at: {at}, do: rolling-restart{rest}"
     text = f"run-for: 20s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 2}}}}}}\ntimeline:\n  - {{{step}}}\n"
