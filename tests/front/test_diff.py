@@ -72,3 +72,17 @@ def test_the_events_of_a_divergence_are_told_whole() -> None:
     assert "None" not in told
     lines = told[told.index("first divergence") :].split("\n\n")[0].splitlines()[1:]
     assert all(line.startswith(("  A  ", "  B  ", "     ")) for line in lines)
+
+
+def test_what_a_rollout_took_is_compared(bounce: Path, tmp_path: Path) -> None:
+    """A row of its own where there is one; of one that was not over nothing is made up."""
+    path = tmp_path / "roll.yaml"
+    step = "{at: 20s, do: rolling-restart, kind: statefulset, start-time: 5s}"
+    path.write_text(f"run-for: 60s\ntopics: {{t: 2}}\ngroups: {{g: {{members: {{c: 2}}}}}}\ntimeline: [{step}]\n")
+    changed = json.loads(call("diff", path, "--set", "timeline.0.start-time=15s", "--json").stdout)
+    (row,) = [one for one in changed["rows"] if one["name"].startswith("rollout")]
+    assert 18_000_000 < row["change"] < 24_000_000
+    longer = json.loads(call("diff", path, "--set", "timeline.0.start-time=50s", "--json").stdout)
+    (row,) = [one for one in longer["rows"] if one["name"].startswith("rollout")]
+    assert (row["right"], row["change"]) == (None, None)
+    assert "rollout" not in call("diff", bounce, "--set", "run-for=50s").stdout
