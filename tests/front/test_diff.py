@@ -85,4 +85,4 @@ def test_what_a_rollout_took_is_compared(bounce: Path, tmp_path: Path) -> None:
     longer = json.loads(call("diff", path, "--set", "timeline.0.start-time=50s", "--json").stdout)
     (row,) = [one for one in longer["rows"] if one["name"].startswith("rollout")]
     assert (row["right"], row["change"]) == (None, None)
-    assert "rollout" not in call("diff", bounce, "--set", "run-for=50s").stdout
+    assert "rollout, first stop" not in call("diff", bounce, "--set", "run-for=50s").stdout
