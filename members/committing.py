@@ -24,6 +24,7 @@ from groupsim.members.backoff import Backoff
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.requests import commit_request
@@ -216,6 +217,7 @@ class Committer:
         if number == self._rebalance and self.before_rebalance_pending:
             self.before_rebalance_pending = False
             self._member.wake.set()
+            go_on(self._member)
 
     def revoked(self) -> None:
         """The callback before a join has returned. A main loop commits then, and joins when no commit is in flight."""

@@ -27,6 +27,7 @@ from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhythm
 from groupsim.members.links import say_outcome
+from groupsim.members.meanwhile import go_on
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
@@ -297,6 +298,7 @@ class Heartbeat:
             self._backoff_at = -1
             if member.state is ClientState.STABLE:
                 member.joining.request(REBALANCING)
+                go_on(member)
         elif reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
             self._fail()

@@ -17,7 +17,6 @@ classic-protocol reference, sections 4.5, 4.7 and 4.9.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,12 @@ from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
+from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.members.resyncing import Resync
+from groupsim.members.stages import Stage
 from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_sorted
@@ -53,19 +54,6 @@ METADATA_CHANGED = "cached metadata has changed"
 #: Errors after which Java joins again at once; others wait for retry.backoff.ms. Who lost the coordinator looks for it
 #: at once, and joins when it is found: the pause is that look-up's (`CoordinatorClient`).
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
-
-
-class Stage(StrEnum):
-    """How far the present rebalance has come."""
-
-    IDLE = "nothing in flight"
-    COMMITTING = "auto-commit before the join"
-    JOINING = "JoinGroup in flight"
-    JOINED = "JoinGroup answered"
-    SYNCING = "SyncGroup in flight"
-    SYNC_FAILED = "SyncGroup answered with an error"
-    SYNC_AGAIN = "SyncGroup is to be sent again"
-    SYNCED = "assignment received"
 
 
 _IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
@@ -145,6 +133,11 @@ class Joining:
     def under_way(self) -> bool:
         """Whether a rebalance is in the works."""
         return self.stage is not _IDLE
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What a request of the rebalance has come to, until the next step takes it."""
+        return self._outcome
 
     @property
     def assigns(self) -> bool:
@@ -278,6 +271,8 @@ class Joining:
         self._why = self._member.trace.cause
         self.stage = Stage.JOINED
         self._member.wake.set()
+        if self._member.profile.main_loop is not None:
+            go_on(self._member)
 
     async def _take_join(self) -> bool:
         outcome, self._outcome = self._outcome, None

@@ -62,6 +62,12 @@ class Leader:
         self._say(assignor, result)
         return tuple(_encoded(result, member_id) for member_id in result.partitions)
 
+    def knows(self, response: JoinGroupResponse) -> bool:
+        """Whether the topics of all these members are in the present view. Raises ClientFailure."""
+        known = self._member.metadata.topics
+        members = [self._subscription(member, by_id=False) for member in response.members]
+        return all(topic in known for member in members for topic in member.topics)
+
     # -- what goes in -------------------------------------------------------------------------------------------
 
     def _subscription(self, member: JoinMember, *, by_id: bool) -> MemberSubscription:

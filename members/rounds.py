@@ -34,9 +34,9 @@ from groupsim.eventloop.interface import Order
 from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
-from groupsim.members.joining import Stage
 from groupsim.members.member import Member
 from groupsim.members.profiles import HeartbeatPlacement
+from groupsim.members.stages import Stage
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
 _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}

@@ -197,3 +197,20 @@ def test_a_member_without_an_answer_for_a_session_takes_itself_for_expelled(on_b
         assert "" in [join.member_id for join in bench.broker.all(Api.JOIN_GROUP)[2:]]
 
     on_bench(story, profile=PROFILE, properties=SETTINGS)
+
+
+@pytest.mark.parametrize(("profile", "waits"), [("java-4.x", True), (PROFILE, False)])
+async def test_a_cooperative_member_joins_and_syncs_while_its_application_is_away(sim, profile, waits):
+    """A slow application delays a rebalance of Java's client, and only the callbacks of librdkafka."""
+    sim.topic("orders", 4)
+    settings = {"partition.assignment.strategy": "cooperative-sticky"}
+    first = sim.member("c1", client=profile, properties=settings)
+    await sim.settled(members=1)
+    first.block_poll("30s")
+    second = sim.member("c2", client=profile, properties=settings)
+    await sim.run_for("20s")
+    synced = sim.find("request.sent", api="SyncGroup", host="c2")
+    assert bool(synced) is not waits
+    assert len(first.assignment) == 4
+    await sim.run_for("60s")
+    assert (len(first.assignment), len(second.assignment)) == (2, 2)

@@ -18,13 +18,14 @@ from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetching import Fetcher
 from groupsim.members.heartbeat import Heartbeat
-from groupsim.members.joining import Joining, Stage
+from groupsim.members.joining import Joining
 from groupsim.members.leader import Leader
 from groupsim.members.member import ClientState, Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership import Ownership
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
+from groupsim.members.stages import Stage
 from groupsim.members.subscription import SubscriptionState
 from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol import consumer_protocol

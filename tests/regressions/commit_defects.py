@@ -10,10 +10,11 @@ import pytest
 from groupsim.members import fetching, joining
 from groupsim.members.committing import Committer
 from groupsim.members.fetching import Fetcher
-from groupsim.members.joining import Joining, Stage
+from groupsim.members.joining import Joining
 from groupsim.members.member import ClientState
 from groupsim.members.ownership import Ownership
 from groupsim.members.pull.fetcher import PullFetcher
+from groupsim.members.stages import Stage
 from groupsim.protocol.messages import FetchedOffset, TopicPartition
 
 # --- which offsets, and in which order ---------------------------------------------------------------------------

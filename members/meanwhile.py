@@ -1,0 +1,49 @@
+"""A rebalance that goes on while the application is away from `poll`: what a library's own thread does meanwhile.
+
+Java's client joins and syncs in `poll`, so that a slow application holds up its group. With a main loop (librdkafka) a
+cooperative member joins at once when it is told of a rebalance, and syncs when it has joined, as leader, too; only the
+callbacks wait for `poll`. An eager member first has to call its application back, and waits as in Java.
+"""
+
+from __future__ import annotations
+
+from groupsim.eventloop.stories import at_once
+from groupsim.members.assignors.interface import RebalanceProtocol
+from groupsim.members.failures import ClientFailure
+from groupsim.members.member import Member
+from groupsim.members.stages import Stage
+from groupsim.protocol.messages import JoinGroupResponse
+
+
+def go_on(member: Member) -> None:
+    """Walk on with the rebalance as far as nobody has to be called back or waited for."""
+    if member.profile.main_loop is None or member.poll_clock.inside or member.closing:
+        return
+    if member.ownership.protocol is RebalanceProtocol.COOPERATIVE and _is_prompt(member):
+        try:
+            at_once(member.joining.step())
+        except ClientFailure as failure:
+            member.fail(failure)
+
+
+def _is_prompt(member: Member) -> bool:
+    joining = member.joining
+    if joining.stage is Stage.JOINED:
+        return _can_sync(member)
+    begins = joining.stage is Stage.IDLE and joining.needs_prepare and joining.rejoin_needed
+    committed = joining.stage is Stage.COMMITTING and not member.commits.before_rebalance_pending
+    return (begins or committed) and not member.generation.is_lost and not _gives_up(member)
+
+
+def _gives_up(member: Member) -> bool:
+    """Whether partitions are to be called back as revoked before the join: topics not subscribed to any more."""
+    topics = member.subscription.topics
+    return any(partition.topic not in topics for partition in member.ownership.owned)
+
+
+def _can_sync(member: Member) -> bool:
+    """Whether the answer to JoinGroup is one to sync after; a leader must know the topics, and assign in no time."""
+    joined = member.joining.outcome
+    if not isinstance(joined, JoinGroupResponse) or joined.error:
+        return False
+    return not member.joining.assigns or (not member.behaviour.assignor_time and member.joining.leader.knows(joined))
