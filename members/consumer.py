@@ -7,6 +7,7 @@ on the same host with nothing remembered. What happens in between is the work of
     rounds               records of a quiet group, and looks in poll that take no time, as events
     coordinator_client   which broker coordinates the group
     joining, leader      the rebalance, and the leader's part in it
+    meanwhile, resyncing what a library's own thread does of it while the application is away, or sends again
     ownership            partitions and the listener's callbacks
     heartbeat            keeps the membership alive, by events alone
     poll_clock           max.poll.interval.ms
