@@ -69,8 +69,10 @@ class Api(IntEnum):
     @property
     def title(self) -> str:
         """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
-        return "".join(part.capitalize() for part in self.name.split("_"))
+        return _TITLES[self]
 
+
+_TITLES = {api: "".join(part.capitalize() for part in api.name.split("_")) for api in Api}
 
 Answer_co = TypeVar("Answer_co", covariant=True)
 
