@@ -73,7 +73,7 @@ def as_asked(
         if here or topic.name is None or directory.topic_id(topic.name) is None:
             refused.setdefault(topic, []).extend(here)
         if len(here) < len(results):
-            rest.append((topic, [result for result in results if result not in here]))
+            rest.append((topic, [result for result in results if result["error_code"] not in _BEFORE_THE_GROUP]))
     if refused:
         for topic, results in rest:
             refused.setdefault(topic, []).extend(results)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from test_group_requests import CASES, EVERY, fetch, topic
-from wire_samples import GONE_ID, GONE_UUID, ORDERS_ID, ORDERS_UUID, frame, part, told, understood
+from wire_samples import GONE_ID, GONE_UUID, ORDERS_ID, ORDERS_UUID, FakeDirectory, frame, part, told, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -34,6 +34,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
 )
 from groupsim.protocol.versions import normalise_response
+from groupsim.protocol.wire.by_topic import Topic, as_asked
 
 O0, O3 = TopicPartition("orders", 0), TopicPartition("orders", 3)
 NO_OPERATIONS = -(2**31)
@@ -339,6 +340,24 @@ def test_a_topic_that_is_named_twice_is_answered_twice() -> None:
     answer = OffsetFetchResponse(offsets=(FetchedOffset(O3, 5), FetchedOffset(O0, 6)))
     (answered,) = told("OffsetFetch", 9, exchange.response([answer])).to_dict()["groups"]
     assert [[p["committed_offset"] for p in each["partitions"]] for each in answered["topics"]] == [[5], [6]]
+
+
+def test_an_answer_looks_at_each_partition_once_though_some_are_refused() -> None:
+    """Ten thousands of partitions in one commit, half of them unknown, must not keep a broker from its other clients."""
+
+    class Number(int):
+        compared = 0
+        __hash__ = int.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Number.compared += 1
+            return int(self) == other
+
+    numbers = [Number(at) for at in range(300)]
+    errors = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if at % 2 else ErrorCode.NONE for at in numbers]
+    [orders] = as_asked([(Topic("orders"), numbers)], errors, FakeDirectory())
+    assert [each["error_code"] for each in orders["partitions"]] == sorted(errors, reverse=True)
+    assert Number.compared <= len(numbers)
 
 
 def test_offsets_of_a_topic_that_is_gone_are_not_told_by_id() -> None:
