@@ -343,7 +343,7 @@ def test_a_topic_that_is_named_twice_is_answered_twice() -> None:
 
 
 def test_an_answer_looks_at_each_partition_once_though_some_are_refused() -> None:
-    """Ten thousands of partitions in one commit, half of them unknown, must not keep a broker from its other clients."""
+    """Ten thousands of partitions in one commit, half of them unknown, must not keep a broker from other clients."""
 
     class Number(int):
         compared = 0
