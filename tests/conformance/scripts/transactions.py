@@ -105,11 +105,16 @@ def _is_complete(told: Body) -> bool:
     return state.startswith("Complete")
 
 
+_NOBODYS_ID = {"transactional_id": None, "transaction_timeout": 60_000, "producer_id": -1, "producer_epoch": -1}
+"""An InitProducerId that is good as soon as a node has producer ids to give: the first one asks for them."""
+
+
 async def begun_elsewhere(s: Script, actor: Actor) -> Producer:
     """The same where there are several nodes: begun at the transaction's coordinator, then at the group's."""
     named = await actor.find(keys=[s.named(".x")], key_type=1)
     away = named["coordinators"][0]["node_id"]
     await s.awaited(*_described(s.named(".x")), _is_served, away)  # that coordinator may have moved, too
+    await s.awaited("InitProducerId", 4, _NOBODYS_ID, lambda told: told["error_code"] == "NONE", away)
     await actor.go(await s.peer.connect(actor.name, away))
     producer = await begun(s, actor)
     producer.away = away
