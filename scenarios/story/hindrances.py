@@ -107,6 +107,8 @@ def _ownerless(facts: Facts, told: Sequence[Generation], spans: Iterable[Sequenc
             if old is None or old.released_us is None or old.release == "crashed" or old.partition.topic in deleted:
                 continue
             until = facts.end_us if new is None else new.owned_us
+            if until - old.released_us < OWNERLESS_US:  # nearly always: most change hands at once
+                continue
             for begin, end in _within(facts, rests, old, until):
                 together.setdefault((begin // SECOND_US, end // SECOND_US), []).append((old, begin, end))
     for _, gaps in sorted(together.items()):
