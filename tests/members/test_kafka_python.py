@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from members_fakes import subscription_of
 
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
@@ -13,7 +14,9 @@ MS, SECOND = 1_000, 1_000_000
 OLD, NEW = "kafka-python-2.x", "kafka-python-2.3"
 
 
-@pytest.mark.parametrize(("profile", "told"), [("java-4.x", ["assigned", "revoked"]), (OLD, ["assigned"])])
+@pytest.mark.parametrize(
+    ("profile", "told"), [("java-4.x", ["assigned", "revoked"]), (OLD, ["assigned"]), ("java-0.11", ["assigned"])]
+)
 def test_a_close_calls_nobody_back(on_bench, profile, told):
     """Callbacks on close came with KIP-429; Java has had them since 2.4, kafka-python never."""
 
@@ -24,6 +27,17 @@ def test_a_close_calls_nobody_back(on_bench, profile, told):
         assert bench.consumer.assignment == ()
 
     on_bench(story, profile=profile)
+
+
+@pytest.mark.parametrize(("profile", "sent"), [("java-4.x", None), (OLD, b""), ("aiokafka", b"")])
+def test_an_assignor_without_data_sends_none_of_its_own(on_bench, profile, sent):
+    """User data is empty where Java's client sends null: so it stands in both libraries' JoinGroup."""
+
+    async def story(bench):
+        await bench.stable()
+        assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).user_data == sent
+
+    on_bench(story, profile=profile, properties={"partition.assignment.strategy": "roundrobin"})
 
 
 @pytest.mark.parametrize(("profile", "told"), [("java-4.x", "lost"), (OLD, "revoked"), ("java-0.11", "revoked")])

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import HOLD, parts, subscription_of
 
+from groupsim.cluster.faults import AnswerError, Match
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.profile import MainLoop
@@ -214,3 +215,57 @@ async def test_a_cooperative_member_joins_and_syncs_while_its_application_is_awa
     assert len(first.assignment) == 4
     await sim.run_for("60s")
     assert (len(first.assignment), len(second.assignment)) == (2, 2)
+
+
+def test_a_heartbeat_that_may_pass_is_sent_again_twice_until_one_is_answered(on_bench):
+    """Beside those in their turn, which are a second apart; after an answer that is well there are two again."""
+    refused = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 6
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, *refused, ErrorCode.NONE, *refused)
+        await bench.run_for(15)
+        gaps = [later - sooner for sooner, later in pairwise(bench.broker.times(Api.HEARTBEAT))]
+        assert len([gap for gap in gaps if gap < 600 * MS]) == 4
+
+    on_bench(story, profile=PROFILE, properties=SETTINGS)
+
+
+def test_one_heartbeat_is_in_flight_at_a_time(on_bench):
+    """While one has no answer the next ones are left out; Java's client sends them all the same."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, HOLD)
+        await bench.run_for(1.5)
+        before = len(bench.broker.times(Api.HEARTBEAT))
+        await bench.run_for(3)
+        assert len(bench.broker.times(Api.HEARTBEAT)) == before
+
+    on_bench(story, profile=PROFILE, properties=SETTINGS)
+
+
+def test_a_coordinator_that_refuses_committed_offsets_is_doubted(on_bench):
+    """The application is told, and somebody is asked who coordinates."""
+
+    async def story(bench):
+        bench.broker.reply(Api.OFFSET_FETCH, ErrorCode.NOT_COORDINATOR)
+        bench.consumer.start()
+        await bench.run_for(5)
+        assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 2
+        assert len(bench.broker.times(Api.OFFSET_FETCH)) == 1
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+
+
+async def test_one_that_was_fenced_by_a_commit_commits_nothing_when_it_closes(sim):
+    """Though its generation is sound as far as it knows, it does nothing any more."""
+    sim.topic("orders", 1, rate=10)
+    sim.inject(AnswerError(Match(api=Api.OFFSET_COMMIT), ErrorCode.FENCED_INSTANCE_ID))
+    settings = {**AUTO, "group.instance.id": "i"}
+    member = sim.member("c1", client=PROFILE, properties=settings, on_error=OnError.RETRY_ALL)
+    await sim.run_for("10s")
+    before = len(sim.find("request.sent", api="OffsetCommit"))
+    await member.close()
+    assert before == 1
+    assert len(sim.find("request.sent", api="OffsetCommit")) == before
