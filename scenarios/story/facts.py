@@ -56,6 +56,7 @@ class HostFacts:
     refused: list[TraceEvent] = Factory(list)  # heartbeats that were answered with an error
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
     topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
+    chooses: bool = False  # its partitions by itself: it is part of no group, though it has the group's id
     failure: str | None = None
     heartbeats: int = 0
     delivered: int = 0  # records

@@ -91,6 +91,7 @@ def _started(facts: Facts, event: TraceEvent) -> None:
     host.rack = payload.get("config", {}).get("client.rack") or host.rack
     if "topics" in payload:
         host.topics = tuple(sorted(payload["topics"]))
+    host.chooses = "assign" in payload
     host.started.append(event.t_us)
 
 

@@ -78,7 +78,8 @@ def tell(events: Iterable[TraceEvent]) -> Story:
 def _never_in(host: HostFacts) -> bool:
     """Whether a member's process never had a generation, and does not run any more."""
     dead = bool(host.ended) and (not host.started or host.ended[-1].began_us >= host.started[-1])
-    return host.group is not None and dead and all(state != "STABLE" for _, state in host.states)
+    wants_in = host.group is not None and not host.chooses
+    return wants_in and dead and all(state != "STABLE" for _, state in host.states)
 
 
 def _group(

@@ -384,3 +384,12 @@ def test_a_pattern_that_matches_a_new_topic_says_which() -> None:
     tape.add(Kind.METADATA_CHANGED, topic="orders.eu", payload={"before": 0, "partitions": 4})
     tape.at(300).prepare("c1", "LEADER_REJOIN", "subscription has changed")
     assert first_rebalance(tape).why == ("joined again: subscription has changed: topic orders.eu appeared at 0:20.000")
+
+
+def test_a_client_that_chooses_its_partitions_wants_in_nowhere() -> None:
+    """It shares the group's id and offsets, and reads what it chose until it fails."""
+    tape = formed("c1", "c2").at(20)
+    tape.client(Kind.PROCESS_STARTED, "hand", payload={"client_id": "hand", "assign": ["orders-1"]})
+    tape.at(25).client(Kind.PROCESS_FAILED, "hand", error="CommitFailedException")
+    tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable().at(40).end()
+    assert "never got in" not in headline_of(tape)
