@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -301,14 +302,21 @@ def headline_of(tape: Tape) -> str:
     return tell(tape.events).headline
 
 
-def test_what_stands_still_while_nobody_is_left_is_the_last_one_s_doing() -> None:
-    """All are refused and removed; minutes later they are started anew, which is not what stopped the work."""
+@pytest.mark.parametrize("last_record", [19, 25.2])
+def test_what_stands_still_while_nobody_is_left_is_the_last_one_s_doing(last_record: float) -> None:
+    """All are refused and removed; minutes later they are started anew, which is not what stopped the work.
+
+    A member that does not know yet may work on for a moment.
+    """
     tape = formed("c1", session_s=10).at(19)
-    tape.work("c1", 0, 0, 1)
+    if last_record == 19:
+        tape.work("c1", 0, 0, 1)
     tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="GROUP_AUTHORIZATION_FAILED")
     tape.at(25).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
     tape.coordinator(Kind.GROUP_STATE, from_="PreparingRebalance", to="Empty", generation=2)
     tape.generation, tape.state = 2, "Empty"
+    if last_record > 25:
+        tape.at(last_record).work("c1", 0, 0, 1)
     tape.at(25.5).release("c1", 0, reason="lost").crash("c1")
     tape.at(90).start("c1").join("c1", incarnation=2).prepare("c1", "ADD_MEMBER").at(93).complete("c1").stable()
     tape.own("c1", 0).at(100).end()
@@ -362,6 +370,15 @@ def test_a_client_that_failed_and_came_back_is_no_stranger() -> None:
     assert "never got in" not in headline_of(tape)
 
 
+def test_a_client_that_failed_and_tries_again_may_still_get_in() -> None:
+    """When the run ends it is there, and nobody can say never."""
+    tape = formed("c1", "c2").at(20).start("k").at(21)
+    tape.client(Kind.PROCESS_FAILED, "k", error="GroupAuthorizationException")
+    tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable()
+    tape.at(39).start("k").at(40).end()
+    assert "never got in" not in headline_of(tape)
+
+
 def test_a_member_that_an_administrator_removed_did_not_leave() -> None:
     """It was sent away, and did not ask for it."""
     tape = formed("c1", "c2").at(20).remove("c2", "admin").prepare("c2", "LEAVE_GROUP")
@@ -393,3 +410,13 @@ def test_a_client_that_chooses_its_partitions_wants_in_nowhere() -> None:
     tape.at(25).client(Kind.PROCESS_FAILED, "hand", error="CommitFailedException")
     tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable().at(40).end()
     assert "never got in" not in headline_of(tape)
+
+
+def test_a_few_commits_that_failed_at_first_kept_nobody() -> None:
+    """They are told of a member that went on with them for most of the time."""
+    tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
+    for second in (21, 22, 23):
+        tape.at(second).client(Kind.COMMIT_FAILED, "c2", error="UNKNOWN_TOPIC_OR_PARTITION")
+    late = first_rebalance(tape.rejoin("c1").at(60).rejoin("c2").complete("c1", "c2", "c3").stable()).late
+    assert late is not None
+    assert "commit" not in late.why
