@@ -252,23 +252,27 @@ class Choir(Columns):
         until_us, until_rank = loop.comes_next()
         left = 1 if loop.watched else _AT_ONCE
         well = self._steady.ready and not self.life.held
+        arrive, go_out = self._arrive, self._go_out
         now, strange = loop.now_us, -1
+        due_us = dues[0][0] if dues else NEVER_US
         while left > 0 and strange < 0:
-            due_us = dues[0][0] if dues else NEVER_US
-            message = bool(times) and times[0] <= due_us
-            when = times[0] if message else due_us
-            if when >= until_us and (when > until_us or self._first()[1] > until_rank):
+            when = times[0] if times else NEVER_US
+            message = when <= due_us
+            if not message:
+                when = due_us
+            if when >= until_us and (when > until_us or self._first()[1] >= until_rank):
                 break
             now = when
             rows = arrivals.pop(heappop(times)) if message else dues.popleft()[1]
             if now == until_us or len(rows) > left:
                 rows = self._part(message, now, rows, left, until_rank if now == until_us else _LAST_RANK)
             left -= len(rows)
-            strange = self._arrive(now, rows, well) if message else self._go_out(now, rows)
+            strange = arrive(now, rows, well) if message else go_out(now, rows)
             if strange >= 0:
                 rows, strange = self._set_apart(message, now, rows, strange)
             if not message:
                 self._due_again(now, rows)
+                due_us = dues[0][0] if dues else NEVER_US
         loop.come_to(now)
         if strange >= 0:
             loop.trace.cause = self.rhythms[strange].cause
