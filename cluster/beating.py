@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from groupsim.cluster.choir import ANSWERED, BACK, Choir
 from groupsim.cluster.sockets import Correlations, Flight, Wire
-from groupsim.eventloop.interface import Order
+from groupsim.eventloop.heap import MESSAGE_RANK, TIMER_RANK
 from groupsim.members.interfaces import Outcome, Repeater
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Response
 
@@ -143,7 +143,7 @@ class Rhythm:
             self._hand_over(choir, row, flight)
             connection.adopt(flight, choir.arrives_us(row), answered=stage == BACK)
         due_us, alive_us = sent_us + self._interval_us, choir.alive_us[row]
-        handle = self._in_place(due_us, _due, self._owner, Order.TIMER, choir.asked[row], self._life)
+        handle = self._in_place(due_us, TIMER_RANK + choir.asked[row], _due, self._owner, self._life)
         choir.leave(row)
         self._owner.resume(handle, sent_us, alive_us, answered, stage != ANSWERED)
 
@@ -151,14 +151,12 @@ class Rhythm:
         """What is on its way arrives as any other request or answer."""
         when = choir.arrives_us(row)
         if choir.stage[row] == BACK:
-            self._in_place(when, self.connection._back, _ALIVE, Order.MESSAGE, choir.judged[row], self._life)
+            self._in_place(when, MESSAGE_RANK + choir.judged[row], self.connection._back, _ALIVE, self._life)
         else:
-            self._in_place(when, self.connection._take, flight, Order.MESSAGE, choir.asked[row], choir.life)
+            self._in_place(when, MESSAGE_RANK + choir.asked[row], self.connection._take, flight, choir.life)
 
-    def _in_place(
-        self, when: int, callback: Callable[[Any], None], arg: Any, order: Order, ticket: int, life: Life
-    ) -> Handle:
-        return self._loop.set_in_place(when, callback, arg, order, ticket, life, self.cause)
+    def _in_place(self, when: int, rank: int, callback: Callable[[Any], None], arg: Any, life: Life) -> Handle:
+        return self._loop.set_in_place(when, rank, callback, arg, life, self.cause)
 
 
 def _due(owner: Repeater) -> None:

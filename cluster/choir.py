@@ -36,8 +36,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.latency import BLOCK
-from groupsim.eventloop.heap import FREE, NEVER_US, RANKS
-from groupsim.eventloop.interface import Order
+from groupsim.eventloop.heap import FREE, MESSAGE_RANK, NEVER_US, TIMER_RANK
 
 if TYPE_CHECKING:
     from groupsim.cluster.beating import Rhythm
@@ -50,7 +49,6 @@ ANSWERED, OUT, BACK, LEFT_DUE, LEFT_ARRIVAL, LEFT_BOTH = range(6)
 
 _AT_ONCE = 200  # events in one run, at most: a turn of the loop is a thousand runs, and ctrl-C comes between turns
 _LAST_RANK = 1 << 62
-_MESSAGE, _TIMER = RANKS[Order.MESSAGE], RANKS[Order.TIMER]
 
 
 class Columns:
@@ -226,8 +224,8 @@ class Choir(Columns):
     def _rank(self, message: bool, row: int) -> int:
         """The rank of what is on its way, or of the timer."""
         if message:
-            return _MESSAGE + (self.asked if self.stage[row] == OUT else self.judged)[row]
-        return _TIMER + self.asked[row]
+            return MESSAGE_RANK + (self.asked if self.stage[row] == OUT else self.judged)[row]
+        return TIMER_RANK + self.asked[row]
 
     def _post(self) -> None:
         """See that the loop's heap has an event where the first of ours is."""
@@ -239,9 +237,7 @@ class Choir(Columns):
             self._handle = None
         if when < NEVER_US:
             self._place = when, rank
-            order = Order.MESSAGE if rank < _TIMER else Order.TIMER
-            ticket, cause = rank - RANKS[order], self.rhythms[row].cause
-            self._handle = self._loop.set_in_place(when, _sing, self, order, ticket, FREE, cause)
+            self._handle = self._loop.set_in_place(when, rank, _sing, self, FREE, self.rhythms[row].cause)
 
     # --- a run -----------------------------------------------------------------------------------------------
 
@@ -328,7 +324,7 @@ class Choir(Columns):
             self._watch_handle = None
         self._watch_us = when_us
         if when_us < NEVER_US:  # before all timers of that instant, of which the session's will be one
-            self._watch_handle = self._loop.set_in_place(when_us, _look, self, Order.TIMER, 0, FREE, 0)
+            self._watch_handle = self._loop.set_in_place(when_us, TIMER_RANK, _look, self, FREE, 0)
 
     def look(self) -> None:
         """End the rhythms whose sessions run out now, and wait for the next."""

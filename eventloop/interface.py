@@ -109,10 +109,11 @@ class EventLoop(Protocol):
     # Somebody may have events of his own, with tickets drawn from here, and only the first of them in the loop's heap.
     # When that runs, he carries out those that nothing of the loop's comes before, and sets the next one.
 
-    def set_in_place(
-        self, when_us: int, callback: Callback, arg: Any, order: Order, ticket: int, life: Life, cause: int
-    ) -> Handle:
-        """Schedule what has its place within the instant, and its cause in the trace, since before."""
+    def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Life, cause: int) -> Handle:
+        """Schedule what is not in the past and has its place within the instant, and its cause, since before.
+
+        The rank is that of `heap.RANKS` for the class, and the ticket.
+        """
         ...
 
     def comes_next(self) -> tuple[int, int]:

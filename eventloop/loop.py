@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import trio
 
 from groupsim.eventloop.agenda import Agenda
-from groupsim.eventloop.heap import FREE, RANKS, Callback, Entry, Life, release
+from groupsim.eventloop.heap import FREE, MESSAGE_RANK, RANKS, TIMER_RANK, Callback, Entry, Life, release
 from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
@@ -20,9 +20,6 @@ from groupsim.eventloop.trace import OFF, Trace
 from groupsim.eventloop.units import show_us
 
 T = TypeVar("T")
-
-_MESSAGE = RANKS[Order.MESSAGE]
-_TIMER = RANKS[Order.TIMER]
 
 
 class Loop:
@@ -80,7 +77,7 @@ class Loop:
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
         """A message arrives: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
-        entry: Entry = (when_us, _MESSAGE + self.ticket(), 0, callback, arg, self.trace.cause, life)
+        entry: Entry = (when_us, MESSAGE_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
@@ -89,7 +86,7 @@ class Loop:
 
     def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> Handle:
         """A timer: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
-        entry: Entry = (when_us, _TIMER + self.ticket(), 0, callback, arg, self.trace.cause, life)
+        entry: Entry = (when_us, TIMER_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
             heappush(agenda.near, entry)
@@ -99,14 +96,11 @@ class Loop:
 
     # And these are for events that lie elsewhere than in the heap, in rows of numbers (`cluster.choir`).
 
-    def set_in_place(
-        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int, life: Any, cause: int
-    ) -> Handle:
+    def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Any, cause: int) -> Handle:
         """See `interface.EventLoop.set_in_place`."""
-        trace = self.trace
-        ambient, trace.cause = trace.cause, cause
-        entry = self._schedule(when_us, callback, arg, order, ticket, life)
-        trace.cause = ambient
+        # What was taken back may be set in the same place again: so this has a number of its own, too.
+        entry: Entry = (when_us, rank, self.ticket(), callback, arg, cause, life)
+        self._agenda.push(entry)
         return entry
 
     def comes_next(self) -> tuple[int, int]:
