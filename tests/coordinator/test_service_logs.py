@@ -8,6 +8,7 @@ from attrs import evolve
 from tables_kit import Broker, on_broker
 
 from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
+from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
@@ -101,9 +102,11 @@ def test_a_stored_group_without_a_protocol_cannot_be_described() -> None:
     async def story(made: Broker) -> None:
         member = StoredMember("m", None, "c", "/h", 1_000, 60_000, b"", b"")
         value = GroupValue("consumer", 1, None, "m", None, (member,))
-        made.log.read = lambda partition: (GroupRecord("g", value),)  # type: ignore[method-assign]
+        beside = next(name for name in map(str, range(1_000)) if partition_for(name) == PARTITION)
+        sound = GroupRecord(beside, evolve(value, protocol="range"))
+        made.log.read = lambda partition: (GroupRecord("g", value), sound)  # type: ignore[method-assign]
         made.coordinator.elect(PARTITION, 1)
-        told = made.ask(DescribeGroupsRequest(("g", "g", "elsewhere")))
+        told = made.ask(DescribeGroupsRequest((beside, "g", "elsewhere")))
         assert isinstance(told, DescribeGroupsResponse)
         tripped = (E.UNKNOWN_SERVER_ERROR, E.UNKNOWN_SERVER_ERROR, E.GROUP_ID_NOT_FOUND)
         assert tuple(group.error for group in told.groups) == tripped

@@ -11,6 +11,7 @@ from replicated_stage import OF_G, SECOND, Stage, run
 
 from groupsim.cluster.acl.checks import gate_of
 from groupsim.cluster.acl.config import STANDARD, AclConfig
+from groupsim.cluster.acl.offsets import in_place
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.protocol.acl_messages import (
     CLUSTER_NAME,
@@ -170,6 +171,14 @@ def test_offsets_are_committed_where_they_may_be() -> None:
         assert [offset.offset for offset in fetched.offsets] == [-1, 2]
 
     guarded(story)
+
+
+def test_a_partition_that_is_named_twice_has_two_results() -> None:
+    """Each is told what became of its own commit, beside what is not for who asks."""
+    other = TopicPartition("u", 0)
+    results = ((T0, ErrorCode.OFFSET_METADATA_TOO_LARGE), (T0, ErrorCode.NONE))
+    told = in_place([T0, other, T0], {"t": True, "u": False}, results)
+    assert told == (results[0], (other, ErrorCode.TOPIC_AUTHORIZATION_FAILED), results[1])
 
 
 @pytest.mark.parametrize("process", ["one", "two"])
