@@ -28,7 +28,7 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhythm
 from groupsim.members.links import say_outcome
 from groupsim.members.meanwhile import go_on
-from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
+from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.requests import heartbeat_request
@@ -69,6 +69,9 @@ class Heartbeat:
         "enabled",
     )
 
+    _request: HeartbeatRequest  # made with each generation, as its callback is
+    _on_answer: _Sent
+
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
@@ -83,8 +86,6 @@ class Heartbeat:
         self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
         self._rhythm: Rhythm | None = None
-        self._request: HeartbeatRequest = heartbeat_request(member)
-        self._on_answer = _Sent(self, NO_MEMBERSHIP)
         self._handle: Handle | None = None
         self._unanswered = 0
         self._owed = False
@@ -250,7 +251,9 @@ class Heartbeat:
         """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
         self._take_over()
         self._rhythm = None
-        link = None if self._needs_poll or self._trace.heartbeats else self._member.coordinator.link
+        if not self.enabled or self._needs_poll or self._trace.heartbeats:
+            return
+        link = self._member.coordinator.link
         if link is not None:
             self._rhythm = link.repeat(self._request, self._on_answer, self._timeout_us, self._interval_us, self)
 
