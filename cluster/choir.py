@@ -9,7 +9,7 @@ A choir is for rhythms (`beating.Rhythm`) that have all but their numbers in com
 session timeout (`Steady`), the broker's life, the interval, and what the broker takes for a request. So what is the
 same for all is looked at once, when a run begins. What will happen to the rows lies in two queues:
 
-* `_dues`: all have one interval, so whoever was due first is due first again. It is a queue of instants, each with the
+* `dues`: all have one interval, so whoever was due first is due first again. It is a queue of instants, each with the
   rows that are due then; their order never changes.
 * `_arrivals`: the rows to which something arrives at an instant, in the order it was sent; with a heap of the instants.
 
@@ -114,7 +114,6 @@ class Choir(Columns):
     __slots__ = (
         "_arrivals",
         "_arrive",
-        "_dues",
         "_free",
         "_go_out",
         "_handle",
@@ -124,6 +123,7 @@ class Choir(Columns):
         "_times",
         "_watch_handle",
         "_watch_us",
+        "dues",
         "interval_us",
         "life",
         "processing_us",
@@ -149,7 +149,7 @@ class Choir(Columns):
         self.session_us = steady.session_us
         self.rows = 0  # how many are in use
         self._free: list[int] = []
-        self._dues: deque[tuple[int, list[int]]] = deque()
+        self.dues: deque[tuple[int, list[int]]] = deque()
         self._arrivals: dict[int, list[int]] = {}
         self._times: list[int] = []  # a heap of those of `_arrivals`
         self._handle: Handle | None = None
@@ -174,7 +174,6 @@ class Choir(Columns):
         self.take_latencies(row)
         now = self._loop.now_us
         self._go_out(now, [row])
-        self._due_again(now, [row])
         self._post()
         return row
 
@@ -190,7 +189,7 @@ class Choir(Columns):
         self.stage[row] = LEFT_DUE if self.stage[row] == ANSWERED else LEFT_BOTH
         self.rows -= 1
         if self.rows == 0:
-            self._dues.clear()
+            self.dues.clear()
             self._arrivals.clear()
             self._times.clear()
             self._free = list(range(len(self.rhythms)))
@@ -212,13 +211,13 @@ class Choir(Columns):
 
     def _first(self) -> tuple[int, int, int]:
         """Time, rank and row of the first event."""
-        due_us = self._dues[0][0] if self._dues else NEVER_US
+        due_us = self.dues[0][0] if self.dues else NEVER_US
         if self._times and self._times[0] <= due_us:
             row = self._arrivals[self._times[0]][0]
             return self._times[0], self._rank(True, row), row
         if due_us == NEVER_US:
             return NEVER_US, 0, 0
-        row = self._dues[0][1][0]
+        row = self.dues[0][1][0]
         return due_us, self._rank(False, row), row
 
     def _rank(self, message: bool, row: int) -> int:
@@ -244,7 +243,7 @@ class Choir(Columns):
     def sing(self) -> None:
         """Carry out what comes before everything else that the loop has to do."""
         self._handle = None
-        loop, dues, arrivals, times = self._loop, self._dues, self._arrivals, self._times
+        loop, dues, arrivals, times = self._loop, self.dues, self._arrivals, self._times
         until_us, until_rank = loop.comes_next()
         left = 1 if loop.watched else _AT_ONCE
         well = self._steady.ready and not self.life.held
@@ -265,23 +264,14 @@ class Choir(Columns):
             left -= len(rows)
             strange = arrive(now, rows, well) if message else go_out(now, rows)
             if strange >= 0:
-                rows, strange = self._set_apart(message, now, rows, strange)
+                strange = self._set_apart(message, now, rows, strange)
             if not message:
-                self._due_again(now, rows)
                 due_us = dues[0][0] if dues else NEVER_US
         loop.come_to(now)
         if strange >= 0:
             loop.trace.cause = self.rhythms[strange].cause
             self.rhythms[strange].end()
         self._post()
-
-    def _due_again(self, now: int, rows: list[int]) -> None:
-        """These went out: they are due an interval from now."""
-        when, dues = now + self.interval_us, self._dues
-        if dues and dues[-1][0] == when:
-            dues[-1][1].extend(rows)
-        elif rows:
-            dues.append((when, rows))
 
     def _part(self, message: bool, now: int, rows: list[int], most: int, until_rank: int) -> list[int]:
         """So many rows of an instant, none after this rank; the others stay where they were."""
@@ -294,21 +284,20 @@ class Choir(Columns):
         if not rows:
             return
         if not message:
-            self._dues.appendleft((now, rows))
+            self.dues.appendleft((now, rows))
         elif now in self._arrivals:
             self._arrivals[now][:0] = rows
         else:
             self._arrivals[now] = rows
             heappush(self._times, now)
 
-    def _set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> tuple[list[int], int]:
-        """A row with which nothing could be done: returns those before it; and it, unless it was given up long ago."""
-        place = rows.index(strange)
-        done, rest = rows[:place], rows[place:]
+    def _set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> int:
+        """A row with which nothing could be done, and those after it: returns it, unless it was given up long ago."""
+        rest = rows[rows.index(strange) :]
         if self.stage[strange] >= LEFT_DUE:
             rest, strange = [row for row in rest if not self._left(row, message)], -1
         self._put_back(message, now, rest)
-        return done, strange
+        return strange
 
     # --- sessions --------------------------------------------------------------------------------------------
 
@@ -353,15 +342,20 @@ def _look(choir: Choir) -> None:
 def _going_out(
     choir: Choir, ticket: Callable[[], int], arrivals: dict[int, list[int]], times: list[int]
 ) -> Callable[[int, list[int]], int]:
-    """How heartbeats go out, which are due now. Returns the first of which the last one is unanswered, or -1."""
+    """How heartbeats go out, which are due now, and an interval from now again.
+
+    Returns the first of which the last one is unanswered, or -1.
+    """
     stage, at, latencies, refill = choir.stage, choir.at, choir.latencies, choir.refill
     sent_us, asked, ids, clients, last_ids = choir.sent_us, choir.asked, choir.ids, choir.clients, choir.last_ids
-    processing_us = choir.processing_us
+    processing_us, interval_us, dues = choir.processing_us, choir.interval_us, choir.dues
 
     def go_out(now: int, rows: list[int]) -> int:
+        strange = -1
         for row in rows:
             if stage[row]:
-                return row
+                strange, rows = row, rows[: rows.index(row)]
+                break
             stage[row] = OUT
             sent_us[row] = now
             asked[row] = ticket()
@@ -377,7 +371,12 @@ def _going_out(
             else:
                 arrivals[when] = [row]
                 heappush(times, when)
-        return -1
+        again = now + interval_us
+        if dues and dues[-1][0] == again:
+            dues[-1][1].extend(rows)
+        elif rows:
+            dues.append((again, rows))
+        return strange
 
     return go_out
 
