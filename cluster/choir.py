@@ -351,10 +351,10 @@ def _going_out(
     processing_us, interval_us, dues = choir.processing_us, choir.interval_us, choir.dues
 
     def go_out(now: int, rows: list[int]) -> int:
-        strange = -1
+        done, strange = rows, -1
         for row in rows:
             if stage[row]:
-                strange, rows = row, rows[: rows.index(row)]
+                done, strange = rows[: rows.index(row)], row
                 break
             stage[row] = OUT
             sent_us[row] = now
@@ -373,9 +373,9 @@ def _going_out(
                 heappush(times, when)
         again = now + interval_us
         if dues and dues[-1][0] == again:
-            dues[-1][1].extend(rows)
-        elif rows:
-            dues.append((again, rows))
+            dues[-1][1].extend(done)
+        elif done:
+            dues.append((again, done))
         return strange
 
     return go_out
