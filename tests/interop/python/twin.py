@@ -5,26 +5,17 @@ The same lines of JSON, in both directions.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import threading
 import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from twin_line import obey, say
 
-_OUT = threading.Lock()
 #: What an application is told of and goes on.
 TOLD = (KafkaError._MAX_POLL_EXCEEDED, KafkaError.UNKNOWN_TOPIC_OR_PART)
 COMMITS = ("sync-after-batch", "async-after-batch")
-
-
-def say(name: str, said: str) -> None:
-    """One line about an application."""
-    with _OUT:
-        print(json.dumps({"name": name, "said": said}), flush=True)
 
 
 def named(partitions: list[TopicPartition]) -> str:
@@ -36,11 +27,15 @@ class Application:
     """One consumer and its thread."""
 
     def __init__(self, name: str, config: dict[str, Any]) -> None:
-        self.told: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._told: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._name = name
         self._config = config
         self._finished: dict[tuple[str, int], TopicPartition] = {}
         threading.Thread(target=self._run, daemon=True).start()
+
+    def tell(self, command: dict[str, Any]) -> None:
+        """A command from outside."""
+        self._told.put(command)
 
     def _run(self) -> None:
         try:
@@ -57,7 +52,7 @@ class Application:
     def _live(self) -> None:
         while True:
             try:
-                command = self.told.get_nowait()
+                command = self._told.get_nowait()
             except Empty:
                 command = None
             try:
@@ -123,17 +118,5 @@ class Application:
         say(self._name, f"lost {named(partitions)}")
 
 
-def main() -> None:
-    """Carry out what is told until there is no more."""
-    running: dict[str, Application] = {}
-    for line in sys.stdin:
-        told = json.loads(line)
-        if told["do"] == "start":
-            running[told["name"]] = Application(told["name"], told)
-        else:
-            running[told["name"]].told.put(told)
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    obey(Application)

@@ -5,9 +5,6 @@ The same lines of JSON, in both directions. It runs with releases 2.x of the cli
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -19,6 +16,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaError
+from twin_line import obey, say
 
 _ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -26,13 +24,6 @@ _ASSIGNORS = {
     "sticky": StickyPartitionAssignor,
 }
 _EPOCH = (-1,) if len(OffsetAndMetadata._fields) > 2 else ()
-_OUT = threading.Lock()
-
-
-def say(name: str, said: str) -> None:
-    """One line about an application."""
-    with _OUT:
-        print(json.dumps({"name": name, "said": said}), flush=True)
 
 
 def named(partitions: Iterable[TopicPartition]) -> str:
@@ -183,17 +174,5 @@ class Application:
                 pass  # the application swallows it
 
 
-def main() -> None:
-    """Carry out what is told until there is no more."""
-    running: dict[str, Application] = {}
-    for line in sys.stdin:
-        told = json.loads(line)
-        if told["do"] == "start":
-            running[told["name"]] = Application(told["name"], told)
-        else:
-            running[told["name"]].tell(told)
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    obey(Application)
