@@ -37,6 +37,10 @@ class Loop:
             """Microseconds since the start of the run."""
             ...
 
+        def come_to(self, now_us: int) -> None:
+            """See `interface.EventLoop.come_to`."""
+            ...
+
     def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
         self.seed = seed
         self.trace = Trace(OFF) if trace is None else trace
@@ -106,10 +110,6 @@ class Loop:
     def comes_next(self) -> tuple[int, int]:
         """See `interface.EventLoop.comes_next`."""
         return self._agenda.before()
-
-    def come_to(self, now_us: int) -> None:
-        """See `interface.EventLoop.come_to`."""
-        raise NotImplementedError
 
     @property
     def watched(self) -> bool:
