@@ -19,6 +19,8 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 2
 RECORDS = 300
 STEP_MS = 20
+ROLL_MS = 500
+"""Of the broker's own topics: their records have the time of day."""
 SHORT = {"segment.ms": "1000", "index.interval.bytes": "300"}
 COMPACTED = {**SHORT, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 BROKER = {
@@ -27,6 +29,7 @@ BROKER = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
     "log.cleaner.backoff.ms": "200",
+    "log.roll.ms": str(ROLL_MS),
     "offsets.topic.num.partitions": "4",
     "offsets.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "3",
@@ -151,12 +154,21 @@ class Traffic:
     # --- groups ----------------------------------------------------------------------------------------------------
 
     def _commits(self) -> None:
-        """A group without members commits again and again."""
+        """A group without members commits again and again, the last time into another segment.
+
+        What it said of partition 0 stays live in the segment before, so that compaction leaves two of them.
+        """
         consumer = Consumer({**self._to, "group.id": "g-again"})
+
+        def commit(partition: int, offset: int) -> None:
+            place = TopicPartition("plain-gzip", partition, offset, metadata=f"at {offset}")
+            consumer.commit(offsets=[place], asynchronous=False)
+
         for offset in range(12):
             for partition in range(PARTITIONS):
-                place = TopicPartition("plain-gzip", partition, offset, metadata=f"at {offset}")
-                consumer.commit(offsets=[place], asynchronous=False)
+                commit(partition, offset)
+        time.sleep(ROLL_MS / 1000 + 0.2)
+        commit(1, 12)
         consumer.close()
 
     def _deletions(self) -> None:

@@ -38,7 +38,7 @@ from tests.interop.tools import _MORE
 
 GROUPS = ("g-moves", "g-again", "g-doomed", "g-leaves", "g-stays")
 NEXT = "g-next"
-SHORT = {**BROKER, "log.roll.ms": "500", "log.index.interval.bytes": "300"}
+SHORT = {**BROKER, "log.index.interval.bytes": "300"}
 """The internal topics are of short segments, too."""
 Producers = dict[int, tuple[int, ...]]
 """By id: epoch, last sequence number, last offset."""
