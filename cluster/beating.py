@@ -84,8 +84,8 @@ class Rhythm:
         choir = self._choir
         if choir is None:
             return 0
-        before_last = (choir.sent_us[self._row] - self._begun_us) // self._interval_us
-        return before_last + (choir.stage[self._row] == ANSWERED)
+        sent_us, stage = choir.sent_us[self._row], choir.stage[self._row]
+        return (sent_us - self._begun_us) // self._interval_us + (stage == ANSWERED)
 
     @property
     def deadline(self) -> tuple[int, int]:
@@ -105,10 +105,13 @@ class Rhythm:
         if not connection.at_rest or not 0 < self._interval_us <= timeout_us:
             return False
         place = connection.broker.steady(request)
-        if place is None or not 0 <= place[1].due_us <= now + place[0].session_us:
+        if place is None:
             return False
-        steady, self._session = place
-        judged_us, judged = self._session.due_us - steady.session_us, self._session.ticket
+        steady, session = place
+        judged_us, judged = session.due_us - steady.session_us, session.ticket
+        if not session.running or judged_us > now:
+            return False
+        self._session = session
         connection.rhythm = self
         self._begun_us = now
         self.cause = self._loop.trace.cause
@@ -132,7 +135,8 @@ class Rhythm:
         choir, row, connection = self._choir, self._row, self.connection
         if choir is None:
             return
-        stage, sent_us, answered = choir.stage[row], choir.sent_us[row], self.answered
+        stage, sent_us = choir.stage[row], choir.sent_us[row]
+        answered = (sent_us - self._begun_us) // self._interval_us + (stage == ANSWERED)
         self._session.give_back()
         self._life.tell_no_more(self.end)
         self._choir = connection.rhythm = None

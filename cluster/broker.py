@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.endpoint import QUIET, Endpoint
@@ -87,4 +88,10 @@ class Broker(Endpoint):
         leader = self._topics.offsets_leader_seen(partition)
         if leader is None:
             return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return FindCoordinatorResponse(ErrorCode.NONE, leader, broker_name(leader))
+        return _coordinator(leader)
+
+
+@lru_cache(maxsize=1024)
+def _coordinator(node: int) -> FindCoordinatorResponse:
+    """One answer for all that ask: a thousand members do, one after the other."""
+    return FindCoordinatorResponse(ErrorCode.NONE, node, broker_name(node))

@@ -13,10 +13,15 @@ same for all is looked at once, when a run begins. What will happen to the rows 
   rows that are due then; their order never changes.
 * `_arrivals`: the rows to which something arrives at an instant, in the order it was sent; with a heap of the instants.
 
-In the event loop's heap the choir has one event, in the place of its first (`_post`). When that runs, `_sing` carries
-out one event after the other, for as long as none of the heap's comes in between. All of them are quiet: they put
-nothing into the heap, say nothing in the trace, and nobody else does anything meanwhile. So the order is the one that
-it would be if each lay in the heap; that is what the tickets are kept for.
+In the event loop's heap the choir has one event, in the place of its first (`_post`). When that runs, `sing` has one
+event after the other carried out (`_running`), for as long as none of the heap's comes in between. All of them are
+quiet: they put nothing into the heap, say nothing in the trace, and nobody else does anything meanwhile. So the order
+is the one that it would be if each lay in the heap; that is what the tickets are kept for.
+
+Mostly not even that order has to be kept. What is quiet concerns no other row: a heartbeat whose answer arrives before
+the heap's first, and before any can be due that is not quiet, is carried out from end to end when it goes out
+(`_going_out`), with the latencies and the times that its three events would have had. Their tickets are other numbers
+then, but decide only between events of one instant and class, and those have the order of going out in either case.
 
 The first that is not quiet (an unanswered heartbeat when the next is due, a group that rebalances, a broker that stands
 still) ends the run and its rhythm, and so does everything else that ends a rhythm, at any time: the row is given up
@@ -46,9 +51,10 @@ if TYPE_CHECKING:
 
 # The stage of a row; once it was given up, what of it is still in the queues.
 ANSWERED, OUT, BACK, LEFT_DUE, LEFT_ARRIVAL, LEFT_BOTH = range(6)
+NOBODY = -1  # the stage of no row
 
-_AT_ONCE = 200  # events in one run, at most: a turn of the loop is a thousand runs, and ctrl-C comes between turns
-_LAST_RANK = 1 << 62
+_LAST = BLOCK - 1
+_AT_ONCE = 200  # rows in one run, at most: a turn of the loop is a thousand runs, and ctrl-C comes between turns
 
 
 class Columns:
@@ -113,17 +119,18 @@ class Choir(Columns):
 
     __slots__ = (
         "_arrivals",
-        "_arrive",
         "_free",
-        "_go_out",
         "_handle",
         "_loop",
         "_place",
+        "_run",
         "_steady",
         "_times",
         "_watch_handle",
         "_watch_us",
+        "doubtful_us",
         "dues",
+        "go_out",
         "interval_us",
         "life",
         "processing_us",
@@ -151,13 +158,14 @@ class Choir(Columns):
         self._free: list[int] = []
         self.dues: deque[tuple[int, list[int]]] = deque()
         self._arrivals: dict[int, list[int]] = {}
-        self._times: list[int] = []  # a heap of those of `_arrivals`
+        self.doubtful_us = NEVER_US  # while there are arrivals: when the first is due again that one may be late for
+        self._times = [NEVER_US]  # a heap of those of `_arrivals`, and the end
         self._handle: Handle | None = None
         self._place = NEVER_US, 0
         self._watch_handle: Handle | None = None
         self._watch_us = NEVER_US
-        self._go_out = _going_out(self, loop.ticket, self._arrivals, self._times)
-        self._arrive = _arriving(self, loop.ticket, self._arrivals, self._times)
+        self.go_out = _going_out(self, loop.ticket, self._arrivals, self._times)
+        self._run = _running(self, loop.ticket, self._arrivals, self._times)
 
     # --- rows ------------------------------------------------------------------------------------------------
 
@@ -173,7 +181,7 @@ class Choir(Columns):
         self.judged_us[row], self.judged[row] = judged_us, judged
         self.take_latencies(row)
         now = self._loop.now_us
-        self._go_out(now, [row])
+        self.go_out(now, [row], 0)
         self._post()
         return row
 
@@ -191,7 +199,7 @@ class Choir(Columns):
         if self.rows == 0:
             self.dues.clear()
             self._arrivals.clear()
-            self._times.clear()
+            self._times[:] = [NEVER_US]
             self._free = list(range(len(self.rhythms)))
             self._post()
             self._watch_from(NEVER_US)
@@ -212,11 +220,12 @@ class Choir(Columns):
     def _first(self) -> tuple[int, int, int]:
         """Time, rank and row of the first event."""
         due_us = self.dues[0][0] if self.dues else NEVER_US
-        if self._times and self._times[0] <= due_us:
-            row = self._arrivals[self._times[0]][0]
-            return self._times[0], self._rank(True, row), row
-        if due_us == NEVER_US:
+        when = self._times[0]
+        if when == due_us == NEVER_US:
             return NEVER_US, 0, 0
+        if when <= due_us:
+            row = self._arrivals[when][0]
+            return when, self._rank(True, row), row
         row = self.dues[0][1][0]
         return due_us, self._rank(False, row), row
 
@@ -243,41 +252,31 @@ class Choir(Columns):
     def sing(self) -> None:
         """Carry out what comes before everything else that the loop has to do."""
         self._handle = None
-        loop, dues, arrivals, times = self._loop, self.dues, self._arrivals, self._times
-        until_us, until_rank = loop.comes_next()
-        left = 1 if loop.watched else _AT_ONCE
-        well = self._steady.ready and not self.life.held
-        arrive, go_out = self._arrive, self._go_out
-        now, strange = loop.now_us, -1
-        due_us = dues[0][0] if dues else NEVER_US
-        while left > 0 and strange < 0:
-            when = times[0] if times else NEVER_US
-            message = when <= due_us
-            if not message:
-                when = due_us
-            if when >= until_us and (when > until_us or self._first()[1] >= until_rank):
-                break
-            now = when
-            rows = arrivals.pop(heappop(times)) if message else dues.popleft()[1]
-            if now == until_us or len(rows) > left:
-                rows = self._part(message, now, rows, left, until_rank if now == until_us else _LAST_RANK)
-            left -= len(rows)
-            strange = arrive(now, rows, well) if message else go_out(now, rows)
-            if strange >= 0:
-                strange = self._set_apart(message, now, rows, strange)
-            if not message:
-                due_us = dues[0][0] if dues else NEVER_US
+        loop = self._loop
+        until_us, until_rank = clear_us, _ = loop.comes_next()
+        most, well = _AT_ONCE, self._steady.ready and not self.life.held
+        if loop.watched:
+            most, clear_us = 1, 0
+        if self._place[0] == until_us:
+            until_us, most, clear_us = until_us + 1, self._before(until_rank, most), 0
+        now, strange = self._run(loop.now_us, until_us, most, OUT if well else NOBODY, clear_us if well else 0)
         loop.come_to(now)
         if strange >= 0:
             loop.trace.cause = self.rhythms[strange].cause
             self.rhythms[strange].end()
         self._post()
 
-    def _part(self, message: bool, now: int, rows: list[int], most: int, until_rank: int) -> list[int]:
-        """So many rows of an instant, none after this rank; the others stay where they were."""
-        first = list(takewhile(lambda row: self._rank(message, row) <= until_rank, rows[:most]))
-        self._put_back(message, now, rows[len(first) :])
-        return first
+    def _before(self, rank: int, most: int) -> int:
+        """How many events of the first instant come before this rank; `most` at most."""
+        due_us = self.dues[0][0] if self.dues else NEVER_US
+        message = self._times[0] <= due_us
+        rows = self._arrivals[self._times[0]] if message else self.dues[0][1]
+        return len(list(takewhile(lambda row: self._rank(message, row) < rank, rows[:most])))
+
+    def cut(self, message: bool, now: int, rows: list[int], end: int) -> list[int]:
+        """The rows up to `end` (counted from the last, as in a slice); the others are put back."""
+        self._put_back(message, now, rows[end:])
+        return rows[:end]
 
     def _put_back(self, message: bool, now: int, rows: list[int]) -> None:
         """These are still to come at this instant, before what has been added to it since."""
@@ -291,13 +290,16 @@ class Choir(Columns):
             self._arrivals[now] = rows
             heappush(self._times, now)
 
-    def _set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> int:
-        """A row with which nothing could be done, and those after it: returns it, unless it was given up long ago."""
+    def set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> bool:
+        """Put back a row with which nothing could be done, and those after it; unless it was given up long ago.
+
+        Returns whether it was not.
+        """
         rest = rows[rows.index(strange) :]
-        if self.stage[strange] >= LEFT_DUE:
-            rest, strange = [row for row in rest if not self._left(row, message)], -1
+        if gone := self.stage[strange] >= LEFT_DUE:
+            rest = [row for row in rest if not self._left(row, message)]
         self._put_back(message, now, rest)
-        return strange
+        return not gone
 
     # --- sessions --------------------------------------------------------------------------------------------
 
@@ -341,22 +343,29 @@ def _look(choir: Choir) -> None:
 
 def _going_out(
     choir: Choir, ticket: Callable[[], int], arrivals: dict[int, list[int]], times: list[int]
-) -> Callable[[int, list[int]], int]:
+) -> Callable[[int, list[int], int], int]:
     """How heartbeats go out, which are due now, and an interval from now again.
 
-    Returns the first of which the last one is unanswered, or -1.
+    One that is answered before `clear_us` is carried out to its end: nothing can come in between, unless another is
+    due by then and still unanswered. (If one that is not carried out to its end arrives at the same instant, neither
+    is the next: their sessions run out in that order.) Returns the first of which the last one is unanswered, or -1.
     """
     stage, at, latencies, refill = choir.stage, choir.at, choir.latencies, choir.refill
     sent_us, asked, ids, clients, last_ids = choir.sent_us, choir.asked, choir.ids, choir.clients, choir.last_ids
+    judged_us, judged, alive_us = choir.judged_us, choir.judged, choir.alive_us
     processing_us, interval_us, dues = choir.processing_us, choir.interval_us, choir.dues
 
-    def go_out(now: int, rows: list[int]) -> int:
+    def go_out(now: int, rows: list[int], clear_us: int) -> int:
         done, strange = rows, -1
+        again = now + interval_us
+        if clear_us > again:
+            clear_us = again
+        if times[0] < NEVER_US and choir.doubtful_us < clear_us:
+            clear_us = choir.doubtful_us
         for row in rows:
             if stage[row]:
                 done, strange = rows[: rows.index(row)], row
                 break
-            stage[row] = OUT
             sent_us[row] = now
             asked[row] = ticket()
             client = clients[row]
@@ -364,14 +373,25 @@ def _going_out(
             drawn = at[row]
             if drawn == BLOCK:
                 drawn = refill(row)
+            there = row * BLOCK + drawn
+            when = now + latencies[there] + processing_us
+            if drawn < _LAST:
+                back = when + latencies[there + 1]
+                if back < clear_us and when not in arrivals:
+                    at[row] = drawn + 2
+                    judged_us[row] = when
+                    judged[row] = ticket()
+                    alive_us[row] = back
+                    continue
             at[row] = drawn + 1
-            when = now + latencies[row * BLOCK + drawn] + processing_us
+            stage[row] = OUT
+            if times[0] == NEVER_US:
+                choir.doubtful_us = again
             if when in arrivals:
                 arrivals[when].append(row)
             else:
                 arrivals[when] = [row]
                 heappush(times, when)
-        again = now + interval_us
         if dues and dues[-1][0] == again:
             dues[-1][1].extend(done)
         elif done:
@@ -381,34 +401,63 @@ def _going_out(
     return go_out
 
 
-def _arriving(
+def _running(
     choir: Choir, ticket: Callable[[], int], arrivals: dict[int, list[int]], times: list[int]
-) -> Callable[[int, list[int], bool], int]:
-    """How heartbeats arrive at the broker, and answers at the client. Returns the first that is not quiet, or -1."""
+) -> Callable[[int, int, int, int, int], tuple[int, int]]:
+    """How instant after instant is carried out, before `until_us`, until something has happened to `left` rows.
+
+    The stage `out` is that of a heartbeat which arrives at the broker and is quiet there; for `clear_us` see
+    `_going_out`. Returns the time, and the first row that is not quiet, or -1.
+    """
     stage, at, latencies, refill = choir.stage, choir.at, choir.latencies, choir.refill
     judged_us, judged, alive_us = choir.judged_us, choir.judged, choir.alive_us
+    dues, go_out, cut, set_apart = choir.dues, choir.go_out, choir.cut, choir.set_apart
 
-    def arrive(now: int, rows: list[int], well: bool) -> int:
-        for row in rows:
-            if stage[row] == BACK:
-                stage[row] = ANSWERED
-                alive_us[row] = now
+    def run(now: int, until_us: int, left: int, out: int, clear_us: int) -> tuple[int, int]:
+        due_us = dues[0][0] if dues else NEVER_US
+        while left > 0:
+            when = times[0]
+            if when > due_us:
+                if due_us >= until_us:
+                    break
+                now, rows = dues.popleft()
+                left -= len(rows)
+                if left < 0:
+                    rows = cut(False, now, rows, left)
+                if (row := go_out(now, rows, clear_us)) >= 0 and set_apart(False, now, rows, row):
+                    return now, row
+                due_us = dues[0][0] if dues else NEVER_US
                 continue
-            if stage[row] != OUT or not well:
-                return row
-            stage[row] = BACK
-            judged_us[row] = now
-            judged[row] = ticket()
-            drawn = at[row]
-            if drawn == BLOCK:
-                drawn = refill(row)
-            at[row] = drawn + 1
-            when = now + latencies[row * BLOCK + drawn]
-            if when in arrivals:
-                arrivals[when].append(row)
-            else:
-                arrivals[when] = [row]
-                heappush(times, when)
-        return -1
+            if when >= until_us:
+                break
+            now = heappop(times)
+            rows = arrivals.pop(now)
+            left -= len(rows)
+            if left < 0:
+                rows = cut(True, now, rows, left)
+            for row in rows:
+                step = stage[row]
+                if step == BACK:
+                    stage[row] = ANSWERED
+                    alive_us[row] = now
+                elif step == out:
+                    stage[row] = BACK
+                    judged_us[row] = now
+                    judged[row] = ticket()
+                    drawn = at[row]
+                    if drawn == BLOCK:
+                        drawn = refill(row)
+                    at[row] = drawn + 1
+                    when = now + latencies[row * BLOCK + drawn]
+                    if when in arrivals:
+                        arrivals[when].append(row)
+                    else:
+                        arrivals[when] = [row]
+                        heappush(times, when)
+                elif set_apart(True, now, rows, row):
+                    return now, row
+                else:
+                    break
+        return now, -1
 
-    return arrive
+    return run

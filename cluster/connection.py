@@ -40,6 +40,7 @@ from groupsim.cluster.sockets import Correlations, Flight, queued
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.trace import OFF
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.network import Network
 
 _MESSAGE = Order.MESSAGE
+_OF_RECORDS = frozenset({FetchRequest, ProduceRequest})
 _NONE_YET: array[int] = array("Q")
 
 
@@ -146,10 +148,11 @@ class Connection(Beating):
 
     def handshake(self) -> None:
         """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
-        links = self._network.links
         there, back, first = self._draw(), self._draw(), self._draw()
-        self._ready_us = self._loop.now_us + links.stretch(self, there) + links.stretch(self, back)
-        self._floor_out = self._ready_us + links.stretch(self, first)
+        if self.conditions:
+            there, back, first = (self._network.links.stretch(self, one) for one in (there, back, first))
+        self._ready_us = self._loop.now_us + there + back
+        self._floor_out = self._ready_us + first
 
     @property
     def next_correlation(self) -> int:
@@ -168,13 +171,14 @@ class Connection(Beating):
             self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
             return correlation
         deadline = now + timeout_us
-        if request.__class__ is FetchRequest and request.max_wait_ms < 0:
-            self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
-            deadline = _NEVER
+        if request.__class__ in _OF_RECORDS:
+            if is_unanswered(request):
+                self._post((correlation, request, on_done, deadline, self), now)
+                return correlation
+            if request.__class__ is FetchRequest and request.max_wait_ms < 0:
+                self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
+                deadline = _NEVER
         flight = (correlation, request, on_done, deadline, self)
-        if request.__class__ is ProduceRequest and is_unanswered(request):
-            self._post(flight, now)
-            return correlation
         if self._oldest is None:
             self._oldest = flight
         elif self._more is None:
@@ -345,9 +349,11 @@ class Connection(Beating):
             self._reply(response)
             return
         response = normalise_response(response, request.version)
+        if trace.level is OFF or (request.__class__ in MACHINERY and not trace.heartbeats):
+            self._reply(response)
+            return
         before = trace.cause
-        if trace.heartbeats or request.__class__ not in MACHINERY:
-            self.broker.note_answer(self, response)
+        self.broker.note_answer(self, response)
         self._reply(response)
         trace.cause = before
 

@@ -7,8 +7,9 @@ from array import array
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 
-BLOCK = 16
-FIRST = 8  # where the first block begins: many connections carry a handshake and two requests, and no more
+BLOCK = 32
+FIRST = 24  # where the first block begins: many connections carry a handshake and two requests, and no more
+_SKIPPED = array("Q", [0] * FIRST)
 
 
 def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[int]:
@@ -16,7 +17,8 @@ def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[i
 
     In an array, 64 bits each, so that those of ten thousand connections stay near each other.
     """
-    return array("Q", [0] * start + distribution.draws(stream, BLOCK - start))
+    ahead = distribution.ahead(stream, BLOCK - start)
+    return _SKIPPED[:start] + ahead if start else ahead
 
 
 class Draws:

@@ -114,7 +114,8 @@ class Network:
             ids=self._ids_of(host),
         )
         self._connections[connection] = None
-        self._touch(connection)
+        if self.links.conditions or self.taps:
+            self._touch(connection)
         connection.handshake()
         self._refuse(connection)
         return connection

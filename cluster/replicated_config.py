@@ -36,6 +36,7 @@ _OWN_OF_CONTROLLER: Final = frozenset(
         "default_replication_factor",  # the cluster's own is handed on to its controller
     }
 )
+_OWN_OF_REPLICA: Final = frozenset({"min_isr_commits"})
 _HERE: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "offsets_replication_factor",
     "offsets.topic.segment.bytes": "offsets_segment_bytes",
@@ -149,7 +150,7 @@ def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, s
 
 
 _CONTROLLER: Final = _kafka_names(ControllerConfig, _OWN_OF_CONTROLLER)
-_REPLICA: Final = _kafka_names(ReplicaConfig)
+_REPLICA: Final = _kafka_names(ReplicaConfig, _OWN_OF_REPLICA)
 _ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transactions": TRANSACTION_KEYS}
 
 

@@ -17,7 +17,6 @@ from groupsim.coordinator.failures import operation_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.states import State
 from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -94,13 +93,13 @@ def list_groups(partition: Partition, request: ListGroupsRequest) -> list[Listed
     ]
 
 
-def delete_groups(partition: Partition, arrival: Arrival, request: DeleteGroupsRequest) -> None:
+def delete_groups(partition: Partition, call: CallToken, request: DeleteGroupsRequest) -> None:
     """Delete those of the groups that are empty, with all their offsets; pending ids do not count.
 
     First a write without records looks for share groups among them, and waits like any other for what was appended
     before; only then are they looked at.
     """
-    deletion = Deletion(partition, arrival.call, request)
+    deletion = Deletion(partition, call, request)
     if partition.turn.differences.deletes_after_writes:
         partition.turn.when_written(deletion)
     else:

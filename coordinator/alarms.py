@@ -20,18 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from groupsim.coordinator.timers import Timer
-from groupsim.eventloop.interface import EventLoop, Handle, Host, Order
-from groupsim.protocol.values import value
-
-
-@value
-class Alarm:
-    """A place in the loop's heap, and for which deadline and rank it was taken."""
-
-    handle: Handle
-    due_us: int
-    ticket: int
+from groupsim.coordinator.timers import NEVER, Timer
+from groupsim.eventloop.heap import FREE, TIMER_RANK
+from groupsim.eventloop.interface import EventLoop, Host
 
 
 class Alarms:
@@ -48,30 +39,28 @@ class Alarms:
 
     def set(self, timer: Timer) -> None:
         """The timer was started or moved."""
-        alarm = timer.alarm
-        if isinstance(alarm, Alarm):
-            if self.lazy and alarm.due_us <= timer.due_us:
+        if timer.alarm is not None:
+            if self.lazy and timer.rings_us <= timer.due_us:
                 return
-            self._loop.cancel(alarm.handle)
+            self._loop.cancel(timer.alarm)
         self._arm(timer)
 
     def stop(self, timer: Timer) -> None:
         """The timer was stopped."""
-        alarm, timer.alarm = timer.alarm, None
-        if isinstance(alarm, Alarm):
-            self._loop.cancel(alarm.handle)
+        if timer.alarm is not None:
+            self._loop.cancel(timer.alarm)
+            timer.alarm, timer.rings_us = None, NEVER
 
     def _arm(self, timer: Timer) -> None:
-        due_us, ticket = timer.due_us, timer.ticket
-        handle = self._loop.call_at(due_us, self._ring, timer, order=Order.TIMER, ticket=ticket)
-        timer.alarm = Alarm(handle, due_us, ticket)
+        timer.rings_us, timer.rings_ticket = due_us, ticket = timer.due_us, timer.ticket
+        loop = self._loop
+        timer.alarm = loop.set_in_place(due_us, TIMER_RANK + ticket, self._ring, timer, FREE, loop.trace.cause)
 
     def _ring(self, timer: Timer) -> None:
-        alarm, timer.alarm = timer.alarm, None
+        rang_us, timer.rings_us, timer.alarm = timer.rings_us, NEVER, None
         if not timer.running or self._host.incarnation != self._incarnation:
             return
-        assert isinstance(alarm, Alarm)
-        if (alarm.due_us, alarm.ticket) == (timer.due_us, timer.ticket):
+        if rang_us == timer.due_us and timer.rings_ticket == timer.ticket:
             self._host.deliver(self._due, timer)
         elif timer.keeper is not None:
             timer.keeper.watch()

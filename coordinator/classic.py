@@ -20,7 +20,7 @@ from groupsim.coordinator.purgatory import ANSWERED
 from groupsim.coordinator.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.retention import ExpiryRule, expiry_rule
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
-from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
 from groupsim.coordinator.sync import sync, sync_timer_fired
 from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.coordinator.turn import Turn
@@ -45,11 +45,11 @@ class ClassicGroup(GroupData):
     def join(self, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None:
         join(turn, self, arrival, request)
 
-    def sync(self, turn: Turn, arrival: Arrival, request: SyncGroupRequest) -> None:
-        sync(turn, self, arrival, request)
+    def sync(self, turn: Turn, call: CallToken, request: SyncGroupRequest) -> None:
+        sync(turn, self, call, request)
 
-    def heartbeat(self, turn: Turn, arrival: Arrival, request: HeartbeatRequest) -> None:
-        heartbeat(turn, self, arrival, request)
+    def heartbeat(self, turn: Turn, call: CallToken, request: HeartbeatRequest) -> None:
+        heartbeat(turn, self, call, request)
 
     #: Whether this was a steady heartbeat, now done without effects; the answer is NONE.
     quick_heartbeat = quick_heartbeat
@@ -57,8 +57,8 @@ class ClassicGroup(GroupData):
     #: The place of the member that sent it, for more of them.
     steady = steady
 
-    def leave(self, turn: Turn, arrival: Arrival, request: LeaveGroupRequest) -> None:
-        leave(turn, self, arrival, request)
+    def leave(self, turn: Turn, call: CallToken, request: LeaveGroupRequest) -> None:
+        leave(turn, self, call, request)
 
     def answered_otherwise(self, call: CallToken) -> None:
         """The sender of what is parked has been told of an error; it counts as parked still."""
@@ -74,7 +74,7 @@ class ClassicGroup(GroupData):
             session_expired(turn, self, timer.member_id)
         elif timer.kind is TimerKind.SYNC:
             sync_timer_fired(turn, self, timer.args[0])
-        elif self.state is not State.PREPARING_REBALANCE:
+        elif self.state is not PREPARING_REBALANCE:
             close_no_round(self)
         elif timer.kind is TimerKind.INITIAL_JOIN:
             initial_timer_fired(turn, self, *timer.args)
@@ -101,11 +101,11 @@ class ClassicGroup(GroupData):
 
     @property
     def is_empty(self) -> bool:
-        return self.state is State.EMPTY
+        return self.state is EMPTY
 
     @property
     def is_dead(self) -> bool:
-        return self.state is State.DEAD
+        return self.state is DEAD
 
     # --- administration ------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class ClassicGroup(GroupData):
 
         Kafka has no such request: an operator makes an application rejoin (`enforceRebalance`), with this effect.
         """
-        if self.state not in (State.STABLE, State.AWAITING_SYNC):
+        if self.state not in (STABLE, AWAITING_SYNC):
             return False
         prepare(turn, self, Reason(Cause.UPDATE_META, words))
         return True

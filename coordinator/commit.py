@@ -7,16 +7,14 @@ Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset
 from __future__ import annotations
 
 from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.states import State
+from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import OffsetCommitRequest
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
-# Looked up once: members of an enumeration are found slowly, and these are for every commit.
-_DEAD, _SYNCING = State.DEAD, State.AWAITING_SYNC
-_PROLONGING = (State.STABLE, State.PREPARING_REBALANCE)
+_PROLONGING = (STABLE, PREPARING_REBALANCE)
 
 
 def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> ErrorCode | None:
@@ -24,14 +22,14 @@ def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> 
 
     From outside (generation -1) only an empty group can be committed to; whoever claims membership is checked.
     """
-    if group.state is _DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if request.generation_id < 0 and group.state is State.EMPTY:
+    if request.generation_id < 0 and group.state is EMPTY:
         return None
     if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
     return _fenced(turn, group, request, "offset-commit") or (
-        ErrorCode.REBALANCE_IN_PROGRESS if group.state is _SYNCING else None
+        ErrorCode.REBALANCE_IN_PROGRESS if group.state is AWAITING_SYNC else None
     )
 
 
@@ -39,9 +37,9 @@ def txn_commit_error(turn: Turn, group: GroupData, request: TxnOffsetCommitReque
     """The same for a commit in a transaction. Its state does not matter, and an anonymous one is let through: requests
     before version 3 cannot say who sends them.
     """
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    outside = request.generation_id < 0 and group.state is State.EMPTY
+    outside = request.generation_id < 0 and group.state is EMPTY
     if outside or _is_anonymous(request):
         return None
     return _fenced(turn, group, request, "txn-offset-commit")

@@ -16,7 +16,7 @@ from attrs import Factory, define
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.records import whole_ms
-from groupsim.coordinator.states import IllegalState, Reason, State, can_rebalance, next_state
+from groupsim.coordinator.states import CAN_REBALANCE, IllegalState, Reason, State, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import JoinProtocol
 
@@ -69,12 +69,12 @@ class GroupData:
 
     @property
     def can_rebalance(self) -> bool:
-        return can_rebalance(self.state)
+        return self.state in CAN_REBALANCE
 
     @property
     def all_joined(self) -> bool:
         """Whether every member's JoinGroup is parked and no pending id is left (`hasAllMembersJoined`)."""
-        return self.awaiting_joins == len(self.members) and not self.pending_join
+        return self.awaiting_joins == len(self.lookup) and not self.pending_join
 
     @property
     def rebalance_timeout_us(self) -> int:
@@ -147,12 +147,14 @@ class GroupData:
         member.join_call = call
         return before
 
-    def change_protocols(self, member: Member, protocols: tuple[JoinProtocol, ...]) -> None:
-        """Let the member offer these protocols instead."""
-        if member.protocols != protocols:
-            self.count_protocols(member.protocols, -1)
-            self.count_protocols(protocols, 1)
-            member.protocols = protocols
+    def change_protocols(self, member: Member, protocols: tuple[JoinProtocol, ...]) -> bool:
+        """Let the member offer these protocols instead; False when it offers them already."""
+        if member.matches(protocols):
+            return False
+        self.count_protocols(member.protocols, -1)
+        self.count_protocols(protocols, 1)
+        member.protocols = protocols
+        return True
 
     def count_protocols(self, protocols: tuple[JoinProtocol, ...], step: int) -> None:
         """Count one member more, or less, for each of these protocols; a name that falls to 0 is kept."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.rebalance import answer_join, complete_after_expiry, prepare, remove_member
-from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason, State
 from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival, member_error
+from groupsim.coordinator.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
 
@@ -23,25 +24,25 @@ ALIVE = HeartbeatResponse()
 REBALANCING = HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
 
 _BY_STATE: Mapping[State, HeartbeatResponse] = {
-    State.EMPTY: HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID),
-    State.PREPARING_REBALANCE: REBALANCING,
-    State.AWAITING_SYNC: ALIVE,
-    State.STABLE: ALIVE,
+    EMPTY: HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID),
+    PREPARING_REBALANCE: REBALANCING,
+    AWAITING_SYNC: ALIVE,
+    STABLE: ALIVE,
 }
 
 
-def heartbeat(turn: Turn, group: GroupData, arrival: Arrival, request: HeartbeatRequest) -> None:
+def heartbeat(turn: Turn, group: GroupData, call: CallToken, request: HeartbeatRequest) -> None:
     """Handle a Heartbeat: the session is prolonged at once, the answer waits for earlier writes."""
     error = _error(turn, group, request)
     if error is not None:
-        turn.reply(arrival.call, HeartbeatResponse(error))
+        turn.reply(call, HeartbeatResponse(error))
         return
     response = _BY_STATE[group.state]
-    if group.state is State.AWAITING_SYNC and not turn.differences.heartbeat_while_assigning:
+    if group.state is AWAITING_SYNC and not turn.differences.heartbeat_while_assigning:
         response = REBALANCING
     else:
         turn.refresh_session(group, group.lookup[request.member_id])
-    turn.reply_after_writes(arrival.call, request, response)
+    turn.reply_after_writes(call, request, response)
 
 
 def quick_heartbeat(group: GroupData, turn: Turn, request: HeartbeatRequest) -> bool:
@@ -58,7 +59,7 @@ def quick_heartbeat(group: GroupData, turn: Turn, request: HeartbeatRequest) -> 
 
 def _steady_member(group: GroupData, request: HeartbeatRequest) -> Member | None:
     """The member that a valid heartbeat in Stable is of."""
-    if group.state is not State.STABLE or request.generation_id != group.generation:
+    if group.state is not STABLE or request.generation_id != group.generation:
         return None
     member = group.lookup.get(request.member_id)
     if member is None or (request.group_instance_id is not None and request.group_instance_id != member.instance_id):
@@ -117,7 +118,7 @@ def steady(group: GroupData, turn: Turn, request: HeartbeatRequest) -> tuple[Ste
 
 
 def _error(turn: Turn, group: GroupData, request: HeartbeatRequest) -> ErrorCode | None:
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     unknown = member_error(turn, group, request.member_id, request.group_instance_id, "heartbeat")
     if unknown is not None:
@@ -134,7 +135,7 @@ def session_expired(turn: Turn, group: GroupData, member_id: str) -> None:
     A member that waits for us is excused, and its timer is not set again until its request is answered; a new member is
     not: its JoinGroup has waited for five minutes, and its client has given up.
     """
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         return
     if member_id in group.pending_join:
         remove_member(turn, group, member_id, "pending-expired")
@@ -148,7 +149,7 @@ def session_expired(turn: Turn, group: GroupData, member_id: str) -> None:
 def _expel(turn: Turn, group: GroupData, member: Member) -> None:
     answer_join(turn, group, member, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     remove_member(turn, group, member.member_id, "session-expired")
-    if group.state in (State.STABLE, State.AWAITING_SYNC):
+    if group.state in (STABLE, AWAITING_SYNC):
         text = f"removing member {member.member_id} on heartbeat expiration."
         prepare(turn, group, Reason(Cause.HEARTBEAT_EXPIRED, text, member.member_id))
     else:

@@ -15,9 +15,19 @@ from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import JOIN_CONDITION
-from groupsim.coordinator.rebalance import joined, prepare_or_complete, remove_member
+from groupsim.coordinator.rebalance import joined, maybe_complete, prepare, remove_member
 from groupsim.coordinator.replace import replace_static_member
-from groupsim.coordinator.states import NO_REASON, Cause, IllegalState, Reason, State
+from groupsim.coordinator.states import (
+    AWAITING_SYNC,
+    DEAD,
+    EMPTY,
+    NO_REASON,
+    PREPARING_REBALANCE,
+    STABLE,
+    Cause,
+    IllegalState,
+    Reason,
+)
 from groupsim.coordinator.timers import TimerKind, session_timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival, member_error
@@ -27,7 +37,8 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse
 
 _HANDSHAKE_VERSION = 4
-_REASON_VERSION = 8
+# Looked up once: members of an enumeration are found slowly, and these are for every join.
+_JOIN, _SESSION, _MEMBER_ID_REQUIRED = Api.JOIN_GROUP, TimerKind.SESSION, ErrorCode.MEMBER_ID_REQUIRED
 
 
 def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
@@ -57,12 +68,12 @@ def instance_of(turn: Turn, request: JoinGroupRequest) -> str | None:
 def accepts(turn: Turn, group: GroupData, member_id: str) -> bool:
     """Whether there is room (`acceptJoiningMember`). Only ids are looked at: a full group refuses a static restart."""
     limit = turn.config.group_max_size
-    if not turn.differences.group_max_size or group.state in (State.EMPTY, State.DEAD):
+    if len(group.lookup) < limit or not turn.differences.group_max_size or group.state in (EMPTY, DEAD):
         return True
     member = group.lookup.get(member_id)
-    if group.state is State.PREPARING_REBALANCE:
+    if group.state is PREPARING_REBALANCE:
         return (member is not None and member.join_call is not None) or group.awaiting_joins < limit
-    return member is not None or len(group.members) < limit
+    return member is not None
 
 
 def _kick(turn: Turn, group: GroupData, member_id: str) -> None:
@@ -80,7 +91,7 @@ def _refuse(turn: Turn, arrival: Arrival, error: ErrorCode, member_id: str = "")
 
 def _join_without_id(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
     instance_id = instance_of(turn, request)
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         _refuse(turn, arrival, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     elif not supports(group, request.protocol_type, request.protocols):
         _refuse(turn, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -102,11 +113,12 @@ def _hand_out_id(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGr
     if member_id in group.lookup:
         raise IllegalState(f"fresh member id {member_id} is in group {group.group_id} already")
     group.pending_join[member_id] = None
-    payload = {"state": group.state.printed, "client_id": arrival.client_id}
-    turn.note(Kind.MEMBER_PENDING, group, member_id, payload=payload)
+    if turn.noting:
+        payload = {"state": group.state.printed, "client_id": arrival.client_id}
+        turn.note(Kind.MEMBER_PENDING, group, member_id, payload=payload)
     name = session_timer(group.group_id, member_id)
-    turn.set_timer(name, TimerKind.SESSION, 1_000 * request.session_timeout_ms, group.group_id, member_id)
-    _refuse(turn, arrival, ErrorCode.MEMBER_ID_REQUIRED, member_id)
+    turn.set_timer(name, _SESSION, 1_000 * request.session_timeout_ms, group.group_id, member_id)
+    _refuse(turn, arrival, _MEMBER_ID_REQUIRED, member_id)
 
 
 def _add_member(
@@ -123,20 +135,27 @@ def _add_member(
         request.protocols,
         is_new=turn.differences.new_member_timeout,
     )
-    if group.state is State.PREPARING_REBALANCE and group.previous_state is State.EMPTY:
+    if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
         group.new_member_added = True
     leads = group.leader is None
     group.add(member, arrival.call)
     _note_added(turn, group, member, known_id)
     if leads:
         turn.note(Kind.LEADER_ELECTED, group, member_id, reason="first-member")
-    turn.park(arrival.call, Api.JOIN_GROUP, group, member, JOIN_CONDITION)
+    turn.park(arrival.call, _JOIN, group, member, JOIN_CONDITION)
     if turn.differences.new_member_timeout:
         turn.set_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    if group.can_rebalance:
+        prepare(turn, group, _reason_to_add(member, request))
+    else:
+        maybe_complete(turn, group)
+
+
+def _reason_to_add(member: Member, request: JoinGroupRequest) -> Reason:
     said = request.reason or NO_REASON
     instance = member.instance_id or "null"
-    text = f"Adding new member {member_id} with group instance id {instance}; client reason: {said}"
-    prepare_or_complete(turn, group, Reason(Cause.ADD_MEMBER, text, member_id, said))
+    text = f"Adding new member {member.member_id} with group instance id {instance}; client reason: {said}"
+    return Reason(Cause.ADD_MEMBER, text, member.member_id, said)
 
 
 def _note_added(turn: Turn, group: GroupData, member: Member, known_id: bool) -> None:
@@ -160,7 +179,7 @@ def _note_added(turn: Turn, group: GroupData, member: Member, known_id: bool) ->
 
 def _join_with_id(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
     member_id = request.member_id
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         _refuse(turn, arrival, ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id)
     elif not supports(group, request.protocol_type, request.protocols):
         _refuse(turn, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
@@ -178,37 +197,43 @@ def _join_with_id(turn: Turn, group: GroupData, arrival: Arrival, request: JoinG
 
 def _rejoin(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, member: Member) -> None:
     """A member joins again: into an open round, with news that open one, or only to hear its answer once more."""
+    if group.state is PREPARING_REBALANCE:
+        _take_part(turn, group, arrival, request, member)
+        maybe_complete(turn, group)
+        return
     cause = _cause_of_rejoin(group, member, request)
-    if cause is not None or group.state is State.PREPARING_REBALANCE:
+    if cause is not None:
         reason = _rejoin_reason(group, member, request, cause)
-        update_member(turn, group, member, request, arrival.call)
-        turn.park(arrival.call, Api.JOIN_GROUP, group, member, JOIN_CONDITION)
-        prepare_or_complete(turn, group, reason)
-    elif group.state is State.EMPTY:
+        _take_part(turn, group, arrival, request, member)
+        prepare(turn, group, reason)
+    elif group.state is EMPTY:
         _refuse(turn, arrival, ErrorCode.UNKNOWN_MEMBER_ID, member.member_id)
     else:
         turn.reply(arrival.call, joined(group, member))  # in Stable only a follower gets here: no members
 
 
+def _take_part(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, member: Member) -> None:
+    update_member(turn, group, member, request, arrival.call)
+    turn.park(arrival.call, _JOIN, group, member, JOIN_CONDITION)
+
+
 def _cause_of_rejoin(group: GroupData, member: Member, request: JoinGroupRequest) -> Cause | None:
     """What makes this JoinGroup open a round; None when it does not."""
-    if group.state is State.STABLE and member.member_id == group.leader:
+    if group.state is STABLE and member.member_id == group.leader:
         return Cause.LEADER_REJOIN
-    if group.state in (State.STABLE, State.AWAITING_SYNC) and not member.matches(request.protocols):
+    if group.state in (STABLE, AWAITING_SYNC) and not member.matches(request.protocols):
         return Cause.UPDATE_META
     return None
 
 
-def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, cause: Cause | None) -> Reason:
+def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, cause: Cause) -> Reason:
     said = request.reason or NO_REASON
     state = group.state.printed
     if cause is Cause.LEADER_REJOIN:
         text = f"Leader {member.member_id} re-joining group during {state}; client reason: {said}"
-    elif cause is Cause.UPDATE_META:
+    else:
         text = f"Updating metadata for member {member.member_id} during {state}; client reason: {said}"
-    else:  # the round is open already: this opens none, the cause is never looked at
-        text = f"Member {member.member_id} is joining group during {state}; client reason: {said}"
-    return Reason(cause or Cause.UPDATE_META, text, member.member_id, said)
+    return Reason(cause, text, member.member_id, said)
 
 
 def update_member(
@@ -216,14 +241,14 @@ def update_member(
 ) -> None:
     """Take protocols and timeouts from the request and park it; one parked before is forgotten (KAFKA-20938)."""
     timeouts = (rebalance_timeout_ms(request), request.session_timeout_ms)
-    changed = not member.matches(request.protocols) or timeouts != (
+    changed = group.change_protocols(member, request.protocols) or timeouts != (
         member.rebalance_timeout_ms,
         member.session_timeout_ms,
     )
-    group.change_protocols(member, request.protocols)
     member.rebalance_timeout_ms, member.session_timeout_ms = timeouts
     before = group.park_join(member, call)
-    turn.drop(before, Api.JOIN_GROUP, group, member.member_id, "another JoinGroup of the same member took its place")
+    if before is not None:
+        turn.drop(before, _JOIN, group, member.member_id, "another JoinGroup of the same member took its place")
     if changed and turn.noting:
         payload = {
             "protocols": [protocol.name for protocol in member.protocols],

@@ -12,7 +12,7 @@ from typing import Any
 
 from groupsim.coordinator.alarms import Alarms
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
 from groupsim.coordinator.interfaces import AppendRefused, Call, LoadFailed, Log, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
@@ -23,7 +23,7 @@ from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatRequest, Request
+from groupsim.protocol.messages import HeartbeatRequest, JoinGroupRequest, Request
 
 _OUR_KINDS = (
     Kind.GROUP_STATE,
@@ -39,6 +39,8 @@ _OUR_KINDS = (
     Kind.GROUP_DELETED,
     Kind.OFFSET_EXPIRED,
     Kind.WARNING,
+    Kind.REQUEST_PARKED,
+    Kind.REQUEST_DROPPED,
 )
 _SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
 # Looked up once: members of an enumeration are found slowly, and these are for every request.
@@ -72,7 +74,8 @@ class Leadership:
         self._log = log
         self._trace = loop.trace
         noting = any(loop.trace.will_want(kind) for kind in _OUR_KINDS)
-        self.shard = Shard(partition, config, loop.ticket, noting=noting)
+        every_move = not lazy_timers or loop.trace.will_want(Kind.TIMER_SET)
+        self.shard = Shard(partition, config, loop.ticket, noting=noting, every_move=every_move)
         self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
         #: A steady heartbeat: True when it is done and the answer is NONE.
         self.heartbeat: Callable[[HeartbeatRequest, int], bool] = (
@@ -112,9 +115,15 @@ class Leadership:
             self._move_alarm(request)
         return done
 
-    def handle(self, arrival: Arrival, request: Request) -> None:
+    def join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
+        """A JoinGroup."""
+        self._carry_out(self.shard.join(arrival, request, self._loop.now_us))
+        if not self._alarms.lazy:
+            self._move_alarm(request)
+
+    def handle(self, call: Call, request: Request) -> None:
         """Any other request."""
-        self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
+        self._carry_out(self.shard.handle(call, request, self._loop.now_us))
         if not self._alarms.lazy:
             self._move_alarm(request)
 
@@ -166,11 +175,10 @@ class Leadership:
 
     def _carry_out(self, effects: list[Effect]) -> None:
         for effect in effects:
-            _CARRIERS[type(effect)](self, effect)
-
-    def _reply(self, effect: Reply) -> None:
-        call: Call = effect.call  # type: ignore[assignment]
-        call.answer(effect.response)
+            if isinstance(effect, tuple):  # a reply, as most are
+                effect[0].answer(effect[1])  # type: ignore[attr-defined]
+            else:
+                _CARRIERS[type(effect)](self, effect)
 
     def _park(self, effect: Park) -> None:
         if self._trace.wants(_PARKED):
@@ -269,7 +277,6 @@ def summary(record: Record) -> dict[str, Any]:
 
 
 _CARRIERS: Mapping[type[Any], Callable[[Leadership, Any], None]] = {
-    Reply: Leadership._reply,
     Park: Leadership._park,
     Drop: Leadership._drop,
     SetTimer: Leadership._set_timer,

@@ -5,11 +5,12 @@ Sources: `GroupMetadataManager.classicGroupLeaveToClassicGroup`; classic-protoco
 
 from __future__ import annotations
 
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.rebalance import answer_join, maybe_complete, prepare, remove_member
 from groupsim.coordinator.states import NO_REASON, Cause, Reason, State
 from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival, member_error
+from groupsim.coordinator.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     JoinGroupResponse,
@@ -22,17 +23,17 @@ from groupsim.protocol.messages import (
 _BATCH_VERSION = 3
 
 
-def leave(turn: Turn, group: GroupData, arrival: Arrival, request: LeaveGroupRequest) -> None:
+def leave(turn: Turn, group: GroupData, call: CallToken, request: LeaveGroupRequest) -> None:
     """Handle a LeaveGroup to an existing group; the answer waits for what was written before."""
     if group.state is State.DEAD:
-        turn.reply_after_writes(arrival.call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        turn.reply_after_writes(call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return
     pending_only = not any(_names_member(group, entry) for entry in request.members)
     results = tuple(_leave_one(turn, group, entry) for entry in request.members)
     gone = [result for result in results if result.error is ErrorCode.NONE]
     if gone:
         _after(turn, group, request, gone, pending_only=pending_only)
-    turn.reply_after_writes(arrival.call, request, _response(request, results))
+    turn.reply_after_writes(call, request, _response(request, results))
 
 
 def _names_member(group: GroupData, entry: LeavingMember) -> bool:

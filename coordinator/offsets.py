@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from groupsim.coordinator import retention
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, whole_ms
-from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -34,7 +34,7 @@ _NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found sl
 # --- OffsetCommit ------------------------------------------------------------------------------------------------
 
 
-def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest) -> None:
+def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) -> None:
     """Handle an OffsetCommit; partitions of unknown topics were sorted out before."""
     turn = partition.turn
     group = partition.groups.get(request.group_id)
@@ -43,7 +43,7 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
     else:
         error = group.commit_error(turn, request)
     if error is not None:
-        turn.reply(arrival.call, refusal(request, error))
+        turn.reply(call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
@@ -57,7 +57,7 @@ def commit(partition: Partition, arrival: Arrival, request: OffsetCommitRequest)
         for entry in request.offsets
     ]
     results = write(partition, request.group_id, values, created=group is None)
-    turn.reply_when_written(arrival.call, request, OffsetCommitResponse(results))
+    turn.reply_when_written(call, request, OffsetCommitResponse(results))
 
 
 def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, found_out: int) -> ErrorCode | None:
@@ -116,7 +116,7 @@ def _expire_us(request: OffsetCommitRequest, now_us: int) -> int | None:
 # --- OffsetFetch -------------------------------------------------------------------------------------------------
 
 
-def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -> None:
+def fetch(partition: Partition, call: CallToken, request: OffsetFetchRequest) -> None:
     """Handle an OffsetFetch: stable ones see everything appended and answer once it is committed.
 
     The Scala coordinator always read what is committed, and from 2.5 on told a stable fetch where more was coming.
@@ -128,17 +128,16 @@ def fetch(partition: Partition, arrival: Arrival, request: OffsetFetchRequest) -
     known = group is not None and not group.is_dead
     table = (store.latest if appended else store.committed)(request.group_id) if known else {}
     unstable = _unstable(partition, request)
-    offsets = tuple(
-        FetchedOffset(tp, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        if unstable is not None and unstable(tp)
-        else _fetched(tp, table.get(tp))
-        for tp in (sorted(table) if request.partitions is None else request.partitions)
-    )
-    response = OffsetFetchResponse(ErrorCode.NONE, offsets)
-    if appended:
-        turn.reply_when_written(arrival.call, request, response)
+    asked = sorted(table) if request.partitions is None else request.partitions
+    if unstable is None:
+        offsets = [_fetched(tp, table.get(tp)) for tp in asked]
     else:
-        turn.reply(arrival.call, response)
+        offsets = [_withheld(tp) if unstable(tp) else _fetched(tp, table.get(tp)) for tp in asked]
+    response = OffsetFetchResponse(_NONE, tuple(offsets))
+    if appended:
+        turn.reply_when_written(call, request, response)
+    else:
+        turn.reply(call, response)
 
 
 def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[TopicPartition], bool] | None:
@@ -152,6 +151,10 @@ def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[To
     return held.__contains__ if held else None
 
 
+def _withheld(partition: TopicPartition) -> FetchedOffset:
+    return FetchedOffset(partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+
+
 def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOffset:
     if value is None:
         return FetchedOffset(partition)
@@ -161,15 +164,15 @@ def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOff
 # --- OffsetDelete ------------------------------------------------------------------------------------------------
 
 
-def delete_offsets(partition: Partition, arrival: Arrival, request: OffsetDeleteRequest) -> None:
+def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteRequest) -> None:
     """Handle an OffsetDelete: offsets of topics nobody in the group subscribes to."""
     turn = partition.turn
     group = partition.groups.get(request.group_id)
     if group is None or group.is_dead:
-        turn.reply(arrival.call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
+        turn.reply(call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
         return
     if not group.is_empty and not group.is_consumer:
-        turn.reply(arrival.call, OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP))
+        turn.reply(call, OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP))
         return
     results = tuple((tp, _delete_error(group, tp)) for tp in request.partitions)
     stored = partition.offsets.latest(request.group_id)
@@ -181,7 +184,7 @@ def delete_offsets(partition: Partition, arrival: Arrival, request: OffsetDelete
     )
     if records:
         partition.append(records)
-    turn.reply_when_written(arrival.call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
+    turn.reply_when_written(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
 
 
 def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:

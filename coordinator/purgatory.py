@@ -77,18 +77,15 @@ class Waiting:
 class Purgatory:
     """Appends under way in one partition, and what waits for them."""
 
-    __slots__ = ("_in_flight", "_last_id", "_waiting", "timer_name")
+    __slots__ = ("_in_flight", "_last_id", "_waiting", "idle", "timer_name")
 
     def __init__(self, partition: int) -> None:
         self.timer_name = f"write-timeout-{partition}"
         self._last_id = 0
         self._in_flight: deque[Append] = deque()
+        #: Whether everything appended so far is committed (or failed): a field, for every heartbeat is judged by it.
+        self.idle = True
         self._waiting: deque[Waiting] = deque()
-
-    @property
-    def idle(self) -> bool:
-        """Whether everything appended so far is committed (or failed)."""
-        return not self._in_flight
 
     @property
     def last_id(self) -> int:
@@ -108,6 +105,7 @@ class Purgatory:
         self._last_id += 1
         effect = Append(self._last_id, records)
         self._in_flight.append(effect)
+        self.idle = False
         if then is not None:
             self._wait(turn, Waiting(self._last_id, self._deadline(turn), then=then))
         return effect
@@ -128,6 +126,7 @@ class Purgatory:
         refused = self._in_flight[0].append_id != append_id
         if not refused:
             self._in_flight.popleft()
+            self.idle = not self._in_flight
             while self._waiting and self._waiting[0].append_id <= append_id:
                 self._waiting.popleft().end(turn, error)
             return
@@ -147,6 +146,7 @@ class Purgatory:
     def fail_all(self, turn: Turn, error: ErrorCode) -> None:
         """The partition is given up: everything that waits ends with `error`."""
         self._in_flight.clear()
+        self.idle = True
         while self._waiting:
             self._waiting.popleft().end(turn, error)
 

@@ -20,7 +20,7 @@ from attrs import frozen
 
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
-from groupsim.coordinator.states import Cause, Reason, State, next_state
+from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, Cause, Reason, next_state
 from groupsim.coordinator.timers import TimerKind, join_timer, sync_timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.voting import select_protocol, subscribed_topics
@@ -32,6 +32,8 @@ from groupsim.protocol.messages import Api, JoinGroupResponse, JoinMember, SyncG
 _BREATH_US = 1_000
 """Between two looks at a round that nobody has joined, where the rebalance timeout is 0: Kafka takes none (and a CPU),
 and time that is virtual would stand still."""
+
+_NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found slowly
 
 # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -46,11 +48,11 @@ def prepare_or_complete(turn: Turn, group: GroupData, reason: Reason) -> None:
 
 def prepare(turn: Turn, group: GroupData, reason: Reason) -> None:
     """Open a round."""
-    if group.state is State.AWAITING_SYNC:
+    if group.state is AWAITING_SYNC:
         reset_assignments(turn, group, ErrorCode.REBALANCE_IN_PROGRESS)
     group.pending_sync.clear()
     turn.stop_timer(sync_timer(group.group_id))
-    initial = group.state is State.EMPTY and turn.differences.initial_delay
+    initial = group.state is EMPTY and turn.differences.initial_delay
     if initial:
         _set_initial_timer(turn, group)
     turn.change_state(group, reason)
@@ -96,18 +98,18 @@ def initial_timer_fired(turn: Turn, group: GroupData, delay_us: int, remaining_u
 
 def is_initial(turn: Turn, group: GroupData) -> bool:
     """Whether the open round is the first of an empty group, which only its timer should close."""
-    return group.previous_state is State.EMPTY and turn.differences.initial_delay
+    return group.previous_state is EMPTY and turn.differences.initial_delay
 
 
 def maybe_complete(turn: Turn, group: GroupData) -> None:
     """Close the open round if everybody has joined; never an initial one (`maybeCompleteJoinPhase`)."""
-    if group.state is State.PREPARING_REBALANCE and group.all_joined and not is_initial(turn, group):
+    if group.state is PREPARING_REBALANCE and group.all_joined and not is_initial(turn, group):
         complete_join(turn, group)
 
 
 def complete_after_expiry(turn: Turn, group: GroupData) -> None:
     """The same after a session ran out, where Kafka does not look whether the round is an initial one."""
-    if group.state is State.PREPARING_REBALANCE and group.all_joined:
+    if group.state is PREPARING_REBALANCE and group.all_joined:
         if is_initial(turn, group) and not turn.differences.initial_ends_early:
             return
         complete_join(turn, group)
@@ -117,7 +119,7 @@ def complete_join(turn: Turn, group: GroupData) -> None:
     """Close the round with those who joined."""
     turn.stop_timer(join_timer(group.group_id))
     _remove_absent(turn, group)
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         return
     if not _elect_joined_leader(turn, group) and group.members:
         # Only static members are left and none of them came: wait on, until their sessions remove them.
@@ -221,7 +223,7 @@ def _arm_sync(turn: Turn, group: GroupData) -> None:
 def joined(group: GroupData, member: Member) -> JoinGroupResponse:
     """The current generation, as JoinGroup tells it: the leader gets the members' metadata, the others nothing."""
     return JoinGroupResponse(
-        ErrorCode.NONE,
+        _NONE,
         group.generation,
         group.protocol_type,
         group.protocol,
@@ -234,7 +236,7 @@ def joined(group: GroupData, member: Member) -> JoinGroupResponse:
 def member_list(group: GroupData) -> tuple[JoinMember, ...]:
     """What the leader is told of the members, in HashMap order."""
     protocol = group.protocol
-    return tuple(JoinMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in group.members.values())
+    return tuple([JoinMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in group.members.values()])
 
 
 def answer_join(turn: Turn, group: GroupData, member: Member, response: JoinGroupResponse) -> None:

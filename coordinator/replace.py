@@ -23,7 +23,7 @@ from groupsim.coordinator.rebalance import (
     maybe_complete,
     prepare_or_complete,
 )
-from groupsim.coordinator.states import NO_REASON, Cause, IllegalState, Reason, State
+from groupsim.coordinator.states import DEAD, EMPTY, NO_REASON, PREPARING_REBALANCE, STABLE, Cause, IllegalState, Reason
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.coordinator.voting import select_protocol
@@ -39,7 +39,7 @@ def replace_static_member(
     turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str
 ) -> None:
     """The instance of `old_id` joins without a member id: it is given a new one."""
-    if group.state in (State.EMPTY, State.DEAD):
+    if group.state in (EMPTY, DEAD):
         raise IllegalState(f"group {group.group_id} is {group.state.printed} but has the member {old_id}")
     leader_before = group.leader
     old = group.lookup[old_id]
@@ -47,13 +47,13 @@ def replace_static_member(
     turn.set_session(group, member)  # the old timeout: the request's is taken below
     _take(group, member, request)
     group.park_join(member, arrival.call)
-    quiet = group.state is State.STABLE and select_protocol(group) == (group.protocol or "")
+    quiet = group.state is STABLE and select_protocol(group) == (group.protocol or "")
     _note_replaced(turn, group, member, old_id, rebalance=not quiet)
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
     if quiet:
         then = ReplacementStored(group, member, old, leader_before, request.version)
         turn.append((group_record(group, current_assignments(group)),), then)
-    elif group.state is State.PREPARING_REBALANCE:
+    elif group.state is PREPARING_REBALANCE:
         maybe_complete(turn, group)
     else:
         prepare_or_complete(turn, group, _reason(group, member, request))
@@ -93,7 +93,7 @@ def _note_replaced(turn: Turn, group: GroupData, member: Member, old_id: str, *,
 def _reason(group: GroupData, member: Member, request: JoinGroupRequest) -> Reason:
     said = request.reason or NO_REASON
     who = f"static member {member.member_id} with instance id {member.instance_id}"
-    if group.state is State.STABLE:
+    if group.state is STABLE:
         text = f"Group's selectedProtocol will change because {who} joined with change of protocol"
         cause = Cause.STATIC_PROTOCOL
     else:
@@ -126,7 +126,7 @@ class ReplacementStored:
         is answered with the old generation, and has to join again.
         """
         leads = self.version >= _SKIP_VERSION and self.member.member_id == self.group.leader
-        return leads and self.group.state is State.PREPARING_REBALANCE
+        return leads and self.group.state is PREPARING_REBALANCE
 
     def _answer(self) -> JoinGroupResponse:
         """From version 9 a returning leader is told that it leads and need not assign; before, that it does not."""
@@ -142,7 +142,7 @@ class ReplacementStored:
             error, group.generation, group.protocol_type, group.protocol, self.leader_before or ""
         )
         answer_join(turn, group, member, answer)
-        if group.lookup.get(member.member_id) is not member or group.state is State.DEAD:
+        if group.lookup.get(member.member_id) is not member or group.state is DEAD:
             return  # gone meanwhile: there is nothing to restore
         _take(group, member, self.old)
         old_id = self.old.member_id

@@ -129,13 +129,18 @@ class GroupCoordinator(CoordinatorRuntime):
             return ErrorCode.NOT_COORDINATOR
         return None if led.active else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-    def _route(self, call: Call, group_id: str, fresh_id: str = "") -> None:
-        led = self._leadership(group_id)
-        error = self._unavailable(led)
-        if error is None and led is not None:
-            arrival = Arrival(call, call.client_id, call.client_host, fresh_id)
-            led.handle(arrival, call.request)
+    def _route(self, call: Call, group_id: str, arrival: Arrival | None = None) -> None:
+        """Hand the request to who leads the group's partition; an `arrival` is that of a JoinGroup."""
+        led = self._by_group.get(group_id)
+        if led is None:
+            led = self._leadership(group_id)
+        if led is not None and led.active:
+            if arrival is None:
+                led.handle(call, call.request)
+            else:
+                led.join(arrival, call.request)  # type: ignore[arg-type]
         else:
+            error = self._unavailable(led)
             assert error is not None
             call.answer(refusal(call.request, error))
 
@@ -171,7 +176,8 @@ class GroupCoordinator(CoordinatorRuntime):
         elif not self.config.min_session_timeout_ms <= timeout_ms <= self.config.max_session_timeout_ms:
             call.answer(_refusal(request, ErrorCode.INVALID_SESSION_TIMEOUT))
         else:
-            self._route(call, request.group_id, "" if request.member_id else self._fresh_id(call, request))
+            fresh_id = "" if request.member_id else self._fresh_id(call, request)
+            self._route(call, request.group_id, Arrival(call, call.client_id, call.client_host, fresh_id))
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
         named = request.group_instance_id  # "" is a name, too
@@ -239,7 +245,7 @@ class GroupCoordinator(CoordinatorRuntime):
         led = self._led.get(partition)
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self._stopped else self._unavailable(led)
         if error is None and led is not None:
-            led.handle(Arrival(call), call.request)
+            led.handle(call, call.request)
         else:
             call.end(error or ErrorCode.NOT_COORDINATOR)
 
@@ -282,7 +288,7 @@ class GroupCoordinator(CoordinatorRuntime):
         request = call.request
         assert isinstance(request, DescribeGroupsRequest)
         told = tuple(self._described(group, request) for group in request.groups)
-        tripped = [self._leadership(one.group_id) for one in told if one.error is ErrorCode.UNKNOWN_SERVER_ERROR]
+        tripped = {self._leadership(one.group_id) for one in told if one.error is ErrorCode.UNKNOWN_SERVER_ERROR}
         if tripped:  # a partition is asked for all its groups at once
             told = tuple(_tripped(one.group_id) if self._leadership(one.group_id) in tripped else one for one in told)
         call.answer(DescribeGroupsResponse(told))

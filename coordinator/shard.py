@@ -1,6 +1,7 @@
 """One partition of `__consumer_offsets` as its coordinator runs it: one input at a time, effects out.
 
-    handle       a request, with who sent it and a fresh member id should one be needed
+    join         a JoinGroup, with who sent it and a fresh member id should one be needed
+    handle       any other request
     heartbeat    a steady heartbeat by the short way: no effects
     fire         a timer that is due
     append_done  how an append ended, in the order of the appends
@@ -25,7 +26,7 @@ from attrs import evolve, frozen
 from groupsim.coordinator import admin, offsets, retention, transactions
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import CallToken, Effect, Reply
+from groupsim.coordinator.effects import CallToken, Effect
 from groupsim.coordinator.failures import append_error, leave_failure
 from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.kinds import Group
@@ -75,31 +76,50 @@ class Shard:
         draw_ticket: Callable[[], int],
         *,
         noting: bool = True,
+        every_move: bool = True,
     ) -> None:
-        self.turn = Turn(config, Timers(draw_ticket), Purgatory(partition), noting)
+        self.turn = Turn(config, Timers(draw_ticket), Purgatory(partition), noting=noting, every_move=every_move)
         self.groups = Registry()
         self.partition = Partition(partition, self.turn, self.groups, OffsetStore())
         self.closed = False
 
     # --- requests ------------------------------------------------------------------------------------------------
 
-    def handle(self, arrival: Arrival, request: Request, now_us: int) -> list[Effect]:
-        """Handle a request of this partition's groups; DescribeGroups and ListGroups have methods of their own."""
-        self.turn.now_us = now_us
+    def handle(self, call: CallToken, request: Request, now_us: int) -> list[Effect]:
+        """Handle a request; JoinGroup, DescribeGroups and ListGroups have methods of their own."""
+        turn = self.turn
+        turn.now_us = now_us
         try:
-            _HANDLERS[type(request)](self, arrival, request)
+            _HANDLERS[type(request)](self, call, request)
         except IllegalState:
-            self._broke_down(arrival, request)
-        return self.turn.take()
+            self._broke_down(call, request)
+        return turn.take()
 
-    def _broke_down(self, arrival: Arrival, request: Request) -> None:
+    def join(self, arrival: Arrival, request: JoinGroupRequest, now_us: int) -> list[Effect]:
+        """Handle a JoinGroup, the one request of which it matters who sent it."""
+        turn = self.turn
+        turn.now_us = now_us
+        try:
+            group = self.groups.get(request.group_id)
+            if group is not None:
+                group.join(turn, arrival, request)
+            elif request.member_id:
+                answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
+                turn.reply(arrival.call, answer)
+            else:
+                self._join_new_group(arrival, request)
+        except IllegalState:
+            self._broke_down(arrival.call, request)
+        return turn.take()
+
+    def _broke_down(self, call: CallToken, request: Request) -> None:
         """A handler met a state that is none: its sender is told, once. A join of his that is parked stays so."""
         turn = self.turn
         group = self.groups.get(getattr(request, "group_id", ""))
         if group is not None:
-            group.answered_otherwise(arrival.call)
-        if not any(isinstance(effect, Reply) and effect.call is arrival.call for effect in turn.effects):
-            turn.reply(arrival.call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+            group.answered_otherwise(call)
+        if not any(isinstance(effect, tuple) and effect[0] is call for effect in turn.effects):
+            turn.reply(call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
         """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""
@@ -135,16 +155,6 @@ class Shard:
         """Answers of this partition that wait for an append."""
         return held(self.turn)
 
-    def _join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
-        group = self.groups.get(request.group_id)
-        if group is not None:
-            group.join(self.turn, arrival, request)
-        elif request.member_id:
-            answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
-            self.turn.reply(arrival.call, answer)
-        else:
-            self._join_new_group(arrival, request)
-
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """The first request makes the group, and its first record, even when the join itself is refused."""
         turn = self.turn
@@ -155,44 +165,44 @@ class Shard:
         self.groups.created_by(group.group_id, turn.purgatory.last_id)
         retention.arm(self.partition)
 
-    def _sync(self, arrival: Arrival, request: SyncGroupRequest) -> None:
+    def _sync(self, call: CallToken, request: SyncGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.sync(self.turn, arrival, request)
+            group.sync(self.turn, call, request)
 
-    def _heartbeat(self, arrival: Arrival, request: HeartbeatRequest) -> None:
+    def _heartbeat(self, call: CallToken, request: HeartbeatRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.heartbeat(self.turn, arrival, request)
+            group.heartbeat(self.turn, call, request)
 
-    def _leave(self, arrival: Arrival, request: LeaveGroupRequest) -> None:
+    def _leave(self, call: CallToken, request: LeaveGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.leave(self.turn, arrival, request)
+            group.leave(self.turn, call, request)
 
-    def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
-        offsets.commit(self.partition, arrival, request)
+    def _commit(self, call: CallToken, request: OffsetCommitRequest) -> None:
+        offsets.commit(self.partition, call, request)
 
-    def _fetch(self, arrival: Arrival, request: OffsetFetchRequest) -> None:
-        offsets.fetch(self.partition, arrival, request)
+    def _fetch(self, call: CallToken, request: OffsetFetchRequest) -> None:
+        offsets.fetch(self.partition, call, request)
 
-    def _delete_offsets(self, arrival: Arrival, request: OffsetDeleteRequest) -> None:
-        offsets.delete_offsets(self.partition, arrival, request)
+    def _delete_offsets(self, call: CallToken, request: OffsetDeleteRequest) -> None:
+        offsets.delete_offsets(self.partition, call, request)
 
-    def _commit_in_transaction(self, arrival: Arrival, request: TxnOffsetCommitRequest) -> None:
-        transactions.commit(self.partition, arrival, request)
+    def _commit_in_transaction(self, call: CallToken, request: TxnOffsetCommitRequest) -> None:
+        transactions.commit(self.partition, call, request)
 
-    def _end_transactions(self, arrival: Arrival, request: WriteTxnMarkersRequest) -> None:
-        transactions.end(self.partition, arrival, request)
+    def _end_transactions(self, call: CallToken, request: WriteTxnMarkersRequest) -> None:
+        transactions.end(self.partition, call, request)
 
-    def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
-        admin.delete_groups(self.partition, arrival, request)
+    def _delete_groups(self, call: CallToken, request: DeleteGroupsRequest) -> None:
+        admin.delete_groups(self.partition, call, request)
 
     # --- by an operator's hand -----------------------------------------------------------------------------------
 
@@ -309,8 +319,7 @@ class GroupCreated:
                 turn.reply(self.call, JoinGroupResponse(append_error(error)))
 
 
-_HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
-    JoinGroupRequest: Shard._join,
+_HANDLERS: Mapping[type[Any], Callable[[Shard, CallToken, Any], None]] = {
     SyncGroupRequest: Shard._sync,
     HeartbeatRequest: Shard._heartbeat,
     LeaveGroupRequest: Shard._leave,

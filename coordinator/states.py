@@ -68,6 +68,10 @@ class State(Enum):
         return PRINTED[self]
 
 
+# By their own names as well: members of an enumeration are found slowly, and these are asked for with every request.
+DEAD, EMPTY, PREPARING_REBALANCE, AWAITING_SYNC, STABLE = State
+
+
 PRINTED: Mapping[State, str] = {
     State.DEAD: "Dead",
     State.EMPTY: "Empty",

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.failures import append_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
@@ -25,36 +26,39 @@ from groupsim.coordinator.rebalance import (
     remove_member,
     reset_assignments,
 )
-from groupsim.coordinator.states import Cause, Reason, State
+from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
 from groupsim.coordinator.timers import sync_timer
 from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival, member_error
+from groupsim.coordinator.validation import member_error
 from groupsim.coordinator.writing import group_record
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
 from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
 
+# Looked up once: members of an enumeration are found slowly, and these are for every sync.
+_SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE
 
-def sync(turn: Turn, group: GroupData, arrival: Arrival, request: SyncGroupRequest) -> None:
+
+def sync(turn: Turn, group: GroupData, call: CallToken, request: SyncGroupRequest) -> None:
     """Handle a SyncGroup to an existing group."""
     error = _error(turn, group, request)
     if error is not None:
-        turn.reply(arrival.call, SyncGroupResponse(error))
+        turn.reply(call, SyncGroupResponse(error))
         return
     member = group.lookup[request.member_id]
     _received(turn, group, member)
-    if group.state is State.AWAITING_SYNC:
-        _park(turn, group, arrival, member)
+    if group.state is AWAITING_SYNC:
+        _park(turn, group, call, member)
         if member.member_id == group.leader:
             _store(turn, group, request)
     else:
         if turn.differences.sync_keeps_session:
             turn.refresh_session(group, member)
-        turn.reply(arrival.call, _assigned(group, member))
+        turn.reply(call, _assigned(group, member))
 
 
 def _error(turn: Turn, group: GroupData, request: SyncGroupRequest) -> ErrorCode | None:
-    if group.state is State.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     unknown = member_error(turn, group, request.member_id, request.group_instance_id, "sync-group")
     if unknown is not None:
@@ -63,9 +67,9 @@ def _error(turn: Turn, group: GroupData, request: SyncGroupRequest) -> ErrorCode
         return ErrorCode.ILLEGAL_GENERATION
     if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    if group.state is State.EMPTY:
+    if group.state is EMPTY:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.PREPARING_REBALANCE else None
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else None
 
 
 def _differs(asked: str | None, actual: str | None) -> bool:
@@ -78,11 +82,11 @@ def _received(turn: Turn, group: GroupData, member: Member) -> None:
         turn.stop_timer(sync_timer(group.group_id))
 
 
-def _park(turn: Turn, group: GroupData, arrival: Arrival, member: Member) -> None:
-    before, member.sync_call = member.sync_call, arrival.call
-    why = "another SyncGroup of the same member took its place"
-    turn.drop(before, Api.SYNC_GROUP, group, member.member_id, why)
-    turn.park(arrival.call, Api.SYNC_GROUP, group, member, SYNC_CONDITION)
+def _park(turn: Turn, group: GroupData, call: CallToken, member: Member) -> None:
+    before, member.sync_call = member.sync_call, call
+    if before is not None:
+        turn.drop(before, _SYNC, group, member.member_id, "another SyncGroup of the same member took its place")
+    turn.park(call, _SYNC, group, member, SYNC_CONDITION)
 
 
 def _store(turn: Turn, group: GroupData, request: SyncGroupRequest) -> None:
@@ -94,7 +98,7 @@ def _store(turn: Turn, group: GroupData, request: SyncGroupRequest) -> None:
 
 
 def _assigned(group: GroupData, member: Member) -> SyncGroupResponse:
-    return SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
+    return SyncGroupResponse(_NONE, group.protocol_type, group.protocol, member.assignment)
 
 
 @frozen(eq=False)
@@ -108,7 +112,7 @@ class AssignmentStored:
 
     def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
         group = self.group
-        if group.state is not State.AWAITING_SYNC or group.generation != self.generation:
+        if group.state is not AWAITING_SYNC or group.generation != self.generation:
             return  # the world has moved on; whoever was parked has been answered
         if error is None:
             self._deal_out(turn)
@@ -130,7 +134,7 @@ class AssignmentStored:
 
 def sync_timer_fired(turn: Turn, group: GroupData, generation: int) -> None:
     """Remove the members that never sent SyncGroup in this generation (KAFKA-12890)."""
-    if generation != group.generation or group.state not in (State.AWAITING_SYNC, State.STABLE):
+    if generation != group.generation or group.state not in (AWAITING_SYNC, STABLE):
         return
     late = java_set_order(group.pending_sync)
     if not late:

@@ -18,7 +18,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import Loaded
 from groupsim.coordinator.shard import Shard
@@ -138,7 +138,11 @@ class Bench:
         self.sent.append(sent)
         if fresh_id is None and isinstance(request, JoinGroupRequest) and not request.member_id:
             fresh_id = f"{request.group_instance_id or client_id}-{next(self._ids)}"
-        self.carry_out(self.shard.handle(Arrival(sent, client_id, host, fresh_id or ""), request, self.now_us))
+        if isinstance(request, JoinGroupRequest):
+            arrival = Arrival(sent, client_id, host, fresh_id or "")
+            self.carry_out(self.shard.join(arrival, request, self.now_us))
+        else:
+            self.carry_out(self.shard.handle(sent, request, self.now_us))
         return sent
 
     def join(
@@ -297,8 +301,9 @@ class Bench:
     def carry_out(self, effects: list[Effect]) -> None:
         """Note answers, timers and appends; with `auto_commit` an append is committed once all effects are noted."""
         for effect in effects:
-            if isinstance(effect, Reply):
-                _sent(effect.call).responses.append(effect.response)
+            if isinstance(effect, tuple):
+                call, response = effect
+                _sent(call).responses.append(response)
             elif isinstance(effect, Park):
                 _sent(effect.call).parked = effect.condition
             elif isinstance(effect, Drop):

@@ -58,7 +58,10 @@ class Keeper(Protocol):
 
 
 class Timer:
-    """One named timer. `args` are what Kafka's closure would hold; `alarm` and `cause` are the driver's own notes.
+    """One named timer. `args` are what Kafka's closure would hold. `running`: whether it has a deadline.
+
+    `alarm` and `cause` are the driver's own notes. `rings_us` and `rings_ticket` say for which deadline he has an alarm
+    set, NEVER when for none: of a move to a later one he need not be told (`Turn.every_move`).
 
     `keeper` has its deadline at hand; when he gives it back, `on_return` is called, if the driver has set it.
     """
@@ -75,6 +78,9 @@ class Timer:
         "member_id",
         "name",
         "on_return",
+        "rings_ticket",
+        "rings_us",
+        "running",
     )
 
     def __init__(self, name: str, kind: TimerKind, group_id: str, member_id: str) -> None:
@@ -84,15 +90,14 @@ class Timer:
         self.member_id = member_id
         self.args: tuple[int, ...] = ()
         self.alarm: object = None
+        self.rings_us = NEVER
+        self.rings_ticket = 0
         self.cause = 0
+        self.running = False
         self._due_us = NEVER
         self._ticket = 0
         self.keeper: Keeper | None = None
         self.on_return: Callable[[Timer], None] | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._due_us != NEVER  # what is lent runs
 
     @property
     def due_us(self) -> int:
@@ -109,6 +114,7 @@ class Timer:
             self.keeper.end()
         self._due_us = due_us
         self._ticket = ticket
+        self.running = due_us != NEVER
 
     def lend(self, keeper: Keeper) -> None:
         """Let somebody keep the deadline, until it is moved here or given back. Only while it runs."""

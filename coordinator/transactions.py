@@ -16,10 +16,10 @@ reference, 1.8.
 from __future__ import annotations
 
 from groupsim.coordinator import retention
+from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.offsets import unknown_group, write
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetValue, Producer, TransactionEnd, whole_ms
-from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import (
@@ -31,7 +31,7 @@ from groupsim.protocol.txn_messages import (
 _GROUP_NOT_FOUND_VERSION = 6
 
 
-def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitRequest) -> None:
+def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitRequest) -> None:
     """Handle a TxnOffsetCommit; partitions of unknown topics were sorted out before. No session is prolonged."""
     turn = partition.turn
     group = partition.groups.get(request.group_id)
@@ -40,7 +40,7 @@ def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitReque
     else:
         error = group.txn_commit_error(turn, request)
     if error is not None:
-        turn.reply(arrival.call, refusal(request, error))
+        turn.reply(call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
@@ -52,10 +52,10 @@ def commit(partition: Partition, arrival: Arrival, request: TxnOffsetCommitReque
     ]
     producer = Producer(request.producer_id, request.producer_epoch)
     results = write(partition, request.group_id, values, producer, created=group is None)
-    turn.reply_when_written(arrival.call, request, TxnOffsetCommitResponse(results))
+    turn.reply_when_written(call, request, TxnOffsetCommitResponse(results))
 
 
-def end(partition: Partition, arrival: Arrival, request: WriteTxnMarkersRequest) -> None:
+def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) -> None:
     """Write the control records of transactions that end; each takes effect as it is appended.
 
     The request names this partition only; it is answered when the last of them is committed.
@@ -63,4 +63,4 @@ def end(partition: Partition, arrival: Arrival, request: WriteTxnMarkersRequest)
     for marker in request.markers:
         producer = Producer(marker.producer_id, marker.producer_epoch)
         partition.append((TransactionEnd(producer, marker.committed, marker.coordinator_epoch),))
-    partition.turn.reply_when_written(arrival.call, request, refusal(request, ErrorCode.NONE))
+    partition.turn.reply_when_written(call, request, refusal(request, ErrorCode.NONE))

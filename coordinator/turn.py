@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import CallToken, CancelTimer, Drop, Effect, Note, Park, Reply, SetTimer
+from groupsim.coordinator.effects import CallToken, CancelTimer, Drop, Effect, Note, Park, SetTimer
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import ANSWERED, Purgatory, Then
@@ -21,18 +21,33 @@ from groupsim.coordinator.versions import Differences
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.messages import Api, Request, Response
 
+_SESSION = TimerKind.SESSION  # looked up once: members of an enumeration are found slowly
+
 
 class Turn:
-    """What the functions of the core may use. `noting` says whether anybody wants notes for the trace."""
+    """What the functions of the core may use.
 
-    __slots__ = ("config", "differences", "effects", "noting", "now_us", "purgatory", "timers")
+    `noting` says whether anybody wants notes for the trace, and to hear of what is parked; `every_move` whether the
+    driver wants to hear of every move of a timer. Else those are left out of which his alarm tells him soon enough.
+    """
 
-    def __init__(self, config: CoordinatorConfig, timers: Timers, purgatory: Purgatory, noting: bool = True) -> None:
+    __slots__ = ("config", "differences", "effects", "every_move", "noting", "now_us", "purgatory", "timers")
+
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        timers: Timers,
+        purgatory: Purgatory,
+        *,
+        noting: bool = True,
+        every_move: bool = True,
+    ) -> None:
         self.config = config
         self.differences: Differences = config.differences
         self.timers = timers
         self.purgatory = purgatory
         self.noting = noting
+        self.every_move = every_move
         self.now_us = 0
         self.effects: list[Effect] = []
 
@@ -46,7 +61,7 @@ class Turn:
     def reply(self, call: CallToken, response: Response) -> None:
         """Answer now."""
         if call is not ANSWERED:
-            self.effects.append(Reply(call, response))
+            self.effects.append((call, response))
 
     def reply_after_writes(self, call: CallToken, request: Request, response: Response) -> None:
         """Answer a request that wrote nothing itself, once what others wrote before is committed."""
@@ -75,11 +90,12 @@ class Turn:
 
     def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
         """Say that a request stays without an answer; the member keeps it."""
-        self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
+        if self.noting:
+            self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
 
     def drop(self, call: CallToken | None, api: Api, group: GroupData, member_id: str, why: str) -> None:
         """Say that a parked request will never be answered."""
-        if call is not None and call is not ANSWERED:
+        if self.noting and call is not None and call is not ANSWERED:
             self.effects.append(Drop(call, api, group.group_id, member_id, why))
 
     # --- timers --------------------------------------------------------------------------------------------------
@@ -88,9 +104,15 @@ class Turn:
         self, name: str, kind: TimerKind, delay_us: int, group_id: str, member_id: str = "", args: tuple[int, ...] = ()
     ) -> Timer:
         """Start or move a timer."""
-        timer = self.timers.set(name, kind, self.now_us + delay_us, group_id, member_id, args)
-        self.effects.append(SetTimer(name, timer.due_us, timer))
+        due_us = self.now_us + delay_us
+        timer = self.timers.set(name, kind, due_us, group_id, member_id, args)
+        self._moved(timer, due_us)
         return timer
+
+    def _moved(self, timer: Timer, due_us: int) -> None:
+        """A timer has another deadline: say so, unless the driver's alarm rings before and he will see for himself."""
+        if self.every_move or not 0 <= timer.rings_us <= due_us:
+            self.effects.append(SetTimer(timer.name, due_us, timer))
 
     def stop_timer(self, name: str) -> None:
         """Stop a timer, if it runs."""
@@ -101,8 +123,15 @@ class Turn:
     def set_session(self, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
         """Give the member its session timeout, or `timeout_ms`, from now on, and say so."""
         delay_us = 1_000 * (member.session_timeout_ms if timeout_ms is None else timeout_ms)
-        name = session_timer(group.group_id, member.member_id) if member.session is None else member.session.name
-        member.session = self.set_timer(name, TimerKind.SESSION, delay_us, group.group_id, member.member_id)
+        timer = member.session
+        if timer is None or not timer.running:
+            name = session_timer(group.group_id, member.member_id)
+            member.session = self.set_timer(name, _SESSION, delay_us, group.group_id, member.member_id)
+        else:  # the running one of that name: no need to look for it
+            due_us = self.now_us + delay_us
+            timer.move(due_us, self.timers.draw_ticket())
+            if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, in place
+                self.effects.append(SetTimer(timer.name, due_us, timer))
 
     def refresh_session(self, group: GroupData, member: Member) -> None:
         """Move the session's deadline quietly, as every heartbeat does. Aloud if it ran out, or if it comes nearer."""

@@ -15,12 +15,12 @@ from groupsim.protocol.values import value
 
 @value
 class Arrival:
-    """Who sent a request: its token, its client, and the id to be given should the sender need one."""
+    """Who sent a JoinGroup: its token, its client, and the id to be given should the sender need one."""
 
     call: CallToken
-    client_id: str = ""
-    client_host: str = ""
-    fresh_id: str = ""
+    client_id: str
+    client_host: str
+    fresh_id: str
 
 
 def member_error(

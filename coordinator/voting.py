@@ -10,7 +10,7 @@ Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTo
 from __future__ import annotations
 
 from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.states import IllegalState, State
+from groupsim.coordinator.states import EMPTY, IllegalState
 from groupsim.protocol.consumer_protocol import decode_topics_v0_prefix
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import JavaHashMap
@@ -28,21 +28,24 @@ def select_protocol(group: GroupData) -> str:
     if not group.members:
         raise IllegalState(f"group {group.group_id} has no members to choose a protocol")
     names = candidates(group)
-    votes: JavaHashMap[str, int] = JavaHashMap()
+    votes: dict[str, int] = {}
     for member in group.members.values():
         choice = member.vote(names)
         votes[choice] = votes.get(choice, 0) + 1
-    return max(votes, key=votes.__getitem__)
+    return max(JavaHashMap(votes), key=votes.__getitem__)
 
 
 def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol, ...]) -> bool:
     """Whether a member with these protocols may join; the requester's own old entry counts among the members."""
-    if group.state is State.EMPTY:
+    if group.state is EMPTY:
         return bool(protocol_type and protocols)
     if group.protocol_type is None or group.protocol_type != protocol_type:
         return False
-    everyone = len(group.members)
-    return any(group.supported.get(protocol.name, 0) == everyone for protocol in protocols)
+    everyone, supported = len(group.lookup), group.supported
+    for protocol in protocols:  # noqa: SIM110 - the generator for `any` costs more than the question itself
+        if supported.get(protocol.name, 0) == everyone:
+            return True
+    return False
 
 
 def subscribed_topics(group: GroupData) -> frozenset[str] | None:

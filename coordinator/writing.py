@@ -15,7 +15,7 @@ from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember
 
 def group_record(group: GroupData, assignments: Mapping[str, bytes]) -> GroupRecord:
     """The group with its members, each with what `assignments` gives it."""
-    members = tuple(_stored(member, group.protocol, assignments) for member in group.members.values())
+    members = tuple([_stored(member, group.protocol, assignments) for member in group.members.values()])
     value = GroupValue(
         group.protocol_type or "", group.generation, group.protocol, group.leader, group.state_us, members
     )

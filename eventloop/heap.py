@@ -52,7 +52,8 @@ class Life:
 
     def tell_no_more(self, told: Callable[[], None]) -> None:
         """Take that back."""
-        self._told = tuple(one for one in self._told if one != told)
+        # Mostly there is nobody else.
+        self._told = () if self._told == (told,) else tuple(one for one in self._told if one != told)
 
     def stop(self, *, dead: bool = False) -> None:
         """Nothing that belongs to it runs from now on: for a while, or ever again."""

@@ -12,6 +12,8 @@ points are at most 0.1 % too long.
 
 from __future__ import annotations
 
+import sys
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -21,7 +23,7 @@ from itertools import islice, repeat
 from attrs import field, frozen
 
 from groupsim.eventloop.normal_quantiles import BODY, SCALE, TAIL
-from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.randomness import WORDS_IN_BLOCK, Stream
 from groupsim.eventloop.units import show_us
 
 _EXACT = Context(prec=34, rounding=ROUND_HALF_EVEN)
@@ -54,6 +56,13 @@ class Distribution:
         """The next so many durations, as `draw` gives them one by one."""
         draw = self.draw
         return [draw(stream) for _ in range(count)]
+
+    def ahead(self, stream: Stream, count: int) -> array[int]:
+        """The next so many durations, 64 bits each; `count` is a multiple of `WORDS_IN_BLOCK`.
+
+        For a stream that is drawn from in no other way.
+        """
+        return array("Q", self.draws(stream, count))
 
     def quantile(self, word: int) -> int:
         """The duration that belongs to the probability `word` / 2**64."""
@@ -96,6 +105,24 @@ class Uniform(Distribution):
     def draws(self, stream: Stream, count: int) -> list[int]:
         low, width = self.low_us, self.width_us
         return [low + (word * width >> _WORD_BITS) for word in islice(stream.words, count)]
+
+    def ahead(self, stream: Stream, count: int) -> array[int]:
+        # All at once, because latencies of messages are drawn so: the words as one long integer. A product takes two
+        # words' room, so that every second word is multiplied at a time; its upper half is what `draw` shifts down.
+        even, odd, lows = _lanes(count, self.low_us)
+        words = int.from_bytes(b"".join(islice(stream.blocks, count // WORDS_IN_BLOCK)), "little")
+        found = (words & even) * self.width_us >> _WORD_BITS & even | (words >> _WORD_BITS & even) * self.width_us & odd
+        drawn = array("Q", (found + lows).to_bytes(count * 8, "little"))
+        if sys.byteorder == "big":
+            drawn.byteswap()
+        return drawn
+
+
+@lru_cache(maxsize=64)
+def _lanes(count: int, low: int) -> tuple[int, int, int]:
+    """Of so many words in one integer: all bits of every second from the first, of the others; and `low` in each."""
+    even = sum(_MASK_64 << at for at in range(0, count * _WORD_BITS, 2 * _WORD_BITS))
+    return even, even << _WORD_BITS, sum(low << at for at in range(0, count * _WORD_BITS, _WORD_BITS))
 
 
 @frozen
@@ -159,6 +186,8 @@ def uniform(low_us: int, high_us: int) -> Distribution:
     _not_negative(low_us)
     if high_us < low_us:
         raise ValueError(f"uniform: the upper end {_words(high_us)} lies below the lower end {_words(low_us)}")
+    if high_us >> _WORD_BITS - 1:
+        raise ValueError(f"uniform: nothing takes {_words(high_us)}; the longest there is are 292,000 years")
     return Uniform(f"uniform({_words(low_us)}, {_words(high_us)})", low_us, high_us - low_us + 1)
 
 

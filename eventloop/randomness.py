@@ -28,6 +28,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+WORDS_IN_BLOCK = 8
 _WORDS = Struct("<8Q").unpack
 _MASK = (1 << 64) - 1
 _TAG = b"groupsim.stream.1"
@@ -35,7 +36,7 @@ MILLION = 1_000_000
 
 
 def _key(seed: int, purpose: str, entity: str, incarnation: int) -> bytes:
-    message = _begin(seed, purpose) + _part(entity) + _part(str(incarnation))
+    message = _begin(seed, purpose) + _part(entity) + _number(incarnation)
     return blake2b(message, digest_size=32).digest()
 
 
@@ -45,16 +46,21 @@ def _begin(seed: int, purpose: str) -> bytes:
     return _TAG + _part(str(seed)) + _part(purpose)
 
 
+@lru_cache(maxsize=64)
+def _number(incarnation: int) -> bytes:
+    return _part(str(incarnation))
+
+
 def _part(text: str) -> bytes:
     encoded = text.encode()
     return len(encoded).to_bytes(4, "little") + encoded
 
 
-def _blocks(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[tuple[int, ...]]:
+def _blocks(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[bytes]:
     key = _key(seed, purpose, entity, incarnation)  # at the first word: many streams are never drawn from
     block = 0
     while True:
-        yield _WORDS(blake2b(key + block.to_bytes(8, "little")).digest())
+        yield blake2b(key + block.to_bytes(8, "little")).digest()
         block += 1
 
 
@@ -62,16 +68,19 @@ class Stream:
     """The random words of one (seed, purpose, entity, incarnation), from the beginning.
 
     `word()` gives the next word, an integer of 64 bits; `words` goes on with the same, for who takes several. Both are
-    in C but for the making of a block, because a draw is on the path of every message.
+    in C but for the making of a block, because a draw is on the path of every message. `blocks` gives the bytes of
+    whole blocks, for who draws from this stream in no other way.
     """
 
-    __slots__ = ("word", "words")
+    __slots__ = ("blocks", "word", "words")
 
+    blocks: Iterator[bytes]
     word: Callable[[], int]
     words: Iterator[int]
 
     def __init__(self, seed: int, purpose: str, entity: str = "", incarnation: int = 0) -> None:
-        self.words = chain.from_iterable(_blocks(seed, purpose, entity, incarnation))
+        self.blocks = _blocks(seed, purpose, entity, incarnation)
+        self.words = chain.from_iterable(map(_WORDS, self.blocks))
         self.word = self.words.__next__
 
     def below(self, bound: int) -> int:

@@ -20,7 +20,6 @@ from attrs import frozen
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.assignors.interface import RebalanceProtocol
-from groupsim.members.backoff import Backoff
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
@@ -52,6 +51,7 @@ _DONE = CommitResult()
 # Looked up once: members of an enumeration are found slowly, and these are for every commit.
 _AUTO, _STABLE, _COMMITTED = CommitPolicy.AUTO, ClientState.STABLE, Kind.OFFSETS_COMMITTED
 OnResult = Callable[[CommitResult], None]
+_BACKOFF = "commit-backoff"  # what its luck is drawn for
 
 
 class Committer:
@@ -59,7 +59,6 @@ class Committer:
 
     __slots__ = (
         "_again_us",
-        "_backoff",
         "_blocking",
         "_committed",
         "_in_flight",
@@ -81,7 +80,6 @@ class Committer:
         self._member = member
         self._main_loop = member.profile.main_loop
         self._interval_us = settings.auto_commit_interval_ms * MS_US
-        self._backoff = Backoff(settings, member.profile, member.luck("commit-backoff"))
         self._again_us = 0
         self._timer: Handle | None = None
         self.owed = False  #: an auto-commit waits for the application to come to `poll`
@@ -106,8 +104,10 @@ class Committer:
     def restart_interval(self) -> None:
         """A new assignment: the interval begins anew, and what was committed before is another owner's affair."""
         owned = self._member.ownership.owned
-        self._committed = {partition: at for partition, at in self._committed.items() if partition in owned}
-        self.processed = {partition: at for partition, at in self.processed.items() if partition in owned}
+        if self._committed:
+            self._committed = {partition: at for partition, at in self._committed.items() if partition in owned}
+        if self.processed:
+            self.processed = {partition: at for partition, at in self.processed.items() if partition in owned}
         if self.auto:
             self._arm(self._interval_us)
 
@@ -279,7 +279,7 @@ class Committer:
         if timeout_us is None:
             timeout_us = member.settings.default_api_timeout_ms * MS_US
         deadline = member.now_us + timeout_us
-        self._backoff.reset()
+        member.succeeded(_BACKOFF)
         while offsets:
             await self._wait_for_coordinator(deadline)
             result = await self._attempt_and_wait(offsets, auto=auto, until_us=deadline)
@@ -287,7 +287,7 @@ class Committer:
                 return
             if not result.retriable:
                 raise ClientFailure(result.error, "commitSync failed", fatal=result.fatal)
-            wait = self._backoff.next_us()
+            wait = member.backoff(_BACKOFF).next_us()
             if member.now_us + wait >= deadline:
                 raise ClientFailure("TimeoutException", f"commitSync timed out; the last error was {result.error}")
             await member.host.sleep(wait)
@@ -447,9 +447,9 @@ class Committer:
             self._failed(offsets, auto, CommitResult(result.error), on_result, code)
         else:
             if not tries:
-                self._backoff.reset()
+                member.succeeded(_BACKOFF)
             again = partial(self._attempt, offsets, auto=auto, on_result=on_result, tries=tries + 1, entries=entries)
-            self._again_us = max(self._again_us, member.now_us + self._backoff.next_us())  # in their order
+            self._again_us = max(self._again_us, member.now_us + member.backoff(_BACKOFF).next_us())  # in their order
             member.host.call_at(self._again_us, _once_more, again)
 
     def _failed(

@@ -6,7 +6,7 @@ on the same host with nothing remembered. What happens in between is the work of
     poll_loop            the story of the application's thread
     rounds               records of a quiet group, and looks in poll that take no time, as events
     coordinator_client   which broker coordinates the group
-    joining, leader      the rebalance, and the leader's part in it
+    joining, leader      the rebalance, and the leader's part in it; pauses and reasons of its tries
     meanwhile, resyncing what a library's own thread does of it while the application is away, or sends again
     ownership            partitions and the listener's callbacks
     heartbeat            keeps the membership alive, by events alone
@@ -72,7 +72,7 @@ def _as_it_is(words: str, work: Callable[[], Coroutine[Any, Any, None]]) -> Awai
 
 def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
     """The configured assignors, by name or `module:Class`; each consumer gets objects of its own."""
-    return tuple(registry.resolve(name) for name in settings.assignors)
+    return tuple([registry.resolve(name) for name in settings.assignors])
 
 
 class GroupMetadata(NamedTuple):
@@ -127,8 +127,9 @@ class Consumer:
         self.awaits: Awaits = _as_it_is
         #: What ended the process, when it was an error.
         self.failed: ClientFailure | None = None
-        assignors_now = self._assignors(settings)
-        common_protocol(assignors_now)
+        #: Those of the first process, made now so that none that cannot be gets as far as that.
+        self._first_assignors: Sequence[Assignor] | None = self._assignors(settings)
+        common_protocol(self._first_assignors)
 
     # -- looking ------------------------------------------------------------------------------------------------
 
@@ -252,7 +253,8 @@ class Consumer:
         member.poll_clock = PollClock(member)
         member.metadata = MetadataView(member, None if self._data is not None else Leaders())
         member.fetcher = self._fetcher_of(member)
-        member.ownership = Ownership(member, self._assignors(self.settings))
+        assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
+        member.ownership = Ownership(member, assignors)
         member.commits = Committer(member)
         member.joining = Joining(member)
         member.rounds = Rounds(member)

@@ -11,7 +11,6 @@ from typing import Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
-from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED, Done
@@ -22,6 +21,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 
 APART = "coordinator"
+_BACKOFF = "coordinator-backoff"  # what its luck is drawn for
 
 
 class CoordinatorClient:
@@ -29,22 +29,22 @@ class CoordinatorClient:
 
     __slots__ = (
         "_asked_node",
-        "_backoff",
         "_began_us",
         "_broke",
         "_busy",
         "_late_node",
-        "_link",
         "_member",
         "_purpose",
         "awaited",
+        "link",
         "node",
     )
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self.node: int | None = None
-        self._link: Connection | None = None
+        #: The connection to the coordinator; it may be closed.
+        self.link: Connection | None = None
         self._busy = False  # a look-up is in flight, or waits out its backoff
         self._purpose = SHARED if member.profile.shared_connection else APART
         self._asked_node = -1
@@ -52,12 +52,11 @@ class CoordinatorClient:
         self._began_us = -1  # when the connection was begun
         self._late_node = -1  # its connection is closed at the next look at the network
         self.awaited = False  #: the application's thread waits for it outside poll
-        self._backoff = Backoff(member.settings, member.profile, member.luck("coordinator-backoff"))
 
     @property
     def known(self) -> bool:
         """Whether there is a coordinator and the connection to it stands."""
-        link = self._link
+        link = self.link
         if link is None:
             return False
         if not link.open:
@@ -68,19 +67,15 @@ class CoordinatorClient:
     @property
     def ready(self) -> bool:
         """Whether it can be sent to at once; some libraries find a connection that is only being made not ready."""
-        return self._began_us != self._member.now_us
-
-    @property
-    def link(self) -> Connection | None:
-        """The connection to the coordinator, for the heartbeat's short cut; it may be closed."""
-        return self._link
+        return self._began_us != self._member.loop.now_us
 
     def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
         """Send a request of the group; only while `known`."""
-        if self._link is None or self.node is None:
+        if self.link is None or self.node is None:
             raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
-        timeout_us = self._member.request_timeout_us if timeout_us is None else timeout_us
-        self._member.links.send(self._link, self.node, request, on_done, timeout_us)
+        member = self._member
+        timeout_us = member.request_timeout_us if timeout_us is None else timeout_us
+        member.links.send(self.link, self.node, request, on_done, timeout_us)
 
     def lost(self, reason: str, *, later: bool = False) -> None:
         """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail.
@@ -88,13 +83,13 @@ class CoordinatorClient:
         `later`: the application's thread, which was told so, first waits for the backoff, and then begins the look-up.
         It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
         """
-        link = self._link
+        link = self.link
         if link is None or self.node is None:
             return
         if link.open and self._member.profile.main_loop is not None:
             self._doubted()
             return
-        self._link = None
+        self.link = None
         self._broke = not link.open
         kept = link.open and not self._member.profile.closes_lost_connection
         if later and link.open and not kept:
@@ -119,7 +114,7 @@ class CoordinatorClient:
 
     def _given_up(self, reason: str) -> None:
         """Another is named, or none: close the connection to the one that was doubted."""
-        link, self._link = self._link, None
+        link, self.link = self.link, None
         self.node = None
         if link is not None and link.open:
             self._member.heartbeat.coordinator_lost()
@@ -144,10 +139,10 @@ class CoordinatorClient:
         self._asked_node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Disconnected):
+        if type(outcome) is Disconnected:
             self._member.links.avoid(self._asked_node)
             self._again()
-        elif isinstance(outcome, FindCoordinatorResponse):
+        elif type(outcome) is FindCoordinatorResponse:
             if outcome.error:
                 self._refused(outcome.error)
             else:
@@ -172,14 +167,14 @@ class CoordinatorClient:
     def _later(self) -> None:
         member, main_loop = self._member, self._member.profile.main_loop
         if main_loop is None:
-            member.host.call_at(member.now_us + self._backoff.next_us(), self._ask)
+            member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._ask)
         else:
             again_us = main_loop.look_us(member.started_us, member.now_us + main_loop.asks_ms * MS_US)
             member.host.call_at(again_us, self._ask)
 
     def _found(self, node: int) -> None:
         member = self._member
-        if self._link is not None and self._keeps(node):
+        if self.link is not None and self._keeps(node):
             return
         after_break, wait_us = member.profile.after_break, member.links.wait_us(node, self._purpose)
         if after_break is AfterBreak.ASKS_AGAIN and self._broke:
@@ -195,11 +190,11 @@ class CoordinatorClient:
     def _connect(self, node: int) -> None:
         member = self._member
         self._busy = False
-        self._backoff.reset()
+        member.succeeded(_BACKOFF)
         self.node = node
         if member.profile.connects_before_sending and not member.links.connected(node, self._purpose):
             self._began_us = member.now_us
-        self._link = member.links.connection(node, self._purpose)
+        self.link = member.links.connection(node, self._purpose)
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.heartbeat.coordinator_found()
         member.poll_clock.coordinator_found()
@@ -210,7 +205,7 @@ class CoordinatorClient:
         keeps = self.known and node == self.node
         if keeps:
             self._busy = False
-            self._backoff.reset()
+            self._member.succeeded(_BACKOFF)
         else:
             self._given_up("another coordinator")
         return keeps

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Connection
 
 _NOWHERE: dict[TopicPartition, int] = {}  # one for all: most libraries have no use for it
+_POSITION_SET = Kind.POSITION_SET  # looked up once: members of an enumeration are found slowly
 _STABLE_SINCE = 7  # OffsetFetch v7 carries require_stable
 
 
@@ -74,7 +75,6 @@ class Fetcher(ABC):
 
     # -- what records are to a poll -----------------------------------------------------------------------------
 
-    @property
     @abstractmethod
     def has_records(self) -> bool:
         """Whether a poll would find something to do: records to return, or a fetch that is due."""
@@ -101,7 +101,8 @@ class Fetcher(ABC):
         self._given_up = frozenset()
         if self.begun:
             self.begun = {partition: at for partition, at in self.begun.items() if partition in owned}
-        self.positions = {partition: at for partition, at in self.positions.items() if partition in owned}
+        if self.positions:
+            self.positions = {partition: at for partition, at in self.positions.items() if partition in owned}
         self._drop_unwanted()
 
     @abstractmethod
@@ -148,8 +149,9 @@ class Fetcher(ABC):
         member = self._member
         if len(self.positions) == len(member.ownership.owned) or self._waiting:
             return
-        missing = self._without_position()
-        if not missing or frozenset(missing) == self._looking_up or self._given_up.issuperset(missing):
+        in_order = self._without_position()
+        missing = frozenset(in_order)
+        if not missing or missing == self._looking_up or (self._given_up and self._given_up.issuperset(missing)):
             return
         if not member.coordinator.known:
             member.coordinator.ensure()
@@ -158,9 +160,9 @@ class Fetcher(ABC):
             self._pause()
             return
         version = member.version(Api.OFFSET_FETCH)
-        self._looking_up = frozenset(missing)
+        self._looking_up = missing
         self._lookup_number += 1
-        request = OffsetFetchRequest(member.group, tuple(missing), version >= _STABLE_SINCE, version)
+        request = OffsetFetchRequest(member.group, tuple(in_order), version >= _STABLE_SINCE, version)
         member.coordinator.send(request, partial(self._committed, self._lookup_number))
 
     def _without_position(self) -> list[TopicPartition]:
@@ -171,10 +173,10 @@ class Fetcher(ABC):
         if number != self._lookup_number:
             return
         self._looking_up = frozenset()
-        if isinstance(outcome, Disconnected):
+        if type(outcome) is Disconnected:
             self._member.coordinator.lost("coordinator unavailable", later=True)
             self._pause_longer()
-        elif isinstance(outcome, OffsetFetchResponse):
+        elif type(outcome) is OffsetFetchResponse:
             error = error_in(outcome)
             if error:
                 self._refused(error)
@@ -206,13 +208,9 @@ class Fetcher(ABC):
             if self.begun is _NOWHERE:
                 self.begun = {}
             self.begun[partition] = offset
-        self._member.say(
-            Kind.POSITION_SET,
-            topic=partition.topic,
-            partition=partition.partition,
-            reason=reason,
-            payload={"offset": offset},
-        )
+        if self._member.trace.wants(_POSITION_SET):
+            topic, number = partition
+            self._member.say(_POSITION_SET, topic=topic, partition=number, reason=reason, payload={"offset": offset})
 
     def _pause(self) -> None:
         """Wait for retry.backoff.ms before the next fetch or look-up."""

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US, shared
-from groupsim.members.backoff import Backoff
 from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhythm
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
 REBALANCING = "group is already rebalancing"
+_BACKOFF = "heartbeat-backoff"  # what its luck is drawn for
 
 
 class Heartbeat:
@@ -46,7 +46,6 @@ class Heartbeat:
 
     __slots__ = (
         "_alive_us",
-        "_backoff",
         "_backoff_at",
         "_handle",
         "_interval_us",
@@ -57,7 +56,6 @@ class Heartbeat:
         "_member",
         "_needs_poll",
         "_on_answer",
-        "_owed",
         "_quiet",
         "_request",
         "_rhythm",
@@ -67,6 +65,7 @@ class Heartbeat:
         "_tries",
         "_unanswered",
         "enabled",
+        "owed",
     )
 
     _request: HeartbeatRequest  # made with each generation, as its callback is
@@ -83,12 +82,11 @@ class Heartbeat:
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = _timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
-        self._backoff = Backoff(settings, member.profile, member.luck("heartbeat-backoff"))
         self._backoff_at = -1
         self._rhythm: Rhythm | None = None
         self._handle: Handle | None = None
         self._unanswered = 0
-        self._owed = False
+        self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
         self._alive_us = 0
         self._last_sent_us = 0 if self._main_loop is None else -self._interval_us
         self._tries = 0
@@ -108,7 +106,7 @@ class Heartbeat:
     # -- on and off ---------------------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Start: session, poll and heartbeat timers begin anew."""
+        """Start: session, poll and heartbeat timers begin anew; with a main loop `poll` alone counts as such."""
         member = self._member
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
@@ -117,19 +115,19 @@ class Heartbeat:
         self._renew()
         self._look_at_link()
         self._unanswered = 0
-        self._alive_us = member.now_us
-        member.poll_clock.restart()
+        self._alive_us = now_us = self._loop.now_us
         if self._main_loop is None:
-            self._last_sent_us = member.now_us
+            member.poll_clock.restart()
+            self._last_sent_us = now_us
             self._again(self._interval_us)
         else:  # the interval has gone on since the last one, whichever generation that was in
             due_us = self._last_sent_us + member.settings.heartbeat_interval_ms * MS_US
-            self._again(self._main_loop.heartbeat_wait_us(member.started_us, member.now_us, due_us))
+            self._again(self._main_loop.heartbeat_wait_us(member.started_us, now_us, due_us))
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
         self._take_over()
-        self.enabled = self._owed = False
+        self.enabled = self.owed = False
         self._cancel()
 
     def coordinator_found(self) -> None:
@@ -137,12 +135,12 @@ class Heartbeat:
         self._look_at_link()
         self._unanswered = 0
         if self._main_loop is None:
-            self._alive_us = self._member.now_us
+            self._alive_us = self._loop.now_us
         if self.enabled and self._member.profile.restarts_when_found:
-            self._owed = False
+            self.owed = False
             self._member.poll_clock.restart()
             self._again(self._interval_us)
-        elif self._owed:
+        elif self.owed:
             self._send_owed()
 
     def coordinator_lost(self) -> None:
@@ -152,7 +150,7 @@ class Heartbeat:
 
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
-        if self._owed and self.enabled:
+        if self.owed and self.enabled:
             self._send_owed()
 
     # -- going by themselves ------------------------------------------------------------------------------------
@@ -188,17 +186,17 @@ class Heartbeat:
         """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
         member = self._member
         self._handle = None
-        self._owed = False
+        self.owed = False
         if not self.enabled:
             return
         if self._needs_poll and not member.poll_clock.inside:
-            self._owed = True
+            self.owed = True
             return
         self._look_at_session()
         if self._main_loop is not None and self._waits():
             return
         if not member.coordinator.known:
-            self._owed = True
+            self.owed = True
             member.coordinator.ensure()
             return
         link = member.coordinator.link
@@ -265,7 +263,7 @@ class Heartbeat:
     def _again(self, wait_us: int) -> None:
         """Set the next heartbeat anew; its phase counts from now."""
         self._cancel()
-        self._handle = self._member.host.call_at(self._member.now_us + wait_us, _due, self)
+        self._handle = self._member.host.call_at(self._loop.now_us + wait_us, _due, self)
 
     def _cancel(self) -> None:
         handle, self._handle = self._handle, None
@@ -338,9 +336,9 @@ class Heartbeat:
             return
         if self._backoff_at != self._quiet:
             self._backoff_at = self._quiet
-            self._backoff.reset()
+            self._member.succeeded(_BACKOFF)
         if self.enabled:
-            self._again(self._backoff.next_us())
+            self._again(self._member.backoff(_BACKOFF).next_us())
 
     def _try_again(self) -> None:
         """The same once more after the backoff, beside those that go in their turn."""
@@ -348,9 +346,9 @@ class Heartbeat:
         if self._main_loop is not None and self._tries < self._main_loop.retries:
             if self._backoff_at != self._quiet:
                 self._backoff_at = self._quiet
-                self._backoff.reset()
+                member.succeeded(_BACKOFF)
             self._tries += 1
-            member.host.call_at(member.now_us + self._backoff.next_us(), self._send_again)
+            member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._send_again)
 
     def _send_again(self, _: Any) -> None:
         member = self._member

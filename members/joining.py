@@ -1,7 +1,8 @@
 """Joining: from the wish to rejoin to an assignment in hand.
 
 A rebalance passes through stages, some of which wait for an answer. The answers are stored when they arrive; the
-stages are walked by `step`, which the poll loop calls each time round and which never waits for the network. So a
+stages are walked by `step`, which the poll loop calls each time round and which never waits for the network (what may
+take time, callbacks and the leader's assignor, it hands back to be awaited). So a
 cooperative member goes on delivering records while its JoinGroup is parked at the coordinator, and a member whose
 application is busy answers late: that is what makes the slowest `poll` of a group the length of its rebalance.
 
@@ -16,9 +17,9 @@ classic-protocol reference, sections 4.5, 4.7 and 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
@@ -27,8 +28,10 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
 from groupsim.members.meanwhile import go_on
-from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.member import ClientState, Generation, Member, generation_of
+from groupsim.members.pauses import join_timeout_us, next_try_us
 from groupsim.members.reactions import Reaction, exception_of
+from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, failed, given, modified
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.members.resyncing import Resync
 from groupsim.members.stages import Stage
@@ -47,10 +50,6 @@ from groupsim.protocol.messages import (
 if TYPE_CHECKING:
     from groupsim.members.metadata import Snapshot
 
-_JOIN_SLACK_MS = 5_000
-LEAVING = "consumer pro-actively leaving the group"
-SUBSCRIPTION_CHANGED = "subscription has changed"
-METADATA_CHANGED = "cached metadata has changed"
 #: Errors after which Java joins again at once; others wait for retry.backoff.ms. Who lost the coordinator looks for it
 #: at once, and joins when it is found: the pause is that look-up's (`CoordinatorClient`).
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
@@ -58,13 +57,18 @@ _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reactio
 
 _IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
 
+Going: TypeAlias = bool | Coroutine[Any, Any, bool]
+"""Whether a stage goes on to the next at once; where it may take time, what is to be awaited to know."""
+
 
 class Joining:
     """The rebalance as one member goes through it."""
 
     __slots__ = (
         "_flight",
+        "_join_timeout_us",
         "_joined_topics",
+        "_leader",
         "_member",
         "_not_before_us",
         "_outcome",
@@ -74,7 +78,6 @@ class Joining:
         "_tried_us",
         "_was_stable",
         "_why",
-        "leader",
         "needs_prepare",
         "reason",
         "rejoin_needed",
@@ -83,14 +86,15 @@ class Joining:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        self.leader = Leader(member)
-        self.stage = Stage.IDLE
+        self._leader: Leader | None = None  # most members never are
+        self.stage = _IDLE
         self.rejoin_needed = True
         self.needs_prepare = True
         self.reason = ""
         self._flight = 0  # counts attempts: the answer to one given up finds another number
         self._sent: Generation = member.generation
         self._outcome: Outcome | None = None
+        self._join_timeout_us = join_timeout_us(member)
         self._joined_topics: tuple[str, ...] | None = None
         self._not_before_us = 0
         self._topics = TopicsReady(member)
@@ -140,10 +144,22 @@ class Joining:
         return self._outcome
 
     @property
+    def leader(self) -> Leader:
+        """What it does as the leader, should it be made one."""
+        if self._leader is None:
+            self._leader = Leader(self._member)
+        return self._leader
+
+    def resign(self) -> None:
+        """It leads no longer."""
+        if self._leader is not None:
+            self._leader.resign()
+
+    @property
     def assigns(self) -> bool:
         """Whether the next step is a leader's: it may wait for metadata, and takes as long as the assignor."""
         outcome = self._outcome
-        return isinstance(outcome, JoinGroupResponse) and outcome.leader == outcome.member_id
+        return type(outcome) is JoinGroupResponse and outcome.leader == outcome.member_id
 
     def _abandon(self) -> None:
         """Forget what is in flight; its answer will be ignored."""
@@ -153,60 +169,75 @@ class Joining:
 
     def metadata_changed(self) -> None:
         """New metadata arrived: wake the story where that matters."""
-        watching = self._watching_stage and (self.leader.metadata_changed() or self._subscription_changed)
-        if watching or self.stage is Stage.SYNCING or self._member.subscription.by_pattern:
+        watching = self.stage is _IDLE and not self.rejoin_needed
+        changed = watching and (self._sees_other_topics() or self._has_other_subscription())
+        if changed or self.stage is Stage.SYNCING or self._member.subscription.by_pattern:
             self._member.wake.set()
 
-    @property
-    def _watching_stage(self) -> bool:
-        return self.stage is _IDLE and not self.rejoin_needed
+    def _sees_other_topics(self) -> bool:
+        return self._leader is not None and self._leader.metadata_changed()
 
-    @property
-    def _subscription_changed(self) -> bool:
+    def _has_other_subscription(self) -> bool:
         joined = self._joined_topics
         return joined is not None and joined != self._member.subscription.topics
 
     def obey(self, topics: Iterable[str]) -> None:
         """A pattern's leader may know of topics that this member has not seen yet: take its word for them."""
+        if not self._member.subscription.by_pattern:
+            return
         joined = self._joined_topics
         unseen = [topic for topic in topics if joined is not None and topic not in joined]
-        if unseen and self._member.subscription.by_pattern:
+        if unseen:
             self._member.subscription.adopt(unseen)
             self._joined_topics = tuple(java_sorted({*(joined or ()), *unseen}))
             self._member.metadata.refresh()
 
-    def look_for_changes(self) -> None:
+    def _look_for_changes(self) -> None:
         """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
-        member = self._member
-        if not self._watching_stage:
-            return
-        if self.leader.metadata_changed():
-            now: Snapshot = member.metadata.snapshot()
+        if self._sees_other_topics():
+            now: Snapshot = self._member.metadata.snapshot()
             self.request(METADATA_CHANGED, local=f"from {_counts(self.leader.snapshot)} to {_counts(now)}")
-        elif self._subscription_changed:
-            self.request(
-                SUBSCRIPTION_CHANGED,
-                local=f"from {list(self._joined_topics or ())} to {list(member.subscription.topics)}",
-            )
+        elif self._has_other_subscription():
+            local = f"from {list(self._joined_topics or ())} to {list(self._member.subscription.topics)}"
+            self.request(SUBSCRIPTION_CHANGED, local=local)
 
     # -- walking ------------------------------------------------------------------------------------------------
 
-    async def step(self) -> None:
-        """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError."""
-        self.look_for_changes()
-        while (self.rejoin_needed or self.stage is not _IDLE) and not self._member.closing:
-            self._member.trace.begin(self._why)
-            if not await _STEPS[self.stage](self):
-                return
+    def step(self) -> Coroutine[Any, Any, None] | None:
+        """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError.
 
-    async def _wait(self) -> bool:
+        Returns None, or, where something comes that may take time, the rest of the way, which is to be awaited.
+        """
+        if self.stage is _IDLE and not self.rejoin_needed:
+            self._look_for_changes()
+        return self._walk()
+
+    def _walk(self) -> Coroutine[Any, Any, None] | None:
+        member = self._member
+        while (self.rejoin_needed or self.stage is not _IDLE) and not member.closing:
+            if self._why:
+                member.trace.begin(self._why)
+            goes_on = _STEPS[self.stage](self)
+            if goes_on is False:
+                break
+            if goes_on is not True:
+                return self._walk_on(goes_on)
+        return None
+
+    async def _walk_on(self, goes_on: Coroutine[Any, Any, bool]) -> None:
+        if await goes_on:
+            rest = self._walk()
+            if rest is not None:
+                await rest
+
+    def _wait(self) -> bool:
         return False
 
-    async def _begin(self) -> bool:
+    def _begin(self) -> bool:
         member = self._member
-        if Stuck.NEVER_REJOIN in member.behaviour.stuck and self._was_stable:
+        if self._was_stable and Stuck.NEVER_REJOIN in member.behaviour.stuck:
             return False
-        if member.now_us < self._not_before_us:
+        if member.loop.now_us < self._not_before_us:
             return False
         if not member.coordinator.known:
             member.coordinator.ensure()
@@ -221,14 +252,21 @@ class Joining:
         member.commits.before_rebalance()
         return True
 
-    async def _prepare(self) -> bool:
+    def _prepare(self) -> Going:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
         if member.commits.before_rebalance_pending:
             return False
-        self.stage = Stage.IDLE
-        await member.ownership.prepare()
+        self.stage = _IDLE
+        giving_up = member.ownership.prepare()
+        if giving_up is not None:
+            return self._give_up(giving_up)
         member.commits.revoked()
+        return True
+
+    async def _give_up(self, giving_up: Coroutine[Any, Any, None]) -> bool:
+        await giving_up
+        self._member.commits.revoked()
         return True
 
     def _send_or_wait(self) -> None:
@@ -237,35 +275,25 @@ class Joining:
         if member.coordinator.ready:
             self._send_join()
         else:
-            self._hold(member.now_us + member.settings.retry_backoff_ms * MS_US)
+            self._hold(member.loop.now_us + member.settings.retry_backoff_ms * MS_US)
 
     def _send_join(self) -> None:
         member = self._member
         member.become(ClientState.PREPARING_REBALANCE)
         member.heartbeat.disable()
         self._sent = member.generation
-        self._tried_us = member.now_us
+        self._tried_us = member.loop.now_us
         self._joined_topics = member.subscription.topics
         protocols = member.ownership.offers()
         self.stage = Stage.JOINING
         self._flight += 1
-        member.coordinator.send(
-            join_request(member, protocols, self.reason),
-            partial(self._join_answered, self._flight),
-            self._join_timeout_us,
-        )
-
-    @property
-    def _join_timeout_us(self) -> int:
-        settings = self._member.settings
-        if not self._member.profile.join_waits_for_rebalance:
-            return settings.request_timeout_ms * MS_US
-        return max(settings.request_timeout_ms, settings.own_rebalance_timeout_ms + _JOIN_SLACK_MS) * MS_US
+        request = join_request(member, protocols, self.reason)
+        member.coordinator.send(request, partial(self._join_answered, self._flight), self._join_timeout_us)
 
     def _join_answered(self, flight: int, outcome: Outcome) -> None:
         if flight != self._flight:
             return
-        if isinstance(outcome, Disconnected):
+        if type(outcome) is Disconnected:
             self._member.coordinator.lost("coordinator unavailable")
         self._outcome = outcome
         self._why = self._member.trace.cause
@@ -274,23 +302,23 @@ class Joining:
         if self._member.profile.main_loop is not None:
             go_on(self._member)
 
-    async def _take_join(self) -> bool:
+    def _take_join(self) -> Going:
         outcome, self._outcome = self._outcome, None
-        if isinstance(outcome, JoinGroupResponse) and not outcome.error:
+        if type(outcome) is JoinGroupResponse and not outcome.error:
             self._check_protocol(Api.JOIN_GROUP, outcome.protocol_type, "consumer")
-            return await self._joined(outcome)
-        if isinstance(outcome, JoinGroupResponse):
+            return self._joined(outcome)
+        if type(outcome) is JoinGroupResponse:
             self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
         else:
-            self._again(_failure("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
+            self._again(failed("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
         return True
 
-    async def _joined(self, response: JoinGroupResponse) -> bool:
+    def _joined(self, response: JoinGroupResponse) -> Going:
         member = self._member
         if member.state is not ClientState.PREPARING_REBALANCE:
-            self._again(_failure("UnjoinedGroupException"), at_once=False)
+            self._again(failed("UnjoinedGroupException"), at_once=False)
             return True
-        member.generation = Generation(response.generation_id, response.member_id, response.protocol_name)
+        member.generation = generation_of(response.generation_id, response.member_id, response.protocol_name)
         member.become(ClientState.COMPLETING_REBALANCE)
         if member.profile.heartbeats_while_syncing:
             member.heartbeat.enable()
@@ -298,21 +326,23 @@ class Joining:
             self._flight += 1
             self.stage = Stage.SYNCING
             return False
-        return await self._sync(response)
-
-    async def _sync(self, response: JoinGroupResponse) -> bool:
-        member, generation = self._member, self._member.generation
-        assignments: tuple[SyncAssignment, ...] = ()
         self.stage = Stage.SYNCING  # also while the assignor runs
         if response.leader == response.member_id:
-            assignments = await self._assign(response)
-        else:
-            self.leader.resign()
+            return self._lead(response)
+        self.resign()
+        return self._sync(member.generation, ())
+
+    async def _lead(self, response: JoinGroupResponse) -> bool:
+        generation = self._member.generation
+        return self._sync(generation, await self._assign(response))
+
+    def _sync(self, generation: Generation, assignments: tuple[SyncAssignment, ...]) -> bool:
+        member = self._member
         if member.generation is not generation:
             self._discarded()
             return True
         if not member.coordinator.known:
-            self._again(_failure("CoordinatorNotAvailableException"), at_once=member.profile.looks_up_at_once)
+            self._again(failed("CoordinatorNotAvailableException"), at_once=member.profile.looks_up_at_once)
             return True
         self._sent = generation
         request = sync_request(member, assignments)
@@ -325,7 +355,7 @@ class Joining:
         self._flight += 1
         self._member.coordinator.send(request, partial(self._sync_answered, self._flight))
 
-    async def _sync_again(self) -> bool:
+    def _sync_again(self) -> bool:
         if self._resync is not None and self._resync.is_due:
             self.stage = Stage.SYNCING
             self._send_sync(self._resync.request)
@@ -336,7 +366,7 @@ class Joining:
             assignor = self._member.ownership.assignor_named(response.protocol_name or "")
             return await self.leader.assign(response, assignor)
         except ClientFailure as failure:
-            self._again(_failure(failure.error), at_once=True)
+            self._again(failed(failure.error), at_once=True)
             raise
 
     def _sync_answered(self, flight: int, outcome: Outcome) -> None:
@@ -347,9 +377,9 @@ class Joining:
         self._outcome = outcome
         self._why = member.trace.cause
         self.stage = Stage.SYNC_FAILED
-        if isinstance(outcome, Disconnected):
+        if type(outcome) is Disconnected:
             member.coordinator.lost("coordinator unavailable")
-        elif isinstance(outcome, SyncGroupResponse) and not outcome.error and member.generation is self._sent:
+        elif type(outcome) is SyncGroupResponse and not outcome.error and member.generation is self._sent:
             self.stage = Stage.SYNCED
             self.rejoin_needed = False
             self.reason = ""
@@ -358,7 +388,7 @@ class Joining:
             member.heartbeat.enable()
         member.wake.set()
 
-    async def _take_failed_sync(self) -> bool:
+    def _take_failed_sync(self) -> bool:
         outcome, self._outcome = self._outcome, None
         if self._resync is not None and self._resync.begins(outcome):
             self.stage = Stage.SYNC_AGAIN
@@ -368,13 +398,13 @@ class Joining:
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
         else:
-            self._again(_failure("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
+            self._again(failed("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
         return True
 
     async def _complete(self) -> bool:
         member = self._member
         outcome = self._outcome
-        if not isinstance(outcome, SyncGroupResponse):
+        if type(outcome) is not SyncGroupResponse:
             raise RuntimeError(f"{member.host.name}: stage {self.stage} without a SyncGroup answer")
         if member.state is not ClientState.STABLE or member.generation is not self._sent:
             self._modified()
@@ -391,26 +421,23 @@ class Joining:
 
     def _modified(self) -> None:
         """The membership was lost between the answer and the callbacks: begin the whole rebalance anew."""
-        member = self._member
-        reason = (
-            "rebalance failed since the generation/state was modified by heartbeat thread to "
-            f"{member.generation.id}/{member.state.value} before the rebalance callback triggered"
-        )
+        reason = modified(self._member)
         self._abandon()
         self.reset(reason, member_id_too=True)
 
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
-        self._again(_failure(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
+        self._again(failed(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
 
     def _react(self, api: Api, error: ErrorCode, given_id: str) -> None:
         """Do what the table says about an error. Raises ClientFailure for those the application sees."""
         member = self._member
         reaction = member.profile.reaction(api, error)
         unchanged = member.generation == self._sent
-        if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one
-            member.generation = Generation(NO_GENERATION, given_id)
-            self._again(f"need to re-join with the given member-id: {given_id}", at_once=True)
+        if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one, but for some releases
+            member.generation = generation_of(NO_GENERATION, given_id, None)
+            why = failed(exception_of(api, error)) if member.profile.given_id_is_failure else given(given_id)
+            self._again(why, at_once=True)
             return
         if reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
@@ -421,14 +448,14 @@ class Joining:
             )
         slowly = api is Api.JOIN_GROUP and member.profile.main_loop is not None
         found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
-        self._again(_failure(exception_of(api, error)), at_once=reaction in _AT_ONCE and found and not slowly)
+        self._again(failed(exception_of(api, error)), at_once=reaction in _AT_ONCE and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
         """Newer answers say which protocol they are about; another than one's own is an error. Raises ClientFailure."""
         if told is not None and told != wanted:
-            self._again(_failure(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)), at_once=False)
+            self._again(failed(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)), at_once=False)
             self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
 
     def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
@@ -446,29 +473,14 @@ class Joining:
 
     def _again(self, reason: str, *, at_once: bool) -> None:
         """This attempt is over; the next one follows at once or after the library's pause."""
-        member = self._member
         self._abandon()
         self.request(reason)
-        delay_ms = member.profile.rejoin_delay_ms
-        if delay_ms is None:
-            delay_ms = 0 if at_once else member.settings.retry_backoff_ms
-        if delay_ms:
-            self._hold(self._after_us(delay_ms * MS_US))
-
-    def _after_us(self, pause_us: int) -> int:
-        """When that pause is over; a main loop has one of its own, between two tries."""
-        member, main_loop = self._member, self._member.profile.main_loop
-        if main_loop is None:
-            return member.now_us + pause_us
-        return main_loop.look_us(member.started_us, self._tried_us + main_loop.rejoin_ms * MS_US)
+        until_us = next_try_us(self._member, self._tried_us, at_once=at_once)
+        if until_us:
+            self._hold(until_us)
 
 
-def _failure(exception: str) -> str:
-    """The reason of a JoinGroup after one that failed."""
-    return f"rebalance failed due to {exception}"
-
-
-_STEPS: Mapping[Stage, Callable[[Joining], Awaitable[bool]]] = {
+_STEPS: Mapping[Stage, Callable[[Joining], Going]] = {
     Stage.IDLE: Joining._begin,
     Stage.COMMITTING: Joining._prepare,
     Stage.JOINING: Joining._wait,

@@ -10,6 +10,7 @@ Source: `ConsumerCoordinator.onLeaderElected`; assignors reference, section 8; c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.randomness import Stream
@@ -51,7 +52,7 @@ class Leader:
         """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
         by_id = not self._member.profile.static_first and any(one.group_instance_id is None for one in response.members)
         members = [self._subscription(member, by_id=by_id) for member in response.members]
-        union = java_set_order(topic for member in members for topic in member.topics)
+        union = java_set_order(dict.fromkeys(chain.from_iterable([member.topics for member in members])))
         await self._know(union)
         self.snapshot = self._member.metadata.snapshot()
         if response.skip_assignment:
@@ -60,7 +61,7 @@ class Leader:
         topics = self._topics(union)
         result = self._run(assignor, topics, members)
         self._say(assignor, result)
-        return tuple(_encoded(result, member_id) for member_id in result.partitions)
+        return tuple([_encoded(result, member_id) for member_id in result.partitions])
 
     def knows(self, response: JoinGroupResponse) -> bool:
         """Whether the topics of all these members are in the present view. Raises ClientFailure."""
@@ -75,14 +76,10 @@ class Leader:
             found = decode_subscription(member.metadata)
         except ProtocolError as error:
             raise ClientFailure("SchemaException", f"subscription of {member.member_id}: {error}") from error
+        instance_id = None if by_id else member.group_instance_id
+        # By position: a leader makes one for every member of its group, and by name they take twice as long.
         return MemberSubscription(
-            member_id=member.member_id,
-            topics=found.topics,
-            user_data=found.user_data,
-            owned=found.owned,
-            generation=found.generation,
-            rack=found.rack,
-            instance_id=None if by_id else member.group_instance_id,
+            member.member_id, found.topics, found.user_data, found.owned, found.generation, found.rack, instance_id
         )
 
     async def _know(self, topics: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ async def unsubscribe(member: Member) -> None:
     await member.ownership.abandon()
     if member.generation.member_id or member.joining.under_way:
         member.joining.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
-    member.joining.leader.resign()
+    member.joining.resign()
 
 
 async def close_process(member: Member, leave: bool | None) -> None:

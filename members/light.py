@@ -33,10 +33,9 @@ class LightFetcher(Fetcher):
         self._buffer: list[Fetched] = []
 
     def _drop_unwanted(self) -> None:
-        owned = self._member.ownership.owned
-        self._buffer = [
-            found for found in self._buffer if found.partition in owned and found.partition not in self._held
-        ]
+        if self._buffer:
+            owned, held = self._member.ownership.owned, self._held
+            self._buffer = [found for found in self._buffer if found.partition in owned and found.partition not in held]
         self._give_up_fetch()
 
     # -- positions ----------------------------------------------------------------------------------------------
@@ -51,7 +50,10 @@ class LightFetcher(Fetcher):
                 self._set_position(entry.partition, entry.offset, "committed")
         if without:
             self._reset(tuple(without))
-        self._widen_fetch()
+        member = self._member
+        owes = member.heartbeat.owed or member.commits.owed  # to whoever comes to `poll`: that may be a look
+        if owes or self.positions or len(self._looking_up) != len(member.ownership.owned):
+            self._widen_fetch()  # else there is nothing to fetch yet: the ends of all that is owned are asked for
 
     def _reset(self, partitions: tuple[TopicPartition, ...]) -> None:
         member = self._member
@@ -88,7 +90,6 @@ class LightFetcher(Fetcher):
 
     # -- records ------------------------------------------------------------------------------------------------
 
-    @property
     def has_records(self) -> bool:
         """Whether a poll would return records."""
         return bool(self._buffer)

@@ -46,7 +46,8 @@ class Links:
         self._open: dict[tuple[int, str], Connection] = {}
         self._failing: dict[tuple[int, str], _Reconnect] = {}
         self._in_flight: dict[_Pending, Connection] = {}
-        self._any = member.luck("bootstrap")().below(len(member.transport.bootstrap))
+        luck = member.loop.stream("bootstrap", member.host.name, member.host.incarnation)
+        self._any = luck.below(len(member.transport.bootstrap))
 
     def ask_any(self, request: Request, on_done: Done) -> int:
         """Send to whatever broker this process prefers (at first one drawn by lot); returns its node id.
@@ -68,8 +69,9 @@ class Links:
         did not answer is not the first to be asked the next time (`NetworkClient.leastLoadedNode`).
         """
         brokers, is_busy = self._member.transport.bootstrap, self._member.fetcher.is_busy
-        if not (self._failing or is_busy(brokers[self._any % len(brokers)])):
-            return self._prefer(0)  # as nearly always
+        node = brokers[self._any % len(brokers)]
+        if not (self._failing or is_busy(node)):
+            return node  # as nearly always
         idle = busy = -1
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]
@@ -138,29 +140,24 @@ class Links:
 
     def send(self, link: Connection, node: int, request: Request, on_done: Done, timeout_us: int) -> None:
         """Send a request and say so; `on_done` gets the outcome after that, too, has been said."""
-        trace = self._member.trace
+        member = self._member
+        trace = member.trace
         before = trace.cause
-        trace.begin(self._say_sent(link, node, request))
-        pending = _Pending(self._member, link, request, on_done)
+        if trace.wants(_SENT):
+            trace.begin(self._say_sent(link, node, request))
+        pending = _Pending(self, link, request, on_done, member.loop.now_us)
         self._in_flight[pending] = link
-        self._member.fetcher.make_way(link)
-        link.send(request, pending.done, timeout_us)
+        member.fetcher.make_way(link)
+        pending.correlation = link.send(request, pending.done, timeout_us)
         trace.cause = before
 
     def _say_sent(self, link: Connection, node: int, request: Request) -> int:
-        member = self._member
-        if not member.trace.wants(_SENT):
-            return 0
-        return member.say(
+        return self._member.say(
             _SENT,
             api=_TITLES[request.API],
             correlation=link.next_correlation,
             payload={"to": node, "version": request.version, **_details(request)},
         )
-
-    def settle(self, pending: _Pending) -> bool:
-        """Take a request off the list; False when it was given up before."""
-        return self._in_flight.pop(pending, None) is not None
 
     def answered(self, link: Connection) -> None:
         """An answer came over a connection: what failed before is forgotten."""
@@ -197,25 +194,30 @@ class _Reconnect:
 
 
 class _Pending:
-    """One request in flight: says what came of it, then hands it on."""
+    """One request in flight."""
 
-    __slots__ = ("_correlation", "_link", "_member", "_on_done", "_request", "_sent_us")
+    __slots__ = ("_link", "_links", "_on_done", "_request", "_sent_us", "correlation")
 
-    def __init__(self, member: Member, link: Connection, request: Request, on_done: Done) -> None:
-        self._member = member
+    def __init__(self, links: Links, link: Connection, request: Request, on_done: Done, sent_us: int) -> None:
+        self._links = links
         self._link = link
         self._request = request
-        self._correlation = link.next_correlation
         self._on_done = on_done
-        self._sent_us = member.now_us
+        self._sent_us = sent_us
+        self.correlation = -1  # told when it is sent
 
     def done(self, outcome: Outcome) -> None:
-        member = self._member
-        if not member.links.settle(self):
+        """It has come to something: say so, and hand that on, unless it was given up before."""
+        links = self._links
+        if links._in_flight.pop(self, None) is None:
             return
-        if not isinstance(outcome, Disconnected):
-            member.links.answered(self._link)
-        member.trace.begin(say_outcome(member, self._request, self._correlation, outcome, self._sent_us))
+        member = links._member
+        trace = member.trace
+        lost = type(outcome) is Disconnected
+        if links._failing and not lost:
+            links.answered(self._link)
+        if lost or trace.wants(_RECEIVED):
+            trace.begin(say_outcome(member, self._request, self.correlation, outcome, self._sent_us))
         self._on_done(outcome)
 
 
@@ -232,8 +234,6 @@ def say_outcome(
             reason=outcome.reason,
             payload=_took(member, sent_us),
         )
-    if not member.trace.wants(_RECEIVED):
-        return 0
     error = error_in(outcome)
     return member.say(
         _RECEIVED,

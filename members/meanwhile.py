@@ -21,7 +21,9 @@ def go_on(member: Member) -> None:
         return
     if member.ownership.protocol is RebalanceProtocol.COOPERATIVE and _is_prompt(member):
         try:
-            at_once(member.joining.step())
+            rest = member.joining.step()
+            if rest is not None:
+                at_once(rest)
         except ClientFailure as failure:
             member.fail(failure)
 

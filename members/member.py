@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.units import MS_US
+from groupsim.eventloop.units import MS_US, shared
+from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.wake import Wake
 from groupsim.protocol.errors import ProtocolError
@@ -69,10 +70,19 @@ NO_MEMBERSHIP = Generation(NO_GENERATION, "")
 _STATE = Kind.CLIENT_STATE  # looked up once: members of an enumeration are found slowly
 
 
+_new = tuple.__new__
+
+
+def generation_of(number: int, member_id: str, protocol: str | None) -> Generation:
+    """A membership; made past the class's own `__new__`, which takes several times as long."""
+    return _new(Generation, (number, member_id, protocol))
+
+
 class Member:
     """The shared part of one consumer. The parts are set by `Consumer` right after it is made."""
 
     __slots__ = (
+        "_backoffs",
         "behaviour",
         "closing",
         "commits",
@@ -93,6 +103,7 @@ class Member:
         "plugin_errors",
         "poll_clock",
         "profile",
+        "request_timeout_us",
         "rounds",
         "settings",
         "started_us",
@@ -136,14 +147,17 @@ class Member:
         self.transport = transport
         self.plugin_errors = plugin_errors
         self.on_record = on_record
-        self.versions: dict[Api, int] = {}
+        self.versions = _agreed(profile, transport.release)
         self.group = settings.group_id
         self.state = ClientState.UNJOINED
         self.generation = NO_MEMBERSHIP
         #: The generation of the last rebalance that was completed, though it may have been reset since.
         self.joined = NO_MEMBERSHIP
+        #: request.timeout.ms in microseconds, or when a library looks whether it has passed.
+        self.request_timeout_us = _request_timeout_us(settings, profile)
         self.started_us = loop.now_us
         self.wake = Wake(loop)
+        self._backoffs: dict[str, Backoff] = {}
         self.closing = False
         self.failure: ClientFailure | None = None
 
@@ -234,6 +248,18 @@ class Member:
         """A way to make the random stream of this process for a purpose, for whoever needs it one day."""
         return partial(self.loop.stream, purpose, self.host.name, self.host.incarnation)
 
+    def backoff(self, purpose: str) -> Backoff:
+        """The waits between attempts of one kind; there are none before the first of them has failed."""
+        found = self._backoffs.get(purpose)
+        if found is None:
+            found = self._backoffs[purpose] = Backoff(self.settings, self.profile, self.luck(purpose))
+        return found
+
+    def succeeded(self, purpose: str) -> None:
+        """An attempt of that kind went well: the next wait is the shortest again."""
+        if self._backoffs:
+            self.backoff(purpose).reset()
+
     # -- times --------------------------------------------------------------------------------------------------
 
     @property
@@ -248,8 +274,18 @@ class Member:
     def _wake(self, _: Any) -> None:
         self.wake.set()
 
-    @property
-    def request_timeout_us(self) -> int:
-        """request.timeout.ms in microseconds, or when a library looks whether it has passed."""
-        timeout_ms, main_loop = self.settings.request_timeout_ms, self.profile.main_loop
-        return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US
+
+_AGREED: dict[tuple[str, str], tuple[ClientProfile, dict[Api, int]]] = {}
+
+
+def _agreed(profile: ClientProfile, release: str) -> dict[Api, int]:
+    """The versions found so far: one table for all members of a library that talk to brokers of a release."""
+    kept = _AGREED.get((profile.name, release))
+    if kept is None or kept[0] is not profile:
+        kept = _AGREED[profile.name, release] = (profile, {})
+    return kept[1]
+
+
+def _request_timeout_us(settings: ConsumerSettings, profile: ClientProfile) -> int:
+    timeout_ms, main_loop = settings.request_timeout_ms, profile.main_loop
+    return shared((timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US)

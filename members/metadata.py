@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.members.pull.leaders import Leaders
@@ -30,6 +29,7 @@ Racks: TypeAlias = tuple[tuple[tuple[int, str], ...], tuple[int, ...]]
 #: Per topic: the number of partitions, and (with client.rack set) the racks of each.
 Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[Racks, ...]]]
 _RACKS_SINCE = 3  # subscriptions tell of them from this version on (KIP-881)
+_BACKOFF = "metadata-backoff"  # what its luck is drawn for
 
 
 class MetadataView:
@@ -39,7 +39,6 @@ class MetadataView:
         "_again",
         "_asked",
         "_asked_us",
-        "_backoff",
         "_group_topics",
         "_in_flight",
         "_member",
@@ -63,7 +62,6 @@ class MetadataView:
         self._again = False
         self._node = -1
         self._timer: Handle | None = None
-        self._backoff = Backoff(member.settings, member.profile, member.luck("metadata-backoff"))
 
     # -- what is wanted -----------------------------------------------------------------------------------------
 
@@ -129,17 +127,17 @@ class MetadataView:
             return
         self._stop_timer()
         self._in_flight, self._again = True, False
-        self._asked_us = member.now_us
+        self._asked_us = member.loop.now_us
         self._asked = None if member.subscription.by_pattern else self.wanted
         request = MetadataRequest(self._asked, version=member.version(Api.METADATA))
         self._node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
         self._in_flight = False
-        if isinstance(outcome, Disconnected):
+        if type(outcome) is Disconnected:
             self._member.links.avoid(self._node)
-            self._ask_in(self._backoff.next_us())
-        elif isinstance(outcome, MetadataResponse):
+            self._ask_in(self._member.backoff(_BACKOFF).next_us())
+        elif type(outcome) is MetadataResponse:
             self._take(outcome)
 
     def _take(self, response: MetadataResponse) -> None:
@@ -147,20 +145,30 @@ class MetadataView:
         self.topics = {topic.name: topic for topic in response.topics}
         self.version += 1
         led = self.leaders is None or self.leaders.learn(response)
-        member.subscription.resolve(response.topics, exclude_internal=member.settings.exclude_internal_topics)
+        if member.subscription.by_pattern:
+            member.subscription.resolve(response.topics, exclude_internal=member.settings.exclude_internal_topics)
         if self._again and self._asked is not None and self._asked != self.wanted:
             self._ask(None)
-        elif not led or any(name not in self.topics or self.topics[name].error for name in self.wanted):
-            self._ask_in(self._backoff.next_us())
+        elif not (led and self._has_all()):
+            self._ask_in(member.backoff(_BACKOFF).next_us())
         else:
-            self._backoff.reset()
+            member.succeeded(_BACKOFF)
             self._ask_in(member.settings.metadata_max_age_ms * MS_US)
         member.joining.metadata_changed()
         member.fetcher.metadata_came()
 
+    def _has_all(self) -> bool:
+        """Whether there is every topic that is wanted."""
+        for name in self.wanted:
+            topic = self.topics.get(name)
+            if topic is None or topic.error:
+                return False
+        return True
+
     def _ask_in(self, wait_us: int) -> None:
         self._stop_timer()
-        self._timer = self._member.host.call_at(self._member.now_us + wait_us, self._ask)
+        member = self._member
+        self._timer = member.host.call_at(member.loop.now_us + wait_us, self._ask)
 
     def _stop_timer(self) -> None:
         timer, self._timer = self._timer, None

@@ -11,8 +11,10 @@ reference, section 4.8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NoReturn
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.events import Kind
@@ -35,6 +37,7 @@ CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
 _REMEMBERED = 1_024  # offers
+_topic_of = itemgetter(0)  # of a partition
 NEED_TO_REVOKE = "need to revoke partitions and re-join"
 STALE_ASSIGNMENT = "received assignment does not match the current subscription"
 
@@ -42,7 +45,9 @@ STALE_ASSIGNMENT = "received assignment does not match the current subscription"
 def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
     """The highest rebalance protocol that all assignors support. Raises SettingError when there is none."""
     found = list(assignors)
-    common = frozenset[RebalanceProtocol].intersection(*(assignor.protocols for assignor in found))
+    common = found[0].protocols
+    for other in found[1:]:
+        common &= other.protocols
     if not common:
         names = ",".join(assignor.name for assignor in found)
         remedy = "choose assignors that have one in common"
@@ -58,9 +63,10 @@ class Ownership:
     def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
         self._member = member
         self._assignors = {assignor.name: assignor for assignor in assignors}
-        for assignor in assignors:
-            if isinstance(assignor, StickyBase) and not member.profile.sticky_by_quotas:
-                assignor.has_quotas = False
+        if not member.profile.sticky_by_quotas:
+            for assignor in assignors:
+                if isinstance(assignor, StickyBase):
+                    assignor.has_quotas = False
         self.protocol = common_protocol(assignors)
         #: Partition → the generation in which it was taken over, in the order of the assignment.
         self.owned: dict[TopicPartition, int] = {}
@@ -77,7 +83,7 @@ class Ownership:
         member, owned, topics = self._member, tuple(self.owned), self._member.subscription.topics
         version, rack = member.profile.subscription_version, member.settings.client_rack
         tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
-        generation = self._told_generation if tells else NO_GENERATION
+        generation = self._told_generation() if tells else NO_GENERATION
         return tuple(
             [
                 _offer(name, version, topics, self._user_data(assignor, topics), owned, generation, rack)
@@ -85,38 +91,41 @@ class Ownership:
             ]
         )
 
-    @property
     def _told_generation(self) -> int:
         """What the subscription says: a library may go on saying it when it has lost its member id."""
         member = self._member
         return member.joined.id if member.profile.claims_in_user_data else member.generation.id
 
     def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
+        profile = self._member.profile
         try:
-            with blame(assignor):
-                data: object = assignor.user_data(topics)
+            data: object = assignor.user_data(topics)
             if data is not None and not isinstance(data, bytes):
                 problem = f"user_data returned a {type(data).__name__}; return bytes, or None"
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
-            if self._claims_apart(assignor):
-                data = self._claims
-            return self._member.profile.no_user_data if data is None else data
+        except (Exception, SystemExit) as problem:
+            self._blame(assignor, problem)
+        if profile.claims_in_user_data and _is_cooperative(assignor):
+            data = self._claims
+        return profile.no_user_data if data is None else data
+
+    def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
+        """Say what an assignor has raised, and raise that; only here, for nearly all of them never do."""
+        try:
+            with blame(assignor):
+                raise problem
         except AssignorError as error:
             raise report(self._member, error) from error
-
-    def _claims_apart(self, assignor: Assignor) -> bool:
-        return self._member.profile.claims_in_user_data and RebalanceProtocol.COOPERATIVE in assignor.protocols
 
     def _tell_assignor(self, assigned: tuple[TopicPartition, ...]) -> None:
         generation = self._member.generation
         assignor = self.assignor_named(generation.protocol or "")
-        if self._claims_apart(assignor):
+        if self._member.profile.claims_in_user_data and _is_cooperative(assignor):
             self._claims = encode_sticky_user_data(assigned, generation.id)
         try:
-            with blame(assignor):
-                assignor.on_assignment(assigned, generation.id)
-        except AssignorError as error:
-            raise report(self._member, error) from error
+            assignor.on_assignment(assigned, generation.id)
+        except (Exception, SystemExit) as problem:
+            self._blame(assignor, problem)
 
     def assignor_named(self, name: str) -> Assignor:
         """The configured assignor that the group has chosen. Raises ClientFailure for a stranger."""
@@ -129,18 +138,22 @@ class Ownership:
 
     # -- phases of a rebalance ----------------------------------------------------------------------------------
 
-    async def prepare(self) -> None:
-        """Before a join: revoke (eager: all, cooperative: what is not subscribed any more) or lose partitions."""
+    def prepare(self) -> Coroutine[Any, Any, None] | None:
+        """Before a join: revoke (eager: all, cooperative: what is not subscribed any more) or lose partitions.
+
+        Returns what is to be awaited; None where nobody has to be called back.
+        """
         if self._member.generation.is_lost:
             if self.owned:
-                await self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
+                return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
-            await self._give_up(REVOKED, list(self.owned))
+            return self._give_up(REVOKED, list(self.owned))
         else:
             topics = frozenset(self._member.subscription.topics)
             stale = [partition for partition in self.owned if partition.topic not in topics]
             if stale:
-                await self._give_up(REVOKED, stale)
+                return self._give_up(REVOKED, stale)
+        return None
 
     async def complete(self, data: bytes) -> None:
         """An assignment has come: revoke what it takes away, adopt it, call back.
@@ -149,7 +162,7 @@ class Ownership:
         """
         member = self._member
         assigned = self._decode(data)
-        topics = dict.fromkeys(partition.topic for partition in assigned)
+        topics = dict.fromkeys(map(_topic_of, assigned))
         if not all(map(member.subscription.covers, topics)):
             member.joining.request(STALE_ASSIGNMENT)
             return
@@ -157,10 +170,11 @@ class Ownership:
         failure = None
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             failure = await self._revoke_missing(assigned)
-        added = [partition for partition in assigned if partition not in self.owned]
+        added = self._added(assigned)
         self._tell_assignor(assigned)
         member.commits.restart_interval()
-        await self._adopt(assigned, added)
+        self._own(assigned, added)
+        await self._call_back(ASSIGNED, added)
         if failure:
             raise failure
 
@@ -190,16 +204,19 @@ class Ownership:
         self._member.joining.request(NEED_TO_REVOKE)
         return failure
 
-    async def _adopt(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
-        self._own(assigned, added)
-        await self._call_back(ASSIGNED, added)
+    def _added(self, assigned: tuple[TopicPartition, ...]) -> list[TopicPartition]:
+        owned = self.owned
+        return [partition for partition in assigned if partition not in owned] if owned else list(assigned)
 
     def _own(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
         member = self._member
         generation = member.generation.id
         before = self.owned
-        self.owned = {partition: before.get(partition, generation) for partition in assigned}
-        if member.trace.wants(Kind.PARTITION_OWNED):
+        if before:
+            self.owned = {partition: before.get(partition, generation) for partition in assigned}
+        else:
+            self.owned = dict.fromkeys(assigned, generation)
+        if added and member.trace.wants(Kind.PARTITION_OWNED):
             for partition in added:
                 member.say(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
         member.fetcher.ownership_changed()
@@ -209,7 +226,7 @@ class Ownership:
         if tuple(self.owned) == partitions:
             return
         self._release([partition for partition in self.owned if partition not in partitions], UNASSIGNED)
-        added = [partition for partition in partitions if partition not in self.owned]
+        added = self._added(partitions)
         self._member.commits.restart_interval()
         self._own(partitions, added)
 
@@ -288,19 +305,23 @@ class Ownership:
             raise ClientFailure("KafkaException", f"User rebalance callback throws an error: {error}")
 
     def _duration_us(self, kind: str) -> int:
-        behaviour = self._member.behaviour
-        by_kind: dict[str, Distribution | None] = {
-            ASSIGNED: behaviour.on_assigned,
-            REVOKED: behaviour.on_revoked,
-            LOST: behaviour.on_lost or behaviour.on_revoked,
-        }
-        distribution = by_kind[kind]
         blocked = self.blocks.pop(kind, 0)
-        if not distribution:
+        distribution = self._distribution(kind)
+        if distribution is None:
             return blocked
         if kind not in self._draws:
             self._draws[kind] = self._member.luck(f"callback-{kind}")()
         return blocked + distribution.draw(self._draws[kind])
+
+    def _distribution(self, kind: str) -> Distribution | None:
+        behaviour = self._member.behaviour
+        if kind == ASSIGNED:
+            return behaviour.on_assigned
+        return behaviour.on_lost or behaviour.on_revoked if kind == LOST else behaviour.on_revoked
+
+
+def _is_cooperative(assignor: Assignor) -> bool:
+    return RebalanceProtocol.COOPERATIVE in assignor.protocols
 
 
 def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:

@@ -46,7 +46,7 @@ class PollClock:
 
     def restart(self) -> None:
         """Count anew (the background thread was enabled: it resets its timers)."""
-        self.away_since_us = self._member.now_us
+        self.away_since_us = self._member.loop.now_us
 
     def _arm(self) -> None:
         if self._enforced and not self._armed:

@@ -16,6 +16,7 @@ from typing import Any
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import OnError
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched
@@ -41,7 +42,7 @@ class PollLoop:
         self._plan_enforced_rebalance()
         self._begun = True
         self._member.poll_clock.enter()
-        self._member.rounds.begin(self._look, start)
+        self._member.rounds.begin(self.glance, start)
 
     async def run(self) -> None:
         """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
@@ -119,7 +120,7 @@ class PollLoop:
             while records is None:
                 records = await self._look(until_us)
                 if records is None:
-                    records = await member.rounds.rest(self._look)
+                    records = await member.rounds.rest(self.glance)
             return records
         finally:
             member.poll_clock.leave()
@@ -127,22 +128,45 @@ class PollLoop:
     async def _look(self, until_us: int | None = None) -> tuple[Fetched, ...] | None:
         """See to everything that is due in `poll`; what it returns with, or None: it goes on waiting."""
         member = self._member
-        member.wake.clear()
+        member.wake.up = False
         self._throw_what_was_stored()
-        member.heartbeat.polled()
+        if member.heartbeat.owed:
+            member.heartbeat.polled()
         if member.closing:
             return ()
         if member.subscription.active:
-            await member.joining.step()
+            rest = member.joining.step()
+            if rest is not None:
+                await rest
         elif member.subscription.assigned is not None:
             member.ownership.choose(member.subscription.assigned)
         elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
             await unsubscribe(member)
-        member.commits.polled()
-        records = member.fetcher.take()
+        records = self._take()
         if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
             return records
         return None
+
+    def glance(self) -> tuple[Fetched, ...] | None:
+        """The same look as an event: nothing is to be thrown, one is subscribed, nothing takes time, no time ends.
+
+        Whoever calls it has seen to that (`Rounds.needs_story`).
+        """
+        member = self._member
+        member.wake.up = False
+        if member.heartbeat.owed:
+            member.heartbeat.polled()
+        rest = member.joining.step()
+        if rest is not None:
+            at_once(rest)
+        return self._take() or (() if self._blocked_us else None)
+
+    def _take(self) -> tuple[Fetched, ...]:
+        """The end of each look: commit what is owed, and take what there is."""
+        member = self._member
+        if member.commits.owed:
+            member.commits.polled()
+        return member.fetcher.take()
 
     def _poll_ends_us(self) -> int | None:
         """When this poll returns empty-handed; None: never."""

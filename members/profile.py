@@ -143,6 +143,7 @@ class ClientProfile:
     #: The application is told of what Java says nothing of: the poll limit, a pattern that matches nothing.
     tells_more: bool = False
     exponential_backoff: bool = True
+    given_id_is_failure: bool = False  #: it joins with the id it was given "due to MemberIdRequiredException"
     #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
     rejoin_delay_ms: int | None = None
     #: A pause after a Fetch that brought nothing (brod's sleep_timeout; with its min_bytes of 0 it would spin).

@@ -21,6 +21,7 @@ from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
 from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
 from groupsim.members.profiles_python import AIOKAFKA, KAFKA_PYTHON_1_3, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
+from groupsim.members.reactions import JAVA_3_3 as _OF_3_3
 from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -53,6 +54,16 @@ JAVA_3 = evolve(
     resets_by_duration=False,
     offline_racks_count=True,
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
+)
+JAVA_3_3 = evolve(
+    JAVA_3,
+    name="java-3.3",
+    title="Apache Kafka Java consumer 3.3: more is revoked after a sync that came too late (KAFKA-14016)",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
+    subscription_version=1,
+    exponential_backoff=False,
+    given_id_is_failure=True,
+    reactions=_OF_3_3,
 )
 JAVA_2 = evolve(
     JAVA_4,
@@ -276,6 +287,7 @@ _ALL = (
     JAVA_0_9,
     JAVA_0_11,
     JAVA_2,
+    JAVA_3_3,
     JAVA_3,
     JAVA_4,
     LIBRDKAFKA_1,

@@ -113,6 +113,10 @@ JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: _FORGETS}
 JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: _FORGETS, Api.HEARTBEAT: _FORGETS, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
 JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: _FORGETS}
 
+# 3.3 alone takes a SyncGroup that came too late for the loss of its generation (KAFKA-13891): what it owns counts for
+# nothing in the next round, so more is revoked than need be (KAFKA-14016).
+JAVA_3_3: Mapping[Api, Table] = {Api.SYNC_GROUP: {_E.REBALANCE_IN_PROGRESS: Reaction.RESET_GENERATION}}
+
 # kafka-python throws only what it does not call retriable; after the others its thread waits for retry.backoff.ms
 # (`coordinator/base.py`). Up to 2.2 a commit in a rebalance costs the member id.
 KAFKA_PYTHON: Mapping[Api, Table] = {

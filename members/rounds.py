@@ -17,7 +17,7 @@ runs as events (arrival, end of processing), at a fraction of a wake-up's cost. 
 
 Looks: most of what raises the flag is an answer that leads to the next request of a rebalance, and to see to that
 takes no time. So such a look is an event, too, in the place where the wake-up of the story would have been: the poll
-loop's own `_look`, run to its end. The story is woken where the look might have to wait (callbacks that take time or
+loop's own (`glance`), run to its end. The story is woken where the look might have to wait (callbacks that take time or
 commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has found.
 
 So most processes have no story at all: their first poll begins as an event (`begin`), and the story starts, inside
@@ -26,17 +26,19 @@ that poll, when it would be woken for the first time. To wake one and to start o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
-from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.stages import Stage
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Event
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
 _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
@@ -82,7 +84,7 @@ class Rounds:
         # Parts of the member that every round asks, at hand.
         self._loop, self._host, self._wake = member.loop, member.host, member.wake
         self._clock, self._emit = member.poll_clock, member.trace.emit_of_partition
-        self._times = ProcessingTimes(member.loop)
+        self._times: ProcessingTimes | None = None  # until a record takes time
         self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` were found for
         self._plain = self._prompt = False
         self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
@@ -91,9 +93,9 @@ class Rounds:
         self._resting = False  # the story waits inside poll
         self._planned = False
         self._under_way = False
-        self._story = member.loop.event()
+        self._story: Event | None = None  # what it waits for; most processes have no story
         self._start: Callable[[], None] | None = None  # of the story, while there is none
-        self._look: Callable[[], Coroutine[Any, Any, Found]] | None = None
+        self._look: Callable[[], Found] | None = None
         self._looking = False
         self._found: Found = None
         self._raised: Exception | None = None
@@ -101,13 +103,13 @@ class Rounds:
 
     # -- the story's side ---------------------------------------------------------------------------------------
 
-    def begin(self, look: Callable[[], Coroutine[Any, Any, Found]], start: Callable[[], None]) -> None:
+    def begin(self, look: Callable[[], Found], start: Callable[[], None]) -> None:
         """Look around for the first time, and rest, without a story: `start` starts it in the middle of that rest."""
         self._look, self._start = look, start
         self._resting = self._wake.up = True
         self._look_around()
 
-    async def rest(self, look: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
+    async def rest(self, look: Callable[[], Found]) -> Found:
         """Wait for what needs the story; what needs none is seen to by `look`, as an event.
 
         Returns what such a look has found, or None: the story has to look itself. Raises what a look has raised.
@@ -116,11 +118,12 @@ class Rounds:
             return None
         self._look = look
         self._resting = True
+        story = self._story = self._story or self._loop.event()
         try:
-            await self._story.wait()
+            await story.wait()
         finally:
             self._resting = False
-        self._story.clear()
+        story.clear()
         return self.found()
 
     def found(self) -> Found:
@@ -134,10 +137,10 @@ class Rounds:
     def _wake_story(self) -> None:
         self._resting = False
         start, self._start = self._start, None
-        if start is None:
-            self._story.set()
-        else:
+        if start is not None:
             start()
+        elif self._story is not None:
+            self._story.set()
 
     # -- looks --------------------------------------------------------------------------------------------------
 
@@ -160,7 +163,7 @@ class Rounds:
             or member.closing
             or member.failure is not None
             or not member.subscription.active
-            or member.fetcher.has_records
+            or member.fetcher.has_records()
             or bool(member.ownership.blocks)
             or (member.joining.stage is _JOINED and member.joining.assigns)
         )
@@ -173,7 +176,7 @@ class Rounds:
                 return
             self._looking = True
             try:
-                self._found = at_once(self._look())
+                self._found = self._look()
             except Exception as raised:
                 self._raised = raised
             self._looking = False
@@ -249,7 +252,8 @@ class Rounds:
     def _polled(self) -> None:
         """The application has come to `poll`: what was owed to that goes out."""
         member = self._member
-        member.heartbeat.polled()
+        if member.heartbeat.owed:
+            member.heartbeat.polled()
         if member.commits.owed:
             member.commits.polled()
 
@@ -279,7 +283,7 @@ class Rounds:
         if self._wake.up:
             self._roused()
             return False
-        if self._member.fetcher.has_records:
+        if self._member.fetcher.has_records():
             return True
         self._polled()
         return False
@@ -294,10 +298,13 @@ class Rounds:
         """How long the handler takes for a range of records."""
         behaviour = self._member.behaviour
         took = 0
+        times = self._times
+        if times is None:
+            times = self._times = ProcessingTimes(self._loop)
         if behaviour.processing is not None:
-            took = self._times.records_us(behaviour.processing, found.partition, found.base, found.count)
+            took = times.records_us(behaviour.processing, found.partition, found.base, found.count)
         if behaviour.per_batch is not None:
-            took += self._times.batch_us(behaviour.per_batch, found.partition, found.base)
+            took += times.batch_us(behaviour.per_batch, found.partition, found.base)
         return took
 
     def finish(self, found: Fetched) -> None:

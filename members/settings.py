@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from attrs import AttrsInstance, fields, frozen
+from attrs import AttrsInstance, astuple, fields, frozen
 
 from groupsim.eventloop.units import MS_US, parse_duration
 from groupsim.members.keys import (
@@ -104,6 +104,62 @@ def settings_from(
 
     `pulls`: the consumer pulls from brokers' logs, so the settings of fetches are read; else they are noted.
     """
+    client_id = properties.get(_CLIENT_ID)
+    if not client_id or type(client_id) is not str or _CLIENT_ID in profile.defaults:
+        return _resolved(profile, properties, pulls=pulls)
+    alike = _but_for_client_id(profile, properties, pulls)
+    try:
+        kept = _KEPT.get(alike)
+    except TypeError:  # a list among the values
+        return _resolved(profile, properties, pulls=pulls)
+    if kept is not None and kept.profile is profile:
+        return kept.with_client_id(client_id), kept.notes
+    settings, notes = _resolved(profile, properties, pulls=pulls)
+    if not any(name in properties for name, alias in profile.setting_names.items() if alias.key == _CLIENT_ID):
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[alike] = _Kept(profile, astuple(settings, recurse=False), notes)
+    return settings, notes
+
+
+# The members of a group have the same settings, each with a client.id of its own: they are resolved once.
+_CLIENT_ID = "client.id"
+_MOST_KEPT = 256
+
+
+class _Kept(NamedTuple):
+    """What settings that differ in their client.id alone have come to, for one of them."""
+
+    profile: ClientProfile
+    values: tuple[Any, ...]  # of ConsumerSettings, in order
+    notes: tuple[Note, ...]
+
+    def with_client_id(self, client_id: str) -> ConsumerSettings:
+        """The same for another client.id."""
+        group_id, _, *others, changed = self.values
+        values = [group_id, client_id, *others, {**changed, _CLIENT_ID: client_id}]
+        return ConsumerSettings(*values)
+
+
+_KEPT: dict[tuple[object, ...], _Kept] = {}
+
+
+def _but_for_client_id(profile: ClientProfile, properties: Mapping[str, object], pulls: bool) -> tuple[object, ...]:
+    """What settings have in common that differ in their client.id alone; with the types, for True is no 1.
+
+    Without secrets: they change nothing, and are not kept here either.
+    """
+    said = [(name, type(value), None if _is_left_out(name) else value) for name, value in properties.items()]
+    return (profile.name, pulls, *said)
+
+
+def _is_left_out(name: str) -> bool:
+    return name == _CLIENT_ID or name.startswith(SECRET_PREFIXES)
+
+
+def _resolved(
+    profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool
+) -> tuple[ConsumerSettings, tuple[Note, ...]]:
     notes: list[Note] = []
     given = dict(_known(profile, properties, notes, pulls=pulls))
     values = {**_DEFAULTS, **profile.defaults}

@@ -69,49 +69,43 @@ def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
 class SubscriptionState:
     """The present subscription and the topics it comes to."""
 
-    __slots__ = ("_matches", "_wanted", "active")
+    __slots__ = ("_wanted", "active", "by_pattern", "topics")
 
     def __init__(self) -> None:
         #: Whether there is a subscription for which one joins the group.
         self.active = False
         self._wanted: Wanted | None = None
-        self._matches: tuple[str, ...] = ()
+        #: Whether it is a pattern.
+        self.by_pattern = False
+        #: The topics it comes to, sorted as Java sorts.
+        self.topics: tuple[str, ...] = ()
 
     def change(self, wanted: Wanted | None) -> None:
         """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
         self._wanted = wanted
         self.active = wanted is not None and not isinstance(wanted, Assigned)
+        self.by_pattern = isinstance(wanted, Pattern)
         names: Iterable[str] = ()
         if isinstance(wanted, Topics):
             names = wanted.names
         elif isinstance(wanted, Assigned):
             names = (partition.topic for partition in wanted.partitions)
-        self._matches = tuple(java_sorted(set(names)))
+        self.topics = tuple(java_sorted(set(names)))
 
     @property
     def assigned(self) -> tuple[TopicPartition, ...] | None:
         """The partitions the application assigned to itself; None when it did not."""
         return self._wanted.partitions if isinstance(self._wanted, Assigned) else None
 
-    @property
-    def by_pattern(self) -> bool:
-        """Whether it is a pattern."""
-        return isinstance(self._wanted, Pattern)
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics it comes to, sorted as Java sorts."""
-        return self._matches
-
     def covers(self, topic: str) -> bool:
         """Whether a topic belongs to the subscription, also one that only the leader knows of yet."""
         if isinstance(self._wanted, Pattern):
             return re.fullmatch(self._wanted.text, topic) is not None
-        return topic in self._matches
+        return topic in self.topics
 
     def adopt(self, topics: Iterable[str]) -> None:
         """Take over topics the leader assigned from a newer look at the pattern's topics."""
-        self._matches = tuple(java_sorted({*self._matches, *topics}))
+        self.topics = tuple(java_sorted({*self.topics, *topics}))
 
     def resolve(self, topics: Iterable[TopicInfo], *, exclude_internal: bool) -> bool:
         """Match the pattern against all topics; True when that changed what it comes to."""
@@ -123,5 +117,5 @@ class SubscriptionState:
             for topic in topics
             if not topic.error and not (topic.internal and exclude_internal) and matches(topic.name)
         ]
-        before, self._matches = self._matches, tuple(java_sorted(found))
-        return before != self._matches
+        before, self.topics = self.topics, tuple(java_sorted(found))
+        return before != self.topics

@@ -6,24 +6,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupsim.eventloop.interface import EventLoop
+    from groupsim.eventloop.interface import Event, EventLoop
 
 
 class Wake:
     """The flag is up while there is something to look at; `roused` is called when it is raised (`rounds.py`)."""
 
-    __slots__ = ("_raised", "roused", "up")
+    __slots__ = ("_loop", "_raised", "roused", "up")
 
     def __init__(self, loop: EventLoop) -> None:
+        self._loop = loop
         self.up = False
         self.roused: Callable[[], None] = _nobody
-        self._raised = loop.event()
+        self._raised: Event | None = None  # most members have no story that ever waits for it
 
     def set(self) -> None:
         """Raise the flag."""
         if not self.up:
             self.up = True
-            self._raised.set()
+            if self._raised is not None:
+                self._raised.set()
             self.roused()
 
     def clear(self) -> None:
@@ -33,6 +35,8 @@ class Wake:
     async def wait(self) -> None:
         """Return at once when the flag is up, else when it is raised."""
         if not self.up:
+            if self._raised is None:
+                self._raised = self._loop.event()
             self._raised.clear()
             await self._raised.wait()
 

@@ -24,12 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import repeat
-from struct import error, pack, unpack_from
+from struct import Struct, error, pack, unpack_from
 
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted, java_string_key
 from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.record_fields import INT16, INT32, FieldReader, utf8
+from groupsim.protocol.record_fields import INT16, INT32, FieldReader, text, utf8
 from groupsim.protocol.values import value
 
 NEWEST_VERSION = 3
@@ -38,6 +38,8 @@ _REMEMBERED = 1_024  # subscriptions: the members of a group mostly say the same
 _new = tuple.__new__  # a named tuple made without its Python-level constructor: a million of them are read at once
 _NULL_STRING = INT16.pack(-1)
 _NULL_BYTES = INT32.pack(-1)
+_VERSIONS = tuple(map(INT16.pack, range(NEWEST_VERSION + 1)))
+_UP_TO_TOPIC = Struct(">hih")  # version, number of topics, length of the first one's name
 
 
 @value
@@ -116,9 +118,30 @@ def decode_assignment(data: bytes) -> Assignment:
 
     Raises ProtocolError, for empty bytes too: the Java client fails in `poll` when it is given those.
     """
+    usual = _assigned_of_one_topic(data)
+    if usual is not None:
+        return Assignment(usual)
     reader = _Reader("Assignment", data)
     reader.version()
     return Assignment(reader.partitions("AssignedPartitions"), reader.nullable_bytes("UserData"))
+
+
+def _assigned_of_one_topic(data: bytes) -> tuple[TopicPartition, ...] | None:
+    """What most assignments say, read at one go: partitions of one topic, and no user data. None for all others, and
+    for bytes in which something is wrong.
+    """
+    try:
+        version, topics, size = _UP_TO_TOPIC.unpack_from(data)
+        (count,) = INT32.unpack_from(data, _UP_TO_TOPIC.size + size)
+        begin = _UP_TO_TOPIC.size + size + INT32.size
+        usual = version >= 0 and topics == 1 and size >= 0 and count >= 0
+        if not usual or data[begin + 4 * count :] != _NULL_BYTES:
+            return None
+        topic = text(data[_UP_TO_TOPIC.size : _UP_TO_TOPIC.size + size])
+        numbers = unpack_from(f">{count}i", data, begin)
+        return tuple(map(_new, repeat(TopicPartition), zip(repeat(topic), numbers)))
+    except error:
+        return None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -153,7 +176,7 @@ def _in_java_order(partitions: tuple[TopicPartition, ...]) -> list[TopicPartitio
 def _version(message: str, version: int) -> bytes:
     if not 0 <= version <= NEWEST_VERSION:
         raise ProtocolError(message, 0, f"a version from 0 to {NEWEST_VERSION} to write", str(version))
-    return INT16.pack(version)
+    return _VERSIONS[version]
 
 
 def _bytes(data: bytes | None) -> bytes:

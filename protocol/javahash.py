@@ -19,9 +19,9 @@ section 1; classic-protocol reference, sections 2.2 and 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from groupsim.protocol.messages import TopicPartition
 
@@ -45,24 +45,49 @@ def _signed(value: int) -> int:
 def java_string_hash(text: str) -> int:
     """`String.hashCode`: h = 31 h + unit over the UTF-16 code units, wrapped to a signed 32-bit number."""
     if text.isascii():
-        units: Iterable[int] = text.encode("ascii")
+        h = _ascii_hash(text.encode("ascii"))
     else:
+        h = 0
         raw = text.encode("utf-16-be", "surrogatepass")
-        units = (raw[i] << 8 | raw[i + 1] for i in range(0, len(raw), 2))
-    h = 0
-    for unit in units:
-        h = (31 * h + unit) & _MASK
+        for at in range(0, len(raw), 2):
+            h = (31 * h + (raw[at] << 8 | raw[at + 1])) & _MASK
     return _signed(h)
+
+
+def _folds(most: int) -> tuple[tuple[int, int, int], ...]:
+    """How to fold up to so many bytes, a power of two: width of a lane, mask of every other lane, factor; each time."""
+    found = []
+    width, units = 8, 1
+    while units < most:
+        low = (1 << min(width, 32)) - 1
+        mask = sum(low << at for at in range(0, 8 * most, 2 * width))
+        found.append((width, mask, pow(31, units, _MASK + 1)))
+        width, units = 2 * width, 2 * units
+    return tuple(found)
+
+
+_FOLDS = [_folds(1 << bits) for bits in range(9)]
+
+
+def _ascii_hash(raw: bytes) -> int:
+    """The low 32 bits of the hash. Every member id is hashed once, and byte by byte that was a hundredth of a run.
+
+    So the bytes, up to 256 at a time, are taken as lanes of one large number, and neighbours are put together in all
+    lanes at once: hash of a left part, times 31 to the length of the right one, plus its hash.
+    """
+    h = 0
+    for begin in range(0, len(raw), 256):
+        part = raw[begin : begin + 256]
+        lanes = int.from_bytes(part, "big")
+        for width, mask, factor in _FOLDS[(len(part) - 1).bit_length()]:
+            lanes = (lanes >> width & mask) * factor + (lanes & mask)
+        h = lanes if not begin else h * pow(31, len(part), _MASK + 1) + lanes & _MASK
+    return h
 
 
 def topic_partition_hash(partition: TopicPartition) -> int:
     """`TopicPartition.hashCode`: 31 * (31 + partition) + hash(topic), signed 32-bit."""
     return _signed(31 * (31 + partition.partition) + java_string_hash(partition.topic))
-
-
-def java_hash(key: str | TopicPartition) -> int:
-    """The Java `hashCode` of a key of a `JavaHashMap`."""
-    return java_string_hash(key) if isinstance(key, str) else topic_partition_hash(key)
 
 
 def java_abs_mod(text: str, count: int) -> int:
@@ -91,7 +116,7 @@ def java_sorted(texts: Iterable[str]) -> list[str]:
 
 def _spread(key: str | TopicPartition) -> int:
     """The hash with its upper half folded into the lower, as `HashMap` does before it picks a bucket."""
-    h = java_hash(key) & _MASK
+    h = (java_string_hash(key) if isinstance(key, str) else topic_partition_hash(key)) & _MASK
     return h ^ (h >> 16)
 
 
@@ -143,6 +168,10 @@ class JavaHashMap(MutableMapping[K, V]):
     def __iter__(self) -> Iterator[K]:
         return iter(self._in_order())
 
+    def values(self) -> ValuesView[V]:
+        """The values, in the order of the keys."""
+        return _Values(self)
+
     def __repr__(self) -> str:
         inside = ", ".join(f"{key!r}: {self._values[key]!r}" for key in self)
         return f"JavaHashMap({{{inside}}})"
@@ -191,6 +220,15 @@ class JavaHashMap(MutableMapping[K, V]):
             spreads = self._spreads
             order = self._order = sorted(spreads, key=lambda key: spreads[key] & mask)
         return order
+
+
+class _Values(ValuesView[V]):
+    """As any view of a mapping's values, without a look-up in Python for each."""
+
+    _mapping: JavaHashMap[Any, V]
+
+    def __iter__(self) -> Iterator[V]:
+        return map(self._mapping._values.__getitem__, self._mapping._in_order())
 
 
 def java_set_order(keys: Iterable[K]) -> list[K]:

@@ -105,7 +105,7 @@ class FieldReader:
     def nullable_string(self, field: str) -> str | None:
         """A string or None. UTF-8 is read as Java reads it: never an error."""
         size = self.varint(field) - 1 if self.flexible else self.int16(field)
-        return None if size < 0 else _text(self.take(size, field))
+        return None if size < 0 else text(self.take(size, field))
 
     def data_bytes(self, field: str) -> bytes:
         """Bytes that are not null."""
@@ -156,5 +156,6 @@ class FieldReader:
 
 
 @lru_cache(maxsize=1 << 14)  # one object per name, however many records have it
-def _text(raw: bytes) -> str:
+def text(raw: bytes) -> str:
+    """UTF-8 read as Java reads it: never an error."""
     return raw.decode("utf-8", "replace")

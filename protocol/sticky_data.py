@@ -59,7 +59,10 @@ def decode_sticky_user_data(data: bytes) -> tuple[tuple[TopicPartition, ...], in
 
 def encode_generation(generation: int) -> bytes:
     """The user data of `cooperative-sticky`: the generation, -1 before the first assignment."""
-    return _int32s([generation])
+    try:
+        return _INT32.pack(generation)
+    except error:
+        return _int32s([generation])  # which says what is wrong
 
 
 def decode_generation(data: bytes | None) -> int | None:

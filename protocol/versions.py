@@ -319,8 +319,8 @@ def _cannot_change(message: type, version: int) -> bool:
     return version >= _RULES.get(message, _NO_RULE)[0] and not _plan(message, version)
 
 
-# What is sent often costs one look-up.
-_untouched: Callable[[Any, int], bool] = lru_cache(maxsize=1024)(_cannot_change)
+# What is sent often costs one look-up: without a limit, which would have every look-up noted.
+_untouched: Callable[[Any, int], bool] = lru_cache(maxsize=None)(_cannot_change)
 
 
 # Each takes the message as it was, as its version carries it, and the version.

@@ -4,8 +4,12 @@ The defaults are those of KRaft at 4.4. `zookeeper_era` gives the controller of 
 ZooKeeper: a broker's session is then ZooKeeper's, placement is the older one, the leader epoch goes up when a replica
 leaves the in-sync set, and nobody knows of eligible leader replicas.
 
+KRaft itself has three ages (`kraft`): until 3.5 the leader epoch goes up there, too; until 3.9 a session is over in the
+moment it has run out, and a fenced broker's holds nobody up; until 4.0 nobody is eligible who is not in sync.
+
 Sources: `KRaftConfigs`, `ReplicationConfigs`, `ZkConfigs`, `MetadataVersion` (3.6: no epoch for a shrink),
-`EligibleLeaderReplicasVersion` (on for clusters made with 4.1 or later).
+`EligibleLeaderReplicasVersion` (on for clusters made with 4.1 or later), `BrokerHeartbeatManager` of 3.9.1 and 4.0.0
+(`BrokerHeartbeatTracker` and the controller's periodic tasks begin with the latter).
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from attrs import Factory, field, frozen, validators
+from attrs import Factory, evolve, field, frozen, validators
 
 Placement = Literal["striped", "zookeeper", "round-robin"]
 
@@ -52,6 +56,17 @@ class ControllerConfig:
     def session_us(self) -> int:
         """How long a silent broker's session lasts."""
         return self.broker_session_timeout_ms * 1_000
+
+
+def kraft(release: tuple[int, int]) -> ControllerConfig:
+    """The controller of a cluster that was made with this release, 3.3 or later."""
+    young = release >= (4, 0)
+    made = ControllerConfig(
+        fenced_sessions_count=young,
+        eligible_leader_replicas=release >= (4, 1),
+        epoch_for_shrink=release < (3, 6),
+    )
+    return made if young else evolve(made, session_check_ms=0)
 
 
 def zookeeper_era(release: tuple[int, int] = (3, 9)) -> ControllerConfig:

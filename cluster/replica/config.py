@@ -19,7 +19,10 @@ RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 class ReplicaConfig:
     """Settings of one broker. Times in ms, sizes in bytes; `log` holds for what a topic does not say itself.
 
-    `replica_selector_class` is RACK_AWARE, or None: consumers read from leaders only (KIP-392).
+    `replica_selector_class` is RACK_AWARE, or None: consumers read from leaders only (KIP-392). `min_isr_commits` since
+    3.7 (KAFKA-15583): while fewer than `min.insync.replicas` are in sync nothing is committed, and where that asks for
+    more replicas than there are, all will do. Before, it was asked of appends with acks=all alone, and in vain there.
+    The brokers' own topics (`__consumer_offsets`, `__transaction_state`) are held to it in any case.
     """
 
     replica_lag_time_max_ms: int = 30_000
@@ -31,6 +34,7 @@ class ReplicaConfig:
     replica_socket_timeout_ms: int = 30_000
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     replica_selector_class: str | None = None
+    min_isr_commits: bool = True
     log: LogConfig = field(factory=LogConfig)
 
     @property

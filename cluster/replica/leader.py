@@ -212,8 +212,9 @@ class Leadership:
 
     @property
     def effective_min_isr(self) -> int:
-        """`min.insync.replicas`, or all replicas if it asks for more."""
-        return min(self.hosted.log.config.min_insync_replicas, len(self.followers) + 1)
+        """`min.insync.replicas`, or, since 3.7, all replicas if it asks for more."""
+        asked = self.hosted.log.config.min_insync_replicas
+        return min(asked, len(self.followers) + 1) if self._min_isr_commits else asked
 
     @property
     def under_min_isr(self) -> bool:
@@ -250,13 +251,21 @@ class Leadership:
         log, followers = hosted.log, self.followers
         end = lowest = log.end_offset
         # With every replica in sync there are enough of them, whatever is asked for.
-        if end == log.high_watermark or (len(self.isr) <= len(followers) and self.under_min_isr):
+        if end == log.high_watermark or (len(self.isr) <= len(followers) and self._is_held_back()):
             return False
         maximal = self.maximal
         for node, replica in followers.items():
             if replica.end_offset < lowest and (node in maximal or self._is_joining(replica, end)):
                 lowest = replica.end_offset
         return lowest > log.high_watermark and hosted.advance(lowest)
+
+    def _is_held_back(self) -> bool:
+        """Whether too few are in sync for anything to be committed."""
+        return self._min_isr_commits and self.under_min_isr
+
+    @property
+    def _min_isr_commits(self) -> bool:
+        return self.hosted.station.config.min_isr_commits or self.hosted.internal
 
     def _is_joining(self, replica: Replica, end: int) -> bool:
         """Whether it is not in sync yet, but keeps up so well that the high watermark should wait for it."""

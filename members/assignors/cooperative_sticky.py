@@ -9,6 +9,7 @@ Sources: `CooperativeStickyAssignor`; KIP-429; assignors reference, section 6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from groupsim.members.assignors.interface import RebalanceProtocol
 from groupsim.members.assignors.sticky_base import Given, StickyBase
@@ -16,6 +17,8 @@ from groupsim.members.assignors.sticky_claims import NO_GENERATION, Claim
 from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.sticky_data import decode_generation, encode_generation
+
+_encoded = lru_cache(maxsize=64)(encode_generation)  # a group's members say the same
 
 
 class CooperativeStickyAssignor(StickyBase):
@@ -32,7 +35,7 @@ class CooperativeStickyAssignor(StickyBase):
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
         """The generation of the last assignment, for leaders that do not know the subscription's own field."""
-        return encode_generation(self._generation)
+        return _encoded(self._generation)
 
     def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
         """Remember the generation; the partitions travel in the subscription."""

@@ -78,8 +78,8 @@ def _registered() -> list[EntryPoint]:
 
 def _unknown(name: str) -> str:
     nearest = get_close_matches(name, [*known_names(), *JAVA_CLASSES], n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    return f"no such assignor; {hint}Known are {', '.join(known_names())}; your own goes as module:Class"
+    hint = f"did you mean {nearest[0]!r}? Known" if nearest else "known"
+    return f"no such assignor; {hint} are {', '.join(known_names())}; your own goes as module:Class"
 
 
 def _load(name: str, folder: Path) -> object:

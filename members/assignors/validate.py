@@ -152,4 +152,5 @@ def _moved_in_one_round(result: GroupAssignment, members: Sequence[MemberSubscri
 
 
 def _kind(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

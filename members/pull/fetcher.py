@@ -312,7 +312,6 @@ class PullFetcher(Fetcher):
 
     # -- a poll -------------------------------------------------------------------------------------------------
 
-    @property
     def has_records(self) -> bool:
         """Whether a poll would find something to do: records to return, or a fetch that is due."""
         return bool(self._buffer or self._flights.ready)

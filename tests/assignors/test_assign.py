@@ -77,6 +77,19 @@ def test_the_assignor_asked_for_wins_over_the_documents() -> None:
     assert (result["steps"][0]["moves"], result["steps"][0]["kept"]) == (2, 2)
 
 
+def test_where_nobody_claims_anything_the_round_before_counts() -> None:
+    """Moves of an eager assignor are seen, too: from those who are still there, not from one that left."""
+    ids = ("c1", "c2", "c3"), ("c1", "c3", "c4")
+    first, second = ([{"id": name, "topics": ["t"]} for name in names] for names in ids)
+    topics = {"t": {"partitions": 6}}
+    document = {"topics": topics, "members": first, "steps": [{"topics": topics, "members": second}]}
+    result = run_document(document, "range")
+    assert result["assignment"] == {"c1": [["t", 0], ["t", 1]], "c2": [["t", 2], ["t", 3]], "c3": [["t", 4], ["t", 5]]}
+    (step,) = result["steps"]
+    assert step["assignment"] == {"c1": [["t", 0], ["t", 1]], "c3": [["t", 2], ["t", 3]], "c4": [["t", 4], ["t", 5]]}
+    assert (step["kept"], step["moves"], result["kept"], result["moves"]) == (2, 2, 0, 0)
+
+
 def test_a_round_on_which_kafka_throws_is_a_result() -> None:
     """The Java exception stands in place of the assignment, and the next round goes on."""
     members = [{"id": one, "topics": ["t"], "owned": [["t", 9]], "generation": 1} for one in ("a", "b")]

@@ -87,6 +87,8 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
     """A misspelt name is an error with a proposal and the list of what there is."""
     with pytest.raises(AssignorError, match=r"did you mean 'roundrobin'\? Known are range, .*module:Class"):
         resolve("round-robin")
+    with pytest.raises(AssignorError, match="no such assignor; known are range, "):
+        resolve("com.acme.Weighted")
 
 
 def test_a_class_is_found_beside_the_file_that_names_it(folder: Path) -> None:
@@ -176,6 +178,7 @@ def gives(**held: str) -> GroupAssignment:
 
 NONSENSE: list[tuple[object, str]] = [
     ({"a": ()}, "returned a dict; return a GroupAssignment"),
+    (42, "returned an int; return a GroupAssignment"),
     (GroupAssignment([]), r"partitions is a list; it maps"),  # type: ignore[arg-type]
     (GroupAssignment({"a": None, "b": ()}), "gave member 'a' None; give a tuple"),  # type: ignore[dict-item]
     (GroupAssignment({"a": (("t", 0),), "b": ()}), r"a tuple \('t', 0\); give TopicPartition"),  # type: ignore[dict-item]

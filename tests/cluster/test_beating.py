@@ -303,6 +303,37 @@ def test_only_what_is_well_begins(play: Any, refuse: Callable[[Any, Any], object
     play(story, latency=constant(1_000))
 
 
+@pytest.mark.parametrize(("interval_us", "begins"), [(0, False), (1, True), (1_000, True), (1_001, False)])
+def test_an_interval_of_nothing_or_beyond_the_timeout_is_none(play: Any, interval_us: int, begins: bool) -> None:
+    """A rhythm has an interval of a microsecond at least, and one that its timeout reaches to."""
+
+    async def story(rig: Any) -> None:
+        connection, steady = rig.connect(), _Steady()
+        rig.brokers[0].steady = lambda request: (steady, steady.session)
+        rig.beat(connection)
+        await rig.loop.sleep(10_000)
+        rhythm = connection.repeat(REQUEST, lambda outcome: None, 1_000, interval_us, None)
+        assert rhythm.begin() is begins
+
+    play(story, latency=constant(1_000))
+
+
+@pytest.mark.parametrize(("due_us", "begins"), [(-1, False), (45_000_000, True), (45_000_001, False)])
+def test_a_session_that_runs_too_long_or_not_at_all_is_not_kept(play: Any, due_us: int, begins: bool) -> None:
+    """One that was stopped has no deadline; one that was given more than its timeout comes nearer, which is told."""
+
+    async def story(rig: Any) -> None:
+        connection, steady = rig.connect(), _Steady()
+        rig.brokers[0].steady = lambda request: (steady, steady.session)
+        rig.beat(connection)
+        await rig.loop.sleep(10_000)
+        steady.session.move(due_us if due_us < 0 else rig.loop.now_us + due_us, 0)
+        rhythm = connection.repeat(REQUEST, lambda outcome: None, 30_000_000, INTERVAL_US, None)
+        assert rhythm.begin() is begins
+
+    play(story, latency=constant(1_000))
+
+
 def test_who_gives_up_before_the_next_is_due_sends_each_by_itself(play: Any) -> None:
     """A timeout below the interval would have run out unnoticed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from groupsim.cluster.network import Network, Timing
 from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.eventloop import DeadlockError, Order, StandstillError, VirtualLoop, run_virtual
 from groupsim.eventloop.distributions import Distribution, constant, uniform
+from groupsim.eventloop.loop import Loop
+from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse
 
@@ -69,6 +72,7 @@ class _Member:
 
     def resume(self, handle: Any, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
         assert sent_us <= self.loop.now_us
+        assert self.hall.last_us <= self.loop.now_us
         self.causes.append(self.loop.trace.cause)
         self.handle, self.sent_at, self.unanswered = handle, sent_us, int(in_flight)
         self.count += answered
@@ -99,7 +103,7 @@ class _Member:
 class _Hall:
     """Some members who begin at the same instant, and one broker."""
 
-    def __init__(self, loop: VirtualLoop, size: int, latency: Distribution, *, alone: bool = True) -> None:
+    def __init__(self, loop: Loop, size: int, latency: Distribution, *, alone: bool = True) -> None:
         self.loop, self.alone = loop, alone
         self.broker = _Broker(loop)
         self.network = Network(loop, Timing(latency, constant(0)))
@@ -109,6 +113,11 @@ class _Hall:
     @property
     def choirs(self) -> list[Any]:
         return list(self.broker.kept.values())
+
+    @property
+    def last_us(self) -> int:
+        """When the last of all that has happened to any heartbeat happened."""
+        return max(max(*choir.sent_us, *choir.judged_us, *choir.alive_us) for choir in self.choirs)
 
 
 STRIKES = {
@@ -181,6 +190,82 @@ def test_whatever_strikes_all_see_what_they_would_see_otherwise(latency: Distrib
         assert _play(seed, latency, alone=True, watched=True) == by_hand, seed
 
 
+def test_nobody_is_ahead_when_one_is_late() -> None:
+    """When a heartbeat is due and the last one unanswered, nothing has happened to others that comes only later."""
+    late = 0
+
+    async def main(loop: VirtualLoop) -> None:
+        nonlocal late
+        hall = _Hall(loop, 8, uniform(1, 30))
+        await loop.sleep(100 * INTERVAL_US)
+        late += sum(len(member.causes) for member in hall.members)
+        assert min(member.begun for member in hall.members) > 0
+
+    for seed in range(10):
+        run_virtual(main, seed=seed)  # `_Member.resume` looks at all
+    assert late > 100
+
+
+@pytest.mark.parametrize("odd", range(4))
+def test_sessions_prolonged_at_one_instant_run_out_in_the_order_of_going_out(odd: int) -> None:
+    """Whether or not one of them has used up the latencies drawn ahead, and takes its steps one by one."""
+
+    def order(beats: int, *, alone: bool) -> list[str]:
+        async def main(loop: VirtualLoop) -> list[str]:
+            hall = _Hall(loop, 4, constant(5), alone=alone)
+            hall.members[odd].connection._draw()
+            await loop.sleep(BEGIN_US + beats * INTERVAL_US + 20)
+            for member in hall.members:
+                member.end()
+            hall.members.sort(key=lambda member: (member.session.due_us, member.session.ticket))
+            return [member.host.name for member in hall.members]
+
+        return run_virtual(main)
+
+    assert all(order(beats, alone=True) == order(beats, alone=False) for beats in range(1, 20))
+
+
+def test_who_waits_until_something_holds_sees_each_step() -> None:
+    """A heartbeat that goes out, arrives and is answered does so one after the other before the eyes of who waits."""
+
+    async def main(loop: VirtualLoop) -> None:
+        hall, due = _Hall(loop, 1, constant(5)), BEGIN_US + 5 * INTERVAL_US
+        member = hall.members[0]
+        await loop.sleep(due - 1)
+        answered = member.seen[2]
+        assert await loop.until(lambda: member.seen[3] == due)
+        assert (loop.now_us, member.seen[1:3]) == (due, (due - INTERVAL_US + 5 + SESSION_US, answered))
+        assert await loop.until(lambda: member.seen[1] == due + 5 + SESSION_US)
+        assert (loop.now_us, member.seen[2]) == (due + 5, answered)
+        assert await loop.until(lambda: member.seen[2] > answered)
+        assert loop.now_us == due + 10
+
+    run_virtual(main)
+
+
+def _is_reached(number: Callable[[], int], count: int) -> bool:
+    return number() >= count
+
+
+def test_who_waits_sees_each_of_several_at_one_instant() -> None:
+    """Also where something else comes at that instant, after them: he is woken between two that go out in it."""
+    due = BEGIN_US + 3 * INTERVAL_US
+
+    async def main(loop: VirtualLoop) -> None:
+        hall = _Hall(loop, 3, constant(5))
+
+        def out() -> int:
+            return sum(member.seen[3] == due for member in hall.members)
+
+        await loop.sleep(due - 1)
+        loop.call_at(due, lambda _: None)
+        for count in (1, 2, 3):
+            assert await loop.until(partial(_is_reached, out, count))
+            assert (loop.now_us, out()) == (due, count)
+
+    run_virtual(main)
+
+
 def test_what_falls_between_two_of_one_instant_comes_between_them() -> None:
     """Heartbeats that are due at one instant, and others' timers at it, keep the order in which they were set."""
     seen: list[tuple[str, int]] = []
@@ -203,6 +288,32 @@ def test_what_falls_between_two_of_one_instant_comes_between_them() -> None:
 
     run_virtual(main)
     assert seen == [("set before them", 0), ("set between them", 1), ("set after them", 3)]
+
+
+def test_what_is_put_back_comes_before_what_was_cut_off_behind_it() -> None:
+    """Of three heartbeats that arrive together in an era that is over, who looks before the third sees two."""
+    seen: list[list[int]] = []
+    arrival = BEGIN_US + INTERVAL_US + 5
+
+    async def main(loop: VirtualLoop) -> None:
+        hall = _Hall(loop, 2, constant(5))
+
+        def look(_: object) -> None:
+            seen.append([member.session.due_us - SESSION_US for member in hall.members])
+
+        steps = [
+            lambda _: loop.call_at(BEGIN_US, steps[1]),
+            lambda _: loop.call_at(BEGIN_US + INTERVAL_US, steps[2]),
+            lambda _: loop.call_at(arrival, look, order=Order.MESSAGE),
+        ]
+        loop.call_at(BEGIN_US - INTERVAL_US, steps[0])
+        hall.members.append(_Member(hall, "m2"))
+        await loop.sleep(arrival - 3)
+        hall.broker.ready = False
+        await loop.sleep(4)
+
+    run_virtual(main)
+    assert seen == [[arrival, arrival, arrival - INTERVAL_US]]
 
 
 def test_members_share_a_choir_and_rows_are_used_again() -> None:
@@ -230,6 +341,7 @@ def test_when_all_have_ended_nothing_is_waited_for() -> None:
     async def main(loop: VirtualLoop) -> None:
         hall = _Hall(loop, 3, constant(5))
         await loop.sleep(BEGIN_US + 3 * INTERVAL_US + 20)
+        hall.members[0].rhythm.watch()
         for member in hall.members:
             member.stop()
             member.connection.close()
@@ -292,6 +404,48 @@ def test_a_session_that_runs_out_meanwhile_is_given_back() -> None:
         assert (late.rhythm.answered, late.count, other.rhythm.answered) == (0, 32, 31)
 
     run_virtual(main)
+
+
+def test_sessions_that_run_out_one_after_the_other_are_each_given_back() -> None:
+    """When the first deadline has come the next one is waited for."""
+    seen: list[tuple[str, int]] = []
+
+    async def main(loop: VirtualLoop) -> None:
+        hall = _Hall(loop, 3, constant(5))
+        await loop.sleep(BEGIN_US + 30 * INTERVAL_US + 6)
+        (choir,) = hall.choirs
+        for member, left in zip(hall.members, (30, 10, 20), strict=True):
+            choir.judged_us[member.rhythm._row] = loop.now_us - SESSION_US + left
+            member.session.on_return = lambda timer: seen.append((timer.member_id, timer.due_us - loop.now_us))
+            member.rhythm.watch()
+        await loop.sleep(INTERVAL_US - 10)
+        assert choir.rows == 0
+
+    run_virtual(main)
+    assert seen == [("m1", 0), ("m2", 0), ("m0", 0)]
+
+
+def test_in_real_time_nothing_happens_before_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the wall clock a choir sings in time: whenever somebody looks, all that has happened is in the past."""
+    monkeypatch.setattr(f"{__name__}.INTERVAL_US", 2_000)
+    monkeypatch.setattr(f"{__name__}.SESSION_US", 10_000_000)
+    looks = 0
+
+    async def main(loop: RealTimeLoop) -> None:
+        hall = _Hall(loop, 4, uniform(100, 900))
+
+        def look(_: object) -> None:
+            nonlocal looks
+            looks += bool(hall.choirs)
+            assert not hall.choirs or hall.last_us <= loop.now_us
+            loop.call_at(loop.now_us + 150, look)
+
+        loop.call_at(3_000, look)
+        while min(member.seen[2] for member in hall.members) < 10:
+            await loop.sleep(2_000)
+
+    run_realtime(main)
+    assert looks > 0
 
 
 def test_what_ends_by_itself_has_its_own_cause() -> None:

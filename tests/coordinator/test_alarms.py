@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from groupsim.coordinator.alarms import Alarms
-from groupsim.coordinator.timers import Timer, TimerKind
+from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.effects import SetTimer
+from groupsim.coordinator.purgatory import Purgatory
+from groupsim.coordinator.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.turn import Turn
 from groupsim.eventloop import Order, VirtualLoop, run_virtual
 
 
@@ -63,3 +67,31 @@ def test_who_stops_a_kept_timer_hears_no_alarm() -> None:
 
     run_virtual(main)
     assert not seen
+
+
+def test_a_deadline_that_is_moved_within_its_instant_comes_in_its_new_place() -> None:
+    """The driver is not told of such a move; whoever was set between is due before."""
+    seen: list[str] = []
+
+    async def main(loop: VirtualLoop) -> None:
+        alarms = Alarms(loop, loop.host("broker"), lambda timer: seen.append(timer.name))
+        first, second = (Timer(name, TimerKind.SESSION, "g", name) for name in ("first", "second"))
+        for timer in (first, second):
+            timer.move(100, loop.ticket())
+            alarms.set(timer)
+        first.move(100, loop.ticket())
+        await loop.sleep(200)
+
+    run_virtual(main)
+    assert seen == ["second", "first"]
+
+
+def test_only_a_move_that_an_alarm_would_ring_too_late_for_is_told() -> None:
+    """Where nobody asks for every move: the first, and one to an earlier deadline than the alarm's."""
+    turn = Turn(CoordinatorConfig(), Timers(iter(range(1, 9)).__next__), Purgatory(0), every_move=False)
+    timer = turn.set_timer("join-g", TimerKind.JOIN, 100, "g")
+    assert [type(effect) for effect in turn.take()] == [SetTimer]
+    timer.rings_us = 100  # as the driver notes
+    for delay_us, told in ((100, []), (150, []), (99, [SetTimer])):
+        assert turn.set_timer("join-g", TimerKind.JOIN, delay_us, "g") is timer
+        assert [type(effect) for effect in turn.take()] == told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import pytest
 
@@ -69,10 +69,11 @@ def run(
     config: CoordinatorConfig | None = None,
     lazy: bool = True,
     lead: bool = True,
+    kinds: Collection[Kind] | None = None,
 ) -> list[TraceEvent]:
-    """Run the story on a broker that leads everything; returns the trace."""
+    """Run the story on a broker that leads everything; returns the trace, of these `kinds` alone if they are given."""
     events: list[TraceEvent] = []
-    trace = Trace()
+    trace = Trace(kinds=kinds)
     trace.subscribe(events.append)
     loop = VirtualLoop(seed=7, trace=trace)
 
@@ -141,9 +142,8 @@ def test_silent_member_is_expelled_by_its_session_timer() -> None:
     assert fired.reason == f"heartbeat-g-{removed.member}"
 
 
-@pytest.mark.parametrize("pause_ms", [0, 9_000])
-def test_lazy_and_eager_timers_give_the_same_trace(pause_ms: int) -> None:
-    """Whether session alarms are moved at each heartbeat or looked at when they ring changes nothing in the trace."""
+def members_fall_silent(pause_ms: int) -> Callable[[Broker], Awaitable[None]]:
+    """A story in which sessions end one after the other, with a pause of the broker in between."""
 
     async def story(broker: Broker) -> None:
         ids = await form(broker, "a", "b", "c", "d")
@@ -158,7 +158,40 @@ def test_lazy_and_eager_timers_give_the_same_trace(pause_ms: int) -> None:
         await broker.wait_ms(90_000)
         assert all(call.responses for call in rejoined)
 
+    return story
+
+
+@pytest.mark.parametrize("pause_ms", [0, 9_000])
+def test_lazy_and_eager_timers_give_the_same_trace(pause_ms: int) -> None:
+    """Whether session alarms are moved at each heartbeat or looked at when they ring changes nothing in the trace."""
+    story = members_fall_silent(pause_ms)
     assert run(story, lazy=True) == run(story, lazy=False)
+
+
+@pytest.mark.parametrize("pause_ms", [0, 9_000])
+@pytest.mark.parametrize("lazy", [True, False])
+def test_timers_fire_alike_when_nobody_wants_to_hear_of_them_being_set(pause_ms: int, lazy: bool) -> None:
+    """Where moves of timers are not told, alarms that ring too early see for themselves: the same fire, and when."""
+    story = members_fall_silent(pause_ms)
+    told = [event for event in run(story) if event.kind is Kind.TIMER_FIRED]
+    untold = run(story, kinds=[Kind.TIMER_FIRED], lazy=lazy)
+    assert len(told) > 4
+    assert [(one.t_us, one.reason) for one in untold] == [(one.t_us, one.reason) for one in told]
+
+
+def test_every_move_of_a_session_is_told_to_who_asks() -> None:
+    """Also one that the alarm would ring too early for: each round that ends sets the member's timer anew."""
+
+    async def story(broker: Broker) -> None:
+        (member,) = await form(broker, "a")
+        for _ in range(3):
+            await broker.wait_ms(1_000)
+            assert broker.join("a", member_id=member).responses
+
+    told = [event for event in run(story) if event.kind is Kind.TIMER_SET]
+    sessions = [event for event in told if event.reason is not None and event.reason.startswith("heartbeat-")]
+    assert len(sessions) >= 4, [event.reason for event in told]
+    assert len({event.t_us for event in sessions}) >= 4
 
 
 def test_quiet_heartbeat_is_answered_with_one_and_the_same_object() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
+import pytest
 from attrs import evolve
-from tables_kit import Broker, on_broker
+from tables_kit import Broker, on_broker, watched
 
 from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
+from groupsim.coordinator.leadership import Leadership
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import Trace
-from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import (
     DescribeGroupsRequest,
@@ -56,6 +56,42 @@ def commit_errors(response: object) -> list[E]:
     """Partition by partition."""
     assert isinstance(response, OffsetCommitResponse)
     return [error for _, error in response.partitions]
+
+
+def test_what_is_not_led_here_is_neither_rebalanced_nor_lost() -> None:
+    """Neither before an election nor while the partition loads; and there is no such group afterwards."""
+
+    async def story(made: Broker) -> None:
+        coordinator = made.coordinator
+        assert (coordinator.force_rebalance("g", "asked"), coordinator.forget("g", "asked")) == (False, False)
+        coordinator.elect(PARTITION, 1, load_us=1_000_000)
+        assert (coordinator.force_rebalance("g", "asked"), coordinator.forget("g", "asked")) == (False, False)
+        await made.loop.sleep(2_000_000)
+        assert (coordinator.force_rebalance("g", "asked"), coordinator.forget("g", "asked")) == (False, False)
+
+    on_broker(story, lead=False)
+
+
+def test_load_that_was_given_up_reads_nothing() -> None:
+    """3.3: a partition that moves on while it loads is not loaded any more, and the election after that loads it."""
+
+    async def story(made: Broker) -> None:
+        read, asked = made.log.read, []
+
+        def noted(partition: int) -> Sequence[Loaded]:
+            asked.append(made.loop.now_us)
+            return read(partition)
+
+        made.log.read = noted  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1, load_us=5_000_000)
+        await made.loop.sleep(1_000_000)
+        made.coordinator.resign(PARTITION, 2)
+        await made.loop.sleep(1_000_000)
+        made.coordinator.elect(PARTITION, 3, load_us=7_000_000)
+        await made.loop.sleep(20_000_000)
+        assert asked == [9_000_000]
+
+    on_broker(story, lead=False)
 
 
 def test_partition_that_cannot_be_read_has_no_coordinator() -> None:
@@ -110,6 +146,29 @@ def test_a_stored_group_without_a_protocol_cannot_be_described() -> None:
         assert isinstance(told, DescribeGroupsResponse)
         tripped = (E.UNKNOWN_SERVER_ERROR, E.UNKNOWN_SERVER_ERROR, E.GROUP_ID_NOT_FOUND)
         assert tuple(group.error for group in told.groups) == tripped
+
+    watched(story)
+
+
+def test_many_groups_are_described_without_asking_each_for_all_that_tripped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition is known to have tripped without going through all the groups that did."""
+    asked: list[object] = []
+
+    def same(self: object, other: object) -> bool:
+        asked.append(self)
+        return self is other
+
+    async def story(made: Broker) -> None:
+        member = StoredMember("m", None, "c", "/h", 1_000, 60_000, b"", b"")
+        value = GroupValue("consumer", 1, None, "m", None, (member,))
+        here = [name for name in map(str, range(2_000)) if partition_for(name) == PARTITION]
+        made.log.read = lambda partition: tuple(GroupRecord(name, value) for name in here)  # type: ignore[method-assign]
+        made.coordinator.elect(PARTITION, 1)
+        made.coordinator.elect(PARTITION + 1, 1)
+        elsewhere = [name for name in map(str, range(2_000)) if partition_for(name) == PARTITION + 1]
+        monkeypatch.setattr(Leadership, "__eq__", same)
+        made.ask(DescribeGroupsRequest((*here, *elsewhere)))
+        assert len(asked) <= len(here) + len(elsewhere)
 
     watched(story)
 
@@ -213,21 +272,6 @@ def test_refused_transactional_offsets_are_nobody_elses_trouble() -> None:
         assert fetched(made) == 1
 
     watched(story)
-
-
-def watched(story: Callable[[Broker], Awaitable[None]]) -> list[TraceEvent]:
-    """Run a story on a broker whose trace is kept."""
-    events: list[TraceEvent] = []
-    trace = Trace()
-    trace.subscribe(events.append)
-
-    async def main(loop: VirtualLoop) -> None:
-        made = Broker(loop, {}, 1_000)
-        made.lead_all()
-        await story(made)
-
-    VirtualLoop(seed=1, trace=trace).run(main)
-    return events
 
 
 def warnings(events: Sequence[TraceEvent]) -> list[str]:

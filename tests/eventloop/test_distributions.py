@@ -8,7 +8,7 @@ import pytest
 
 from groupsim.eventloop.distributions import EXAMPLES, parse_distribution
 from groupsim.eventloop.normal_quantiles import BODY, SCALE, TAIL
-from groupsim.eventloop.quantiles import NORMAL_AT
+from groupsim.eventloop.quantiles import NORMAL_AT, uniform
 from groupsim.eventloop.randomness import Stream
 
 WORD = 1 << 64
@@ -171,7 +171,29 @@ def test_many_draws_are_draws_one_by_one(spec: str) -> None:
     singly, together = Stream(1, "draws"), Stream(1, "draws")
     expected = [distribution.draw(singly) for _ in range(2_000)]
     assert distribution.draws(together, 1_200) + distribution.draws(together, 800) == expected
-    assert singly.word() == together.word()
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (0, 1), (200, 800), (0, (1 << 63) - 1), ((1 << 62), (1 << 63) - 1)])
+def test_many_uniform_words_at_once_are_multiplied_apart(ends: tuple[int, int]) -> None:
+    """However wide the interval, a block drawn at once holds what single draws give: no product reaches another."""
+    distribution = uniform(*ends)
+    singly, ahead = Stream(1, "draws"), Stream(1, "draws")
+    assert list(distribution.ahead(ahead, 64)) == [distribution.draw(singly) for _ in range(64)]
+
+
+def test_nothing_takes_longer_than_the_clock_can_tell() -> None:
+    """An interval that ends beyond 63 bits of microseconds is refused, and the longest is named."""
+    with pytest.raises(ValueError, match="292,000 years"):
+        uniform(0, 1 << 63)
+
+
+@pytest.mark.parametrize("spec", KNOWN)
+def test_whole_blocks_drawn_ahead_are_draws_one_by_one(spec: str) -> None:
+    """What is drawn ahead, in whole blocks, holds the same durations as single draws."""
+    distribution = parse_distribution(spec)
+    singly, ahead = Stream(1, "draws"), Stream(1, "draws")
+    expected = [distribution.draw(singly) for _ in range(2_000)]
+    assert [*distribution.ahead(ahead, 1_200), *distribution.ahead(ahead, 800)] == expected
 
 
 def test_a_distribution_that_a_comma_has_cut_is_told_to_be_quoted() -> None:

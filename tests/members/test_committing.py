@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from members_fakes import HOLD, SECOND, parts
+from members_fakes import HOLD, LATENCY_US, SECOND, parts
 
 from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
@@ -99,18 +99,38 @@ def test_auto_commit_precedes_a_rebalance(on_bench):
     on_bench(story)
 
 
+def test_an_auto_commit_that_waited_for_poll_is_made_once(on_bench):
+    """The interval passed while the application was away: it commits when it is back, and then an interval later."""
+
+    async def story(bench):
+        await bench.stable()
+        begun = bench.loop.now_us
+        bench.consumer.block_poll("7s")
+        for _ in range(110):
+            bench.data.append(T0, 1)
+            await bench.run_for(0.1)
+        back, *later = bench.broker.times(Api.OFFSET_COMMIT)
+        assert 7 * SECOND <= back - begun <= 7.1 * SECOND
+        assert later == []
+        await bench.run_for(2)
+        assert [at - back for at in bench.broker.times(Api.OFFSET_COMMIT)] == [0, 5 * SECOND]
+
+    on_bench(story)
+
+
 def test_a_commit_before_a_rebalance_is_retried(on_bench):
-    """A retriable failure of that commit holds the join up until it succeeds."""
+    """A retriable failure of that commit holds the join up until it succeeds; between tries lies retry.backoff.ms."""
 
     async def story(bench):
         await bench.stable()
         bench.broker.reply(Api.OFFSET_COMMIT, E.COORDINATOR_LOAD_IN_PROGRESS, E.COORDINATOR_LOAD_IN_PROGRESS)
         bench.broker.rebalance()
         await bench.run_for(3.9)
-        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 3
+        tried = [later - earlier for earlier, later in pairwise(bench.broker.times(Api.OFFSET_COMMIT))]
+        assert tried == [150_000 + 2 * LATENCY_US] * 2
         assert bench.consumer.generation == 2
 
-    on_bench(story)
+    on_bench(story, properties={"retry.backoff.ms": 150})
 
 
 def test_a_commit_before_a_rebalance_gives_up_at_other_errors(on_bench):
@@ -172,6 +192,20 @@ def test_commit_sync_gives_up_after_the_api_timeout(on_bench):
         behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, on_commit_failure=OnError.STOP),
         properties={"default.api.timeout.ms": 40_000},
     )
+
+
+def test_a_commit_that_succeeds_stops_nobody(on_bench):
+    """An application that ends at the first failed commitSync goes on as long as there is none."""
+
+    async def story(bench):
+        await bench.stable()
+        for _ in range(3):
+            bench.data.append(T0, 1)
+            await bench.run_for(1)
+        assert bench.consumer.running
+        assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [{0: 1}, {0: 2}, {0: 3}]
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, on_commit_failure=OnError.STOP))
 
 
 def test_an_async_commit_is_not_retried(on_bench):
@@ -418,3 +452,19 @@ def test_close_waits_for_asynchronous_commits(on_bench):
         assert len(bench.broker.all(Api.LEAVE_GROUP)) == 1
 
     on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
+
+
+def test_close_waits_for_asynchronous_commits_as_long_as_it_may(on_bench):
+    """A commit that nobody answers holds the close up until its 30 s are over (`ConsumerCoordinator.close`)."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, HOLD)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        begun = bench.loop.now_us
+        await bench.consumer.close()
+        assert 30 * SECOND <= bench.loop.now_us - begun <= 30.01 * SECOND
+
+    properties = {"request.timeout.ms": 60_000}
+    on_bench(story, properties=properties, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from members_fakes import SECOND
+
 from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, Stuck
@@ -27,6 +29,20 @@ def test_never_sync(on_bench):
         await bench.run_for(60)
         assert bench.broker.all(Api.SYNC_GROUP) == []
         assert len(bench.broker.all(Api.HEARTBEAT)) == 19
+
+    on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_SYNC})))
+
+
+def test_never_sync_is_not_woken_up(on_bench):
+    """Whatever happens meanwhile, here a new connection to the coordinator, the client with this defect stays there."""
+
+    async def story(bench):
+        bench.consumer.start()
+        await bench.run_for(10)
+        bench.net.break_all()
+        await bench.run_for(10)
+        assert bench.told(Kind.COORDINATOR_FOUND)[-1].t_us > 10 * SECOND
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == 2  # the second with the id that the first was given
 
     on_bench(story, behaviour=Behaviour(stuck=frozenset({Stuck.NEVER_SYNC})))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from members_fakes import SECOND, parts
+from itertools import pairwise
+
+from members_fakes import DROP, HOLD, SECOND, parts
 
 from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
@@ -44,10 +46,49 @@ def test_offset_fetch_is_retried(on_bench):
     async def story(bench):
         unstable = OffsetFetchResponse(offsets=(FetchedOffset(T0, error=E.UNSTABLE_OFFSET_COMMIT),))
         bench.broker.reply(Api.OFFSET_FETCH, E.COORDINATOR_LOAD_IN_PROGRESS, unstable, E.NOT_COORDINATOR)
-        await bench.stable()
-        assert len(bench.broker.all(Api.OFFSET_FETCH)) == 4
+        bench.consumer.start()
+        for _ in range(120):  # whatever wakes the application meanwhile
+            bench.consumer.change_behaviour()
+            await bench.run_for(0.01)
+        times = bench.broker.times(Api.OFFSET_FETCH)
+        assert len(times) == 4
+        assert all(later - sooner >= 80_000 for sooner, later in pairwise(times))
 
     on_bench(story, topics={"t": 1})
+
+
+def test_a_broken_connection_is_made_again_after_the_backoff_of_the_look_up(on_bench):
+    """It counts as failed from when it broke: so it may be connected to again when the coordinator has been found."""
+
+    async def story(bench):
+        bench.broker.reply(Api.OFFSET_FETCH, DROP)
+        await bench.stable()
+        assert len(bench.told(Kind.COORDINATOR_LOST)) == 1
+        assert len(bench.told(Kind.COORDINATOR_FOUND)) == 2
+
+    on_bench(story)
+
+
+def test_an_answer_to_a_look_up_before_the_last_is_ignored(on_bench):
+    """Partitions that come meanwhile are asked for with the others, and only that answer counts (`sameRequest`)."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        bench.broker.reply(Api.OFFSET_FETCH, HOLD, HOLD)
+        bench.consumer.start()
+        await bench.run_for(4)
+        bench.broker.follow(parts(0, 1))
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        assert [request.partitions for request in bench.broker.all(Api.OFFSET_FETCH)] == [parts(0), parts(0, 1)]
+        for offset in (5, 7):
+            answered = bench.broker.held[0][2].partitions
+            bench.broker.release(OffsetFetchResponse(offsets=tuple(FetchedOffset(one, offset) for one in answered)))
+            await bench.run_for(1)
+        assert bench.consumer.positions == dict.fromkeys(parts(0, 1), 7)
+        assert len(bench.broker.all(Api.OFFSET_FETCH)) == 2
+
+    on_bench(story)
 
 
 def test_an_unauthorised_offset_fetch_is_thrown(on_bench):

@@ -108,6 +108,21 @@ def test_no_heartbeats_while_a_join_is_parked(on_bench):
     on_bench(story)
 
 
+def test_a_session_does_not_run_out_for_who_has_left(on_bench):
+    """A heartbeat was unanswered, but the client unsubscribed before the session timeout had passed."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, *[HOLD] * 9)
+        await bench.run_for(6.5)
+        bench.consumer.unsubscribe()
+        await bench.run_for(9)
+        assert bench.told(Kind.SESSION_EXPIRED) == []
+        assert bench.told(Kind.COORDINATOR_LOST) == []
+
+    on_bench(story, properties={"session.timeout.ms": 7_000})
+
+
 def test_heartbeats_flow_between_join_and_sync(on_bench):
     """Since KAFKA-10122 heartbeats begin with the JoinGroup answer (testHeartbeatSentWhenCompletingRebalance)."""
 

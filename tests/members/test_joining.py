@@ -33,6 +33,17 @@ def test_a_java_consumer_joins_syncs_and_owns(on_bench):
     on_bench(story)
 
 
+@pytest.mark.parametrize(("properties", "rack"), [({"client.rack": "a"}, "a"), ({}, None)])
+def test_the_rack_stands_in_the_subscription(on_bench, properties, rack):
+    """Assignors that look at racks find the member's there (KIP-881); a member without one says null."""
+
+    async def story(bench):
+        await bench.stable()
+        assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).rack == rack
+
+    on_bench(story, properties=properties)
+
+
 def test_the_member_id_handshake_needs_no_backoff_and_no_callback(on_bench):
     """MEMBER_ID_REQUIRED is answered at once with the given id, and no callback runs for it."""
 

@@ -8,7 +8,7 @@ from members_fakes import subscription_of
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, OffsetFetchRequest
+from groupsim.protocol.messages import Api, OffsetFetchRequest, TopicPartition
 
 MS, SECOND = 1_000, 1_000_000
 OLD, NEW = "kafka-python-2.x", "kafka-python-2.3"
@@ -103,6 +103,24 @@ def test_heartbeats_are_counted_from_when_the_coordinator_was_found(on_bench):
         found = bench.told(Kind.COORDINATOR_FOUND)[-1].t_us
         after = [at for at in bench.broker.times(Api.HEARTBEAT) if at > found]
         assert 3 * SECOND - 5 * MS <= after[0] - found <= 3 * SECOND + 5 * MS
+
+    on_bench(story, profile=OLD)
+
+
+def test_a_heartbeat_that_was_owed_is_not_sent_when_the_coordinator_is_found(on_bench):
+    """It was due while nobody was there to send it to; all the same the next comes an interval after that."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
+        bench.broker.reply(Api.FIND_COORDINATOR, *[ErrorCode.COORDINATOR_NOT_AVAILABLE] * 50)
+        await bench.loop.until(lambda: len(bench.told(Kind.COORDINATOR_FOUND)) == 2, 60 * SECOND)
+        found, before = bench.loop.now_us, bench.broker.times(Api.HEARTBEAT)
+        assert found - before[-1] > 4 * SECOND
+        bench.data.append(TopicPartition("t", 0), 1)  # so that there is a poll
+        await bench.run_for(4)
+        after = bench.broker.times(Api.HEARTBEAT)[len(before) :]
+        assert [round((at - found) / SECOND, 1) for at in after] == [3.0]
 
     on_bench(story, profile=OLD)
 

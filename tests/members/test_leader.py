@@ -163,3 +163,21 @@ def test_assignors_without_a_common_protocol_are_refused(on_bench):
 
     with pytest.raises(SettingError, match="no common rebalance protocol"):
         on_bench(story, assignors=lambda settings: (RoundRobinAssignor(), OnlyCooperative()))
+
+
+def test_each_process_of_a_consumer_has_assignors_of_its_own(on_bench):
+    """A restarted application has forgotten what its assignor knew; no more are made than there are processes."""
+    made = []
+
+    def assignors(settings):
+        made.append(Mine())
+        return made[-1:]
+
+    async def story(bench):
+        for processes in (1, 2, 3):
+            await bench.stable()
+            assert [len(mine.got) for mine in made] == [1] * processes
+            bench.consumer.crash()
+            await bench.run_for(50)
+
+    on_bench(story, assignors=assignors)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from members_fakes import HOLD, parts, subscription_of
+from members_fakes import DROP, HOLD, LATENCY_US, parts, subscription_of
 
 from groupsim.cluster.faults import AnswerError, Match
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace import FULL, NORMAL
+from groupsim.members.assignors.cooperative_sticky import CooperativeStickyAssignor
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.profile import MainLoop
 from groupsim.protocol.errors import ErrorCode
@@ -70,6 +72,35 @@ def test_a_sync_that_may_pass_is_sent_again_twice_in_its_generation(on_bench):
     on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
 
 
+def test_a_sync_whose_connection_broke_is_sent_again_when_the_coordinator_is_found(on_bench):
+    """The same request in the same generation, over a new connection."""
+
+    async def story(bench):
+        bench.broker.reply(Api.SYNC_GROUP, DROP)
+        bench.consumer.start()
+        await bench.run_for(6)
+        first, second = bench.broker.all(Api.SYNC_GROUP)
+        found = bench.broker.times(Api.FIND_COORDINATOR)[-1]
+        lost, sent = bench.broker.times(Api.SYNC_GROUP)
+        assert first == second
+        assert lost < found < lost + 50 * MS < sent  # it waits for its backoff all the same
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+
+
+def test_a_refused_look_up_of_the_coordinator_is_told_and_asked_again(on_bench):
+    """Java throws out of poll, and asks again when the application polls."""
+
+    async def story(bench):
+        bench.broker.reply(Api.FIND_COORDINATOR, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        await bench.stable()
+        assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 2
+        (told,) = bench.reasons(Kind.WARNING)
+        assert "GROUP_AUTHORIZATION_FAILED" in str(told)
+
+    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+
+
 def test_a_coordinator_that_is_doubted_is_kept_until_another_is_named(on_bench):
     """NOT_COORDINATOR: it asks who coordinates, and its connection goes on."""
 
@@ -80,6 +111,21 @@ def test_a_coordinator_that_is_doubted_is_kept_until_another_is_named(on_bench):
         await bench.run_for(5)
         assert len(bench.broker.times(Api.FIND_COORDINATOR)) == asked + 1
         assert len([link for link in bench.net.connections if link.purpose == "coordinator"]) == 1
+
+    on_bench(story, profile=PROFILE)
+
+
+def test_a_coordinator_that_is_doubted_is_given_up_when_there_is_none(on_bench):
+    """Whoever is asked knows no coordinator: the connection to the doubted one is closed."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
+        bench.broker.reply(Api.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        await bench.run_for(5)
+        assert bench.reasons(Kind.COORDINATOR_LOST) == ["error response COORDINATOR_NOT_AVAILABLE"]
+        links = [link for link in bench.net.connections if link.purpose == "coordinator"]
+        assert [link.open for link in links] == [False, True]
 
     on_bench(story, profile=PROFILE)
 
@@ -176,6 +222,23 @@ async def test_the_poll_limit_is_told_and_the_application_goes_on(sim):
     assert len(member.assignment) == 2
 
 
+@pytest.mark.parametrize("profile", ["java-4.x", PROFILE])
+async def test_a_rebalance_behind_its_back_does_not_prolong_the_poll_limit(sim, profile):
+    """What counts is the last poll (`rk_ts_last_poll`); Java's client joins nothing while it is away."""
+    sim.topic("orders", 4)
+    settings = {"max.poll.interval.ms": 20_000, "session.timeout.ms": 6_000}
+    settings["partition.assignment.strategy"] = "cooperative-sticky"
+    first = sim.member("c1", client=profile, properties=settings)
+    await sim.settled(members=1)
+    away = sim.now_us
+    first.block_poll("60s")
+    await sim.run_for("10s")
+    sim.member("c2", client=profile, properties=settings)
+    await sim.run_for("40s")
+    (expired,) = sim.find("poll.expired")
+    assert 20 * SECOND <= expired.t_us - away <= 20.5 * SECOND
+
+
 async def test_a_pattern_that_matches_nothing_is_told_and_joined_for_later(sim):
     """It does not join an empty subscription, as Java does; it joins when there is a topic."""
     member = sim.member("c1", client=PROFILE, pattern="ord.*", properties={"metadata.max.age.ms": 5_000})
@@ -229,6 +292,83 @@ def test_a_heartbeat_that_may_pass_is_sent_again_twice_until_one_is_answered(on_
         assert len([gap for gap in gaps if gap < 600 * MS]) == 4
 
     on_bench(story, profile=PROFILE, properties=SETTINGS)
+
+
+@pytest.mark.parametrize("level", [NORMAL, FULL], ids=["normal", "full"])
+def test_a_heartbeat_that_is_sent_again_is_traced_where_heartbeats_are(on_bench, level):
+    """The one beside those in their turn, too: all of them or none."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        await bench.run_for(5)
+        told = [event.t_us for event in bench.told(Kind.REQUEST_SENT) if event.api == "Heartbeat"]
+        arrived = [at - LATENCY_US for at in bench.broker.times(Api.HEARTBEAT)]
+        assert told == (arrived if level is FULL else [])
+
+    on_bench(story, profile=PROFILE, properties=SETTINGS, level=level)
+
+
+def test_a_commit_that_may_pass_is_sent_again_twice(on_bench):
+    """After backoffs; a third failure is the application's affair."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
+        bench.data.append(parts(0)[0], 1)
+        await bench.run_for(0.9 + 1)
+        tries = bench.broker.times(Api.OFFSET_COMMIT)
+        assert len(tries) == 3
+        assert all(later - sooner >= 80 * MS for sooner, later in pairwise(tries))
+        assert len(bench.told(Kind.COMMIT_FAILED)) == 1
+
+    on_bench(story, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 1_000})
+
+
+def test_it_commits_what_was_given_out_before_it_joins_again(on_bench):
+    """An eager member that gives everything up in a sound group commits it, long before the interval is over."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(parts(0)[0], 3)
+        await bench.run_for(1)
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        [commit] = bench.broker.all(Api.OFFSET_COMMIT)
+        assert {entry.partition.partition: entry.offset for entry in commit.offsets} == {0: 3}
+        assert bench.broker.times(Api.OFFSET_COMMIT)[0] < bench.broker.times(Api.JOIN_GROUP)[-1]
+
+    on_bench(story, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 3_600_000})
+
+
+def test_where_a_kept_partition_began_is_known_after_a_rebalance(on_bench):
+    """Nothing was given out of it, so it is not committed: not before the next rebalance, and not at the end."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        bench.broker.committed[parts(0)[0]] = 5
+        await bench.stable()
+        bench.broker.follow(parts(0, 1))
+        bench.broker.rebalance()
+        await bench.run_for(6)
+        assert bench.consumer.assignment == parts(0, 1)
+        await bench.consumer.close()
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+
+    cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
+    on_bench(story, profile=PROFILE, properties={**AUTO, **cooperative})
+
+
+@pytest.mark.parametrize(("profile", "quotas"), [("java-4.x", True), (PROFILE, False)])
+def test_its_sticky_assignor_has_no_quotas(on_bench, profile, quotas):
+    """Equal subscriptions are balanced as unequal ones are; Java has had another way for these since Kafka 2.6."""
+    assignor = CooperativeStickyAssignor()
+
+    async def story(bench):
+        await bench.stable()
+        assert assignor.has_quotas is quotas
+
+    on_bench(story, profile=profile, assignors=lambda settings: [assignor])
 
 
 def test_one_heartbeat_is_in_flight_at_a_time(on_bench):

@@ -277,6 +277,22 @@ def test_a_consumer_with_assigned_partitions_joins_no_group(on_bench):
     on_bench(story)
 
 
+def test_assigning_again_keeps_what_is_in_both(on_bench):
+    """What is not named any more is let go, what is new is looked up; the rest goes on where it was."""
+
+    async def story(bench):
+        manual(bench)
+        await bench.run_for(1)
+        bench.consumer.assign(parts(1, 2))
+        await bench.run_for(1)
+        released = [(event.partition, event.reason) for event in bench.told(Kind.PARTITION_RELEASED)]
+        assert released == [(0, "unassigned")]
+        assert [event.partition for event in bench.told(Kind.PARTITION_OWNED)] == [0, 1, 2]
+        assert [request.partitions for request in bench.broker.all(Api.OFFSET_FETCH)] == [parts(0, 1), parts(2)]
+
+    on_bench(story)
+
+
 def test_it_commits_without_generation_member_and_instance_id(on_bench):
     """Its commits carry generation -1 and no ids, the instance id included; the last one is sent at close."""
 

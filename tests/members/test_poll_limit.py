@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from members_fakes import SECOND, parts
+from members_fakes import HOLD, SECOND, parts
 
 from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
@@ -58,6 +58,25 @@ def test_librdkafka_notices_the_limit_within_half_a_second(on_bench):
         properties={"max.poll.interval.ms": 6000},
         behaviour=Behaviour(processing=parse_distribution("60s")),
     )
+
+
+def test_the_limit_is_counted_from_the_answer_to_the_join(on_bench):
+    """A callback that takes too long after a long rebalance: the time in which the join was parked does not count."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.JOIN_GROUP, HOLD)
+        bench.broker.rebalance()
+        await bench.run_for(14)
+        bench.consumer.block_callback("assigned", "60s")
+        asked = bench.broker.held[0][2]
+        answered = bench.loop.now_us
+        bench.broker.release(bench.broker._response(asked, None))
+        await bench.run_for(40)
+        [expired] = bench.told(Kind.POLL_EXPIRED)
+        assert 30 * SECOND <= expired.t_us - answered <= 30.2 * SECOND
+
+    on_bench(story, properties={"max.poll.interval.ms": "30s", **QUIET})
 
 
 def test_waiting_inside_poll_never_expires(on_bench):

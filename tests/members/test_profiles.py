@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 from members_fakes import subscription_of
 
 from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTimeout
@@ -67,6 +68,8 @@ def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
         ("java-0.11", Api.SYNC_GROUP, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_MEMBER),
         ("java-0.11", Api.OFFSET_COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_MEMBER),
         ("java-0.9", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_GENERATION),
+        ("java-3.3", Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_GENERATION),
+        ("java", Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REJOIN),
         ("java", Api.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.RESET_MEMBER),
         ("java", Api.SYNC_GROUP, ErrorCode.ILLEGAL_GENERATION, Reaction.RESET_GENERATION),
         ("java", Api.SYNC_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Reaction.THROW),
@@ -105,3 +108,20 @@ def test_librdkafka_says_no_generation_and_no_user_data_with_an_eager_assignor(o
         assert first == last
 
     on_bench(story, profile="librdkafka")
+
+
+def test_a_profile_of_the_same_name_agrees_on_versions_of_its_own(on_bench, monkeypatch):
+    """What one library and the brokers have agreed on is kept, and is not what its namesake talks in."""
+    spoken = []
+
+    async def story(bench):
+        await bench.stable()
+        spoken.append(bench.broker.last(Api.JOIN_GROUP).version)
+
+    on_bench(story)
+    older = {**PROFILES["java"].versions, Api.JOIN_GROUP: 5}
+    monkeypatch.setitem(PROFILES, "java", evolve(PROFILES["java"], versions=older))
+    on_bench(story)
+    monkeypatch.undo()
+    on_bench(story)
+    assert spoken == [PROFILES["java"].versions[Api.JOIN_GROUP], 5, PROFILES["java"].versions[Api.JOIN_GROUP]]

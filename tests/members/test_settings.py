@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.profiles import PROFILES
@@ -210,3 +211,50 @@ def test_a_reset_by_duration_that_cannot_be_is_refused(profile, value):
     """Older clients know no such policy, and what is no duration is named."""
     with pytest.raises(SettingError, match=r"auto\.offset\.reset"):
         pulling(profile, auto__offset__reset=f"by_duration:{value}")
+
+
+def test_settings_that_differ_in_their_client_id_alone_are_those_of_each(monkeypatch):
+    """Whether they are resolved or taken over from another member's, settings and notes come out the same."""
+    changes = {"session__timeout__ms": "45s", "fetch__min__bytes": 7, "group__instance__id": "i"}
+    for profile in ("java", "librdkafka-2.x", "franz-go", "brod"):
+        resolve(profile, client__id="first", **changes)
+        taken_over, notes = resolve(profile, client__id="second", **changes)
+        monkeypatch.setattr("groupsim.members.settings._KEPT", {})
+        resolved, notes_of_its_own = resolve(profile, client__id="second", **changes)
+        assert taken_over == resolved
+        assert list(taken_over.changed.items()) == list(resolved.changed.items())
+        assert (taken_over.client_id, notes) == ("second", notes_of_its_own)
+
+
+def test_settings_of_another_member_are_not_taken_over_where_a_second_name_says_the_client_id():
+    """The later of the two names counts, for each member."""
+    for first in ("a", "b"):
+        assert resolve("kafkajs", client__id=first, clientId="a")[0].client_id == "a"
+
+
+def test_what_is_taken_over_holds_no_secrets(monkeypatch):
+    """Nor do secrets keep members apart: no value of theirs changes anything."""
+    kept = {}
+    monkeypatch.setattr("groupsim.members.settings._KEPT", kept)
+    for number in range(2):
+        resolve(client__id=f"c{number}", sasl__jaas__config=f"password=hunter{number}", ssl__new="hunter")
+    assert len(kept) == 1
+    assert "hunter" not in repr(kept)
+
+
+def test_settings_taken_over_belong_to_one_library_and_one_way_of_fetching():
+    """What a library does not say, or only reads where it pulls, is not that of another that was given the same."""
+    fetches = {"group.id": "g", "client.id": "c", "fetch.min.bytes": 7}
+    (_, noted), (_, read) = (settings_from(JAVA, fetches, pulls=pulls) for pulls in (False, True))
+    assert [note.key for note in noted] == ["fetch.min.bytes"]
+    assert read == ()
+    namesake = evolve(JAVA, defaults={**JAVA.defaults, "session.timeout.ms": 7_000})
+    assert settings_from(JAVA, fetches)[0].session_timeout_ms == 45_000
+    assert settings_from(namesake, fetches)[0].session_timeout_ms == 7_000
+
+
+def test_a_value_that_equals_another_is_not_taken_for_it():
+    """1 is no true, though they are equal: what was found for one does not hold for the other."""
+    assert resolve(client__id="a", enable__auto__commit=True)[0].enable_auto_commit
+    with pytest.raises(SettingError, match="neither true nor false"):
+        resolve(client__id="b", enable__auto__commit=1)

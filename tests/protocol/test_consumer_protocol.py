@@ -213,6 +213,33 @@ def test_an_assignment_groups_by_topic_in_listed_order() -> None:
     assert decode_assignment(encode_assignment(scattered)) == Assignment((A1, A0, B0), b"x")
 
 
+@pytest.mark.parametrize(
+    ("hexed", "offset"),
+    [
+        ("ffff 00000001 0001 41 00000001 00000000 ffffffff", 0),  # version
+        ("0003 00000001 ffff", 6),  # topic
+        ("0003 00000001 0001 41 ffffffff", 9),  # no list
+        ("0003 00000001 0001 41 00000002 00000000 ffffffff", 21),  # a number more than there are
+    ],
+)
+def test_an_assignment_of_one_topic_says_what_is_wrong_with_it(hexed: str, offset: int) -> None:
+    """Though most of these are read at one go: wherever one ends early, or holds what cannot be."""
+    with pytest.raises(ProtocolError) as caught:
+        decode_assignment(bytes.fromhex(hexed))
+    assert caught.value.offset == offset
+
+
+def test_an_assignment_of_one_topic_is_read_whatever_follows() -> None:
+    """Cut anywhere it is an error; with bytes behind it, or user data, it is the same assignment."""
+    usual = Assignment((A1, A0))
+    raw = encode_assignment(usual)
+    assert decode_assignment(raw) == decode_assignment(raw + b"\xff\xff\xff\xff") == usual
+    assert decode_assignment(raw[:-4] + b"\0\0\0\1x") == Assignment((A1, A0), b"x")
+    for end in range(len(raw)):
+        with pytest.raises(ProtocolError):
+            decode_assignment(raw[:end])
+
+
 def test_empty_bytes_are_no_assignment() -> None:
     """A member that is given no bytes at all fails to read them, as the Java client does."""
     with pytest.raises(ProtocolError, match="Assignment at byte 0: expected 2 bytes of version"):

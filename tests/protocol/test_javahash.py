@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from groupsim.protocol.javahash import (
@@ -31,6 +31,16 @@ def test_string_hash_and_offsets_partition_are_javas(text: str, hashed: int, par
     """The documented hash codes, and the partition of 50 they lead to, come out (the smallest integer gives 0)."""
     assert java_string_hash(text) == hashed
     assert java_abs_mod(text, 50) == partition
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=600))
+@example("z" * 255)
+@example("z" * 256)
+@example("z" * 257)
+def test_string_hash_is_the_sum_that_java_documents(text: str) -> None:
+    """Of ASCII strings of any length: s[0] * 31^(n-1) + s[1] * 31^(n-2) + ... + s[n-1], in 32 bits."""
+    summed = sum(ord(unit) * 31**power for power, unit in enumerate(reversed(text)))
+    assert java_string_hash(text) % 2**32 == summed % 2**32
 
 
 def test_string_hash_goes_over_utf16_units() -> None:

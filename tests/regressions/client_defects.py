@@ -111,7 +111,7 @@ def heartbeat_not_owed(patch: pytest.MonkeyPatch) -> None:
 
     def mutant(self: Heartbeat) -> None:
         due(self)
-        self._owed = False
+        self.owed = False
 
     patch.setattr(Heartbeat, "_due_slowly", mutant)
 
@@ -253,7 +253,7 @@ def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 1.8.0: a subscription that changes while a JoinGroup is under way sends another one."""
 
     async def mutant(self: Joining) -> bool:
-        if self.stage is Stage.JOINING and self._subscription_changed:
+        if self.stage is Stage.JOINING and self._has_other_subscription():
             self._send_join()
         return False
 
@@ -291,7 +291,8 @@ def stale_coordinator_node(patch: pytest.MonkeyPatch) -> None:
             return
         self._busy = True
         member = self._member
-        member.host.call_at(member.now_us + self._backoff.next_us(), partial(_to_the_same, self, last[id(self)]))
+        wait_us = member.backoff("coordinator-backoff").next_us()
+        member.host.call_at(member.now_us + wait_us, partial(_to_the_same, self, last[id(self)]))
 
     def unavailable(self: CoordinatorClient, node: int, wait_us: int) -> None:
         self._member.host.call_at(self._member.now_us + wait_us, partial(_to_the_same, self, node))

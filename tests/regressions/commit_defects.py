@@ -84,10 +84,10 @@ def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-14024: every poll begins the commit before the rebalance anew, and waits for the newest."""
     prepare = Joining._prepare
 
-    async def mutant(self: Joining) -> bool:
+    def mutant(self: Joining) -> joining.Going:
         if self._member.commits.before_rebalance_pending:
             self._member.commits.before_rebalance()
-        return await prepare(self)
+        return prepare(self)
 
     patch.setitem(joining._STEPS, Stage.COMMITTING, mutant)  # type: ignore[misc]
 

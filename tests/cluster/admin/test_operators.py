@@ -259,6 +259,8 @@ def test_records_that_cannot_be_deleted_are_refused() -> None:
         ):
             answer = await stage.ask(0, DeleteRecordsRequest(((partition, offset),)))
             assert answer.results == ((partition, error, -1),)
+        answer = await stage.ask(2, DeleteRecordsRequest(((MOVED, 0),)))  # a follower
+        assert answer.results == ((MOVED, E.NOT_LEADER_OR_FOLLOWER, -1),)
 
     run(story)
 

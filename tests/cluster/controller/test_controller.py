@@ -57,6 +57,54 @@ def test_a_second_incarnation_waits_for_the_session_of_the_first(play: Any) -> N
     play(story, brokers=0)
 
 
+def test_an_incarnation_before_that_led_till_then_is_fenced(play: Any) -> None:
+    """Who comes back after the session, before the controller has looked, takes the place of one that is fenced."""
+
+    async def story(rig: Any) -> None:
+        first = rig.register(7, 1).epoch
+        rig.beat(7, first)
+        rig.beat(7, first)
+        assert not rig.image.brokers[7].fenced
+        await rig.loop.sleep(9 * SECOND + 1)
+        rig.register(7, 2)
+        assert [(event.reason, event.t_us) for event in rig.told("broker.fenced")] == [
+            ("a new incarnation registered", rig.loop.now_us)
+        ]
+
+    play(story, brokers=0)
+
+
+def test_who_is_fenced_already_is_not_fenced_again(play: Any) -> None:
+    """The session of a broker that registered and never got as far as leading runs out without a word."""
+
+    async def story(rig: Any) -> None:
+        rig.beat(7, rig.register(7, 1).epoch, want_fence=True)
+        assert rig.image.brokers[7].fenced
+        await rig.loop.sleep(30 * SECOND)
+        assert rig.told("broker.fenced") == []
+
+    play(story, brokers=0)
+
+
+def test_who_comes_back_does_not_make_another_lead_that_is_still_away(play: Any) -> None:
+    """Whoever was the last in sync leads when it is there itself, whichever broker is there before."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        rig.crash(1)
+        await rig.loop.sleep(11 * SECOND)
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        rig.restart(1)
+        await rig.loop.sleep(11 * SECOND)
+        assert (rig.state().leader, rig.state().isr) == (-1, (0,))
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        assert (rig.state().leader, rig.state().isr) == (0, (0,))
+
+    play(story, config=NO_ELR)
+
+
 def test_the_same_incarnation_keeps_its_epoch(play: Any) -> None:
     """A registration that is repeated is no new one: same epoch, not fenced again."""
 
@@ -155,6 +203,40 @@ def test_an_unclean_restart_costs_eligibility(play: Any) -> None:
 
     events = play(story)
     assert [e.reason for e in events if e.kind == "partition.leader"] == ["created", "offline", "unclean"]
+
+
+def test_who_is_eligible_is_counted_anew_when_the_minimum_changes(play: Any) -> None:
+    """With `min.insync.replicas` 1 a set of one has all that is acknowledged from now on (KIP-966)."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]], config={"min.insync.replicas": "2"})
+        rig.crash(1)
+        await rig.loop.sleep(11 * SECOND)
+        rig.controller.update_topic_config("t", {"retention.ms": "1000"})
+        assert (rig.state().isr, rig.state().elr) == ((0,), (1,))
+        rig.controller.update_topic_config("t", {"min.insync.replicas": "1"})
+        assert (rig.state().isr, rig.state().elr) == ((0,), ())
+
+    play(story)
+
+
+def test_a_leader_goes_on_recovering_alone(play: Any) -> None:
+    """A leader that was elected uncleanly may say so again, and nobody else is in sync until it is recovered."""
+
+    async def story(rig: Any) -> None:
+        config = {"unclean.leader.election.enable": "true"}
+        rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]], config=config)
+        rig.alter((0,))
+        rig.crash(0)
+        await rig.loop.sleep(11 * SECOND)
+        assert rig.state().recovering
+        assert rig.alter((1, 2), recovering=True) == ErrorCode.INVALID_REQUEST
+        assert rig.alter((1,), recovering=True) == ErrorCode.NONE
+        assert rig.state().recovering
+        assert rig.alter((1,), recovering=False) == ErrorCode.NONE
+        assert rig.alter((1,), recovering=True) == ErrorCode.INVALID_REQUEST
+
+    play(story)
 
 
 def test_an_unclean_election_where_the_topic_allows_it(play: Any) -> None:

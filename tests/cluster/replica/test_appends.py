@@ -95,6 +95,24 @@ def test_min_insync_replicas_above_the_replication_factor_means_all(simulate: An
     simulate(story)
 
 
+def test_before_3_7_min_insync_replicas_binds_acks_all_alone(simulate: Any, a_batch: Any) -> None:
+    """With one of two in sync what acks=1 appends is committed; where there is but one replica acks=all is refused."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1), min_insync_replicas="2")
+        rig.topic("lone", (0,), min_insync_replicas="2")
+        rig.crash(1)
+        rig.change(P0, isr=(0,))
+        assert rig.produce(0, P0, a_batch(), acks=1).answer.results[0].error is ErrorCode.NONE
+        await rig.run(1_000_000)
+        assert rig.ends(P0, 0) == [(1, 1)]
+        alone = TopicPartition("lone", 0)
+        for partition in (P0, alone):
+            assert rig.produce(0, partition, a_batch()).answer.results[0].error is ErrorCode.NOT_ENOUGH_REPLICAS
+
+    simulate(story, config=ReplicaConfig(min_isr_commits=False))
+
+
 def test_a_timeout_takes_nothing_back(simulate: Any, a_batch: Any) -> None:
     """REQUEST_TIMED_OUT after the request's timeout; the records stay, and are committed when the link is mended."""
 

@@ -399,6 +399,37 @@ def test_a_request_of_an_earlier_life_is_refused(simulate: Any) -> None:
     simulate(story)
 
 
+def test_a_parked_follower_hears_that_another_leads(simulate: Any) -> None:
+    """The leader that was tells who waits, who may not have heard of it (`completeDelayedOperations…`)."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1, 2))
+        await rig.run(SECOND)
+        rig.cut_off.add(1)
+        before = len(rig.answered)
+        rig.elect(P0, 2)
+        await rig.run(10_000)
+        told = [data.error for answer in rig.answered[before:] for data in answer.partitions]
+        assert ErrorCode.FENCED_LEADER_EPOCH in told  # the epoch they asked with is over
+
+    simulate(story)
+
+
+def test_trouble_that_begins_while_nothing_is_under_way_is_looked_after_later(simulate: Any) -> None:
+    """A follower that rests has asked nothing; what it asks afterwards is answered, and no connection is given up."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        await rig.run(SECOND)
+        rig.wires[0].cut()
+        await rig.run(100_000)
+        rig.trouble(True)
+        await rig.run(60 * SECOND)
+        assert [wire.open for wire in rig.wires] == [False, True]
+
+    simulate(story)
+
+
 def test_a_parked_follower_hears_that_its_epoch_is_over(simulate: Any) -> None:
     """The same broker leads at a new epoch: a fetch that named the old one is answered FENCED_LEADER_EPOCH."""
 

@@ -295,6 +295,26 @@ def test_a_topic_made_anew_while_a_broker_was_down_has_a_new_log_there(simulate:
     simulate(story)
 
 
+def test_a_topic_made_anew_while_a_broker_heard_nothing_has_a_new_log_there(simulate: Any, a_batch: Any) -> None:
+    """A running broker that missed the deletion does not go on with a log that is another topic's."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        rig.produce(0, P0, a_batch(5))
+        await rig.run(SECOND)
+        rig.cut_off.add(1)
+        rig.publish({}, [P0])
+        rig.topic("orders", (0, 1))
+        rig.cut_off.clear()
+        rig.tell([P0])
+        rig.produce(0, P0, a_batch(2))
+        await rig.run(2 * SECOND)
+        assert rig.ends(P0, 0, 1) == [(2, 2), (2, 2)]
+        assert truncations(rig) == []
+
+    simulate(story)
+
+
 def test_a_replica_added_later_copies_everything(simulate: Any, a_batch: Any) -> None:
     """A broker that becomes a replica copies the log from its start and joins; one that is none any more drops it."""
 

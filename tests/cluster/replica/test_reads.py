@@ -20,7 +20,9 @@ from groupsim.protocol.data_messages import (
     MAX_TIMESTAMP,
     READ_COMMITTED,
     EpochAsked,
+    EpochEnd,
     FetchPartition,
+    FetchRequest,
     LeaderIs,
     ListOffsetsRequest,
     OffsetAsked,
@@ -168,6 +170,32 @@ def test_offsets_outside_the_log_are_out_of_range(simulate: Any, a_batch: Any) -
         assert rig.fetch(0, FetchPartition(P0, 3)).answer.partitions[0].error is ErrorCode.OFFSET_OUT_OF_RANGE
         above = rig.fetch(0, FetchPartition(P0, 1)).answer.partitions[0]
         assert (above.error, above.batches) == (ErrorCode.NONE, ())
+
+    simulate(story)
+
+
+@pytest.mark.parametrize(("offset", "told"), [(0, "out of range"), (2, "diverging")])
+def test_below_the_start_is_out_of_range_whatever_the_epoch(
+    simulate: Any, a_batch: Any, offset: int, told: str
+) -> None:
+    """A follower whose log has parted is told where, unless it asks for what is gone (`Partition.readRecords`)."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        await rig.run(SECOND)
+        rig.produce(0, P0, a_batch(), a_batch(), a_batch())
+        for _ in range(3):
+            rig.elect(P0, 0)
+        await rig.run(SECOND)
+        rig.produce(0, P0, a_batch())  # of epoch 3
+        await rig.run(SECOND)
+        rig.log(0, P0).advance_start(2)
+        asked = FetchPartition(P0, offset, last_fetched_epoch=2)
+        got: list[Any] = []
+        rig.managers[0].fetch(FetchRequest(0, 1, (asked,), replica_id=1, replica_epoch=11, session_epoch=0), got.append)
+        (data,) = got[0].partitions
+        assert (data.error is ErrorCode.OFFSET_OUT_OF_RANGE) is (told == "out of range")
+        assert data.diverging == (EpochEnd(0, 3) if told == "diverging" else None)
 
     simulate(story)
 

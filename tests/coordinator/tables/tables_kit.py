@@ -24,6 +24,8 @@ from groupsim.coordinator.fakes import HandCall, MemoryLog, Topics
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import MemberSnapshot
 from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
+from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
@@ -177,6 +179,7 @@ def on_broker(
     properties: Mapping[str, object] | None = None,
     lead: bool = True,
     latency_us: int = 1_000,
+    trace: Trace | None = None,
 ) -> None:
     """Run a story with a broker in virtual time."""
 
@@ -186,4 +189,13 @@ def on_broker(
             made.lead_all()
         await story(made)
 
-    VirtualLoop(seed=1).run(main)
+    VirtualLoop(seed=1, trace=trace).run(main)
+
+
+def watched(story: Callable[[Broker], Awaitable[None]], level: Level = Level.NORMAL) -> list[TraceEvent]:
+    """Run a story with a broker, and return its trace."""
+    events: list[TraceEvent] = []
+    trace = Trace(level)
+    trace.subscribe(events.append)
+    on_broker(story, trace=trace)
+    return events

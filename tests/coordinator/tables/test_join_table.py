@@ -77,6 +77,16 @@ def test_failed_first_record_fails_the_join_and_removes_the_group() -> None:
     assert made.shard.snapshot("g") is None
 
 
+def test_failed_first_record_answers_nobody_but_the_first() -> None:
+    """Who joined meanwhile has a member in a group that is no more: it is known that it will not be answered."""
+    made = bench(auto_commit=False)
+    made.join("a")
+    second = made.join("b")
+    made.fail_append(E.NOT_ENOUGH_REPLICAS)
+    assert not second.answered
+    assert second.dropped is not None
+
+
 def test_join_timer_of_a_group_that_was_not_written() -> None:
     """Its join timer goes on and counts a generation of an empty group that has the name by then, without a record."""
     made = bench({"group.initial.rebalance.delay.ms": 3_000}, auto_commit=False)

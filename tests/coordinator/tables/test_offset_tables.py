@@ -42,6 +42,13 @@ def test_commit_to_an_unknown_group_makes_a_simple_one() -> None:
     assert [type(record) for record in made.log] == [OffsetRecord]
 
 
+def test_generation_zero_claims_a_membership() -> None:
+    """1.7: only a generation below 0 comes from outside; 0 without a member id is checked, and refused when Empty."""
+    made = scene(EMPTY).bench
+    assert committed(made.commit_offset(5, generation=0)) == [E.UNKNOWN_MEMBER_ID]
+    assert committed(made.commit_offset(5, generation=-1)) == [E.NONE]
+
+
 def test_group_of_a_commit_that_wrote_nothing_is_seen_with_the_next_append() -> None:
     """1.7: refused in every partition, the commit leaves a group that readers see once another append is committed."""
     made = bench()

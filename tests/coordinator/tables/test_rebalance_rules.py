@@ -28,6 +28,7 @@ from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.coordinator.voting import select_protocol
+from groupsim.eventloop.events import Kind
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol
 
@@ -190,6 +191,17 @@ def test_successor_is_the_first_in_hashmap_order(size: int) -> None:
     assert made.snapshot().leader == next(one for one in java_order(ids) if one != ids[0])
 
 
+def test_a_succession_is_told_when_there_is_one() -> None:
+    """2.2: a leader that leaves is succeeded, and that is on the record; whoever else leaves changes no leader."""
+    made = bench()
+    ids = crowd(made, 4)
+    made.leave(ids[2])
+    made.leave(ids[0])
+    told = [(n.member_id, n.reason, n.payload) for n in made.notes if n.kind is Kind.LEADER_ELECTED]
+    following = next(one for one in java_order(ids) if one not in (ids[0], ids[2]))
+    assert told == [(ids[0], "first-member", None), (following, "succession", {"previous": ids[0]})]
+
+
 @pytest.mark.parametrize("size", [2, 12, 13, 30])
 def test_member_lists_are_in_hashmap_order(size: int) -> None:
     """2.2: the leader's member list, DescribeGroups and the record list members in HashMap order."""
@@ -342,6 +354,14 @@ def test_join_timer_is_the_longest_rebalance_timeout_at_that_moment() -> None:
     assert made.timers()[f"join-{GROUP}"] == 70_000
     made.join("c", rebalance_ms=90_000)
     assert made.timers()[f"join-{GROUP}"] == 70_000
+
+
+def test_a_rebalance_timeout_below_zero_counts_as_none() -> None:
+    """2.4: the largest rebalance timeout is looked for from 0 upwards, so no timer is set into the past."""
+    made = bench()
+    (leader,) = made.stable("a")
+    made.join(member_id=leader, rebalance_ms=-5)
+    assert made.timers()[f"sync-{GROUP}"] == 0
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,18 @@ def test_quiet_replacement_that_cannot_be_written_is_reverted() -> None:
     assert stage.bench.heartbeat(stage.leader, 1, instance="a").answered
 
 
+def test_nothing_is_reverted_when_the_member_has_left_meanwhile() -> None:
+    """J3: the append of a replacement fails after an operator removed the instance: it stays removed."""
+    stage = scene(STABLE, static=True)
+    stage.bench.auto_commit = False
+    sent = restart(stage, "leader")
+    stage.bench.remove_instances("a")
+    stage.bench.fail_append(E.NOT_ENOUGH_REPLICAS)
+    assert sent.answered
+    assert {member.instance_id for member in stage.bench.snapshot().members} == {"b"}
+    assert stage.bench.state == PREPARING
+
+
 # --- the other states --------------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,14 @@ def test_protocol_echo(state: str, protocol_type: str | None, name: str | None, 
     assert (found is E.INCONSISTENT_GROUP_PROTOCOL) is refused
 
 
+def test_protocol_echo_before_there_is_a_protocol() -> None:
+    """1.4 #5: in a group's first round no protocol is chosen yet, so whatever name is given does not differ."""
+    made = bench()
+    made.join("a", fresh_id="m")
+    assert made.sync("m", 0, protocol_type="consumer", protocol_name="any").error is E.REBALANCE_IN_PROGRESS
+    assert made.sync("m", 0, protocol_type="connect").error is E.INCONSISTENT_GROUP_PROTOCOL
+
+
 def test_preparing() -> None:
     """1.4 #6: PreparingRebalance: REBALANCE_IN_PROGRESS."""
     stage = scene(PREPARING)

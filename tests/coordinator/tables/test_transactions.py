@@ -70,6 +70,7 @@ def test_empty_group_takes_commits_from_outside() -> None:
         ({"member_id": "LEADER"}, E.ILLEGAL_GENERATION),
         ({"member_id": "stranger", "generation": 1}, E.UNKNOWN_MEMBER_ID),
         ({"member_id": "", "generation": 1}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": "", "generation": 0}, E.UNKNOWN_MEMBER_ID),
         ({"member_id": "LEADER", "generation": 1, "instance": "x"}, E.UNKNOWN_MEMBER_ID),
     ],
 )
