@@ -7,17 +7,18 @@ Each class is one entry of the table: its name stands in the file behind `do:`, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.keys import key
+from groupsim.scenarios.mistakes import Collector
+from groupsim.scenarios.requests import HandMadeApi, HandMadeFields, read_fields
 from groupsim.scenarios.steps import Deed, action
 from groupsim.scenarios.targets import Broker, Members, OneMember, PartitionName, Processes, TheGroup, TopicName
 from groupsim.scenarios.values import (
-    ApiName,
     Count,
     Crowd,
     Duration,
@@ -266,14 +267,20 @@ class HandMadeRequest(Deed):
     """Send one request made by hand to a group's coordinator.
 
     Fields are those of Kafka's message in snake case. `{member: c2}` in place of a member id stands for the id that c2
-    holds when the step runs; `current` in place of a generation for the group's.
+    holds when the step runs; `current` in place of a generation for the group's, `previous` for the one before it.
     """
 
-    api: ApiName = key("Which API.")
+    api: HandMadeApi = key("Which API.")
     group: TheGroup | None = key(_GROUP, None)
-    fields: Mapping[str, Any] = key("The request's fields, such as generation_id.", factory=dict)
+    fields: HandMadeFields = key("The request's fields, such as generation_id.", factory=dict)
     from_: str = key("The client it comes from.", "by-hand")
     to: Broker | None = key("Which broker; by default the group's coordinator.", None)
+
+    def __attrs_post_init__(self) -> None:
+        """Raises ValueError when the API has no such fields, or they cannot hold what stands there."""
+        collector = Collector()
+        collector.attempt(("fields",), read_fields, self.api, self.fields)
+        collector.done()
 
     def perform(self, stage: Stage) -> None:
         """Send it."""

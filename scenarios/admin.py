@@ -82,7 +82,10 @@ class Admin:
     def _value(self, group: str, name: str, value: Any) -> Any:
         """Stand-ins (`{member: c2}`, `current`) replaced by what they stand for now."""
         if isinstance(value, dict) and set(value) == {"member"}:
-            actor = self._stage.actors([value["member"]])[0]
+            actors = self._stage.actors([value["member"]])
+            if not actors:
+                raise ValueError(f"`{value['member']}` is nobody just now")
+            actor = actors[0]
             return actor.consumer.member_id or self.last_id(actor)
         if name == "generation_id" and isinstance(value, str):
             return self.generation(group, value)

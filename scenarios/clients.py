@@ -26,6 +26,8 @@ _AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
         ((0, 10, 1), "java-0.11"),
         ((2,), "java-2.8"),
         ((3,), "java-3.9"),
+        ((3, 3), "java-3.3"),
+        ((3, 4), "java-3.9"),
         ((4,), "java-4.x"),
     ),
     "librdkafka": (((0, 11), "librdkafka-0.11"), ((1,), "librdkafka-1.x"), ((1, 7), "librdkafka-2.x")),

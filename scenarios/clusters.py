@@ -16,7 +16,8 @@ from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.controller.config import ControllerConfig, Placement, zookeeper_era
+from groupsim.cluster.controller.config import ControllerConfig, Placement, kraft, zookeeper_era
+from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
@@ -26,6 +27,7 @@ from groupsim.scenarios.model import Scenario
 COUNTED: Final = "counted"
 REPLICATED: Final = "replicated"
 _FIRST_KRAFT = (3, 3)
+_MIN_ISR_COMMITS = (3, 7)
 _PLACEMENTS: Mapping[str, Placement] = {
     "striped": "striped",
     "zookeeper": "round-robin",
@@ -117,19 +119,29 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
 def brokers_of(
     version: str | None, properties: Mapping[str, object], placement: str | None = None, **others: Any
 ) -> ReplicatedConfig:
-    """Brokers of a release with these settings, and the controller of their age.
+    """Brokers of a release with these settings, and the replicas and the controller of their age.
 
     `placement` is a word of scenario files, `others` are fields of ReplicatedConfig. Raises ValueError as
     `check_settings`.
     """
     said = {"broker.version": version} if version else {}
-    controller = _controller(version, placement)
-    return ReplicatedConfig.from_properties({**said, **properties}, controller=controller, **others)
-
-
-def _controller(version: str | None, placement: str | None) -> ControllerConfig:
     release = _release(version)
-    made = zookeeper_era(release) if release is not None and release < _FIRST_KRAFT else ControllerConfig()
+    replica = ReplicaConfig(min_isr_commits=min_isr_commits(version))
+    aged = {"controller": _controller(release, placement), "replica": replica}
+    return ReplicatedConfig.from_properties({**said, **properties}, **{**aged, **others})
+
+
+def min_isr_commits(version: str | None) -> bool:
+    """Whether `min.insync.replicas` above the number of replicas means all for brokers of this version: KAFKA-15583."""
+    release = _release(version)
+    return release is None or release >= _MIN_ISR_COMMITS
+
+
+def _controller(release: tuple[int, int] | None, placement: str | None) -> ControllerConfig:
+    if release is None:
+        made = ControllerConfig()
+    else:
+        made = zookeeper_era(release) if release < _FIRST_KRAFT else kraft(release)
     return made if placement is None else evolve(made, placement=_PLACEMENTS[placement])
 
 

@@ -18,6 +18,7 @@ from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import partition_limits, plans
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.producing import producer_plans
+from groupsim.scenarios.requests import HandMadeFields, members_in
 from groupsim.scenarios.targets import (
     Broker,
     GroupName,
@@ -195,6 +196,12 @@ def _broker(name: str, known: Known) -> Iterator[Wrong]:
         yield Wrong(f"there is no broker {name}", f"brokers are 0 to {known.brokers - 1}")
 
 
+def _stand_ins(fields: Mapping[str, Any], known: Known) -> Iterator[Wrong]:
+    for path, name in members_in(fields):
+        for wrong in _member(str(name), known):
+            yield Wrong(wrong.message, wrong.remedy, below=path)
+
+
 def _request(target: RequestTarget, known: Known) -> Iterator[Wrong]:
     yield from _process(target.member, known)
 
@@ -209,4 +216,5 @@ _RULES: dict[Any, Callable[[Any, Known], Iterator[Wrong]]] = {
     PartitionName: _partition,
     Broker: _broker,
     RequestTarget: _request,
+    HandMadeFields: _stand_ins,
 }

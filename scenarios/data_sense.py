@@ -14,7 +14,7 @@ from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
 from groupsim.scenarios.acls import hosts_of, wrong_acls
 from groupsim.scenarios.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
 from groupsim.scenarios.actions import AddAcls, CrashBroker, RemoveAcls
-from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, without_effect
+from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, min_isr_commits, without_effect
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
 from groupsim.scenarios.mistakes import Wrong
@@ -206,8 +206,9 @@ def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document)
     least, place = said("min.insync.replicas")
     if least.isdecimal() and int(least) > replicas:
         message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
+        counts = f"it counts as {replicas} here; before Kafka 3.7 " if min_isr_commits(scenario.broker.version) else ""
         remedy = (
-            f"it counts as {replicas} here; before Kafka 3.7 with acks=all every record is refused "
+            f"{counts}with acks=all every record is refused "
             "(NOT_ENOUGH_REPLICAS, KAFKA-15583): give it more replicas, or ask for fewer"
         )
         yield Problem(place, message, remedy, WARNING)

@@ -26,6 +26,7 @@ from groupsim.scenarios.model import BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.naming import DEFAULT_CLIENT
 from groupsim.scenarios.problems import nearest, suggest
 from groupsim.scenarios.properties import parse_properties
+from groupsim.scenarios.requests import FIELD_NAMES, HandMadeFields
 from groupsim.scenarios.shapes import Timing
 from groupsim.scenarios.steps import CHECKS, deeds
 from groupsim.scenarios.values import API_NAMES, VALUE_TYPES, ApiName, Properties
@@ -140,6 +141,8 @@ def _children(spot: _Spot) -> Mapping[str, Any]:
     wanted, data = spot.wanted, spot.data if isinstance(spot.data, dict) else {}
     if wanted is Any:
         return dict.fromkeys(data, Any)
+    if wanted is HandMadeFields:
+        return dict.fromkeys(FIELD_NAMES, Any)
     if wanted is Properties:
         return dict.fromkeys([*data, *CONSUMER_KEYS, *spot.profile.setting_names], _LEAF)
     if wanted in SETTINGS:

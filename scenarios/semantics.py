@@ -23,7 +23,7 @@ from groupsim.members.assignors.registry import resolve
 from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.acls import wrong_acls
-from groupsim.scenarios.actions import AddAcls, AddPartitions, HandMadeRequest, RemoveAcls
+from groupsim.scenarios.actions import AddAcls, AddPartitions, RemoveAcls
 from groupsim.scenarios.clients import is_profile, simulated
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
@@ -42,7 +42,6 @@ from groupsim.scenarios.naming import (
 )
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.property_places import path_of, place_of
-from groupsim.scenarios.requests import make_request
 from groupsim.scenarios.step_sense import noted_steps
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import split_partition
@@ -266,12 +265,6 @@ def _always(distribution: Distribution) -> int | None:
 
 def _step(path: Path_, deed: Deed, scenario: Scenario) -> Found:
     """What an action can be seen to get wrong before it runs."""
-    if isinstance(deed, HandMadeRequest):
-        try:
-            make_request(deed.api, "group", deed.fields)
-        except ValueError as error:
-            message, _, remedy = str(error).partition("; ")
-            yield (*path, "fields"), Wrong(message, remedy)
     if isinstance(deed, AddAcls | RemoveAcls):
         for below, wrong in wrong_acls(deed.acls):
             yield (*path, "acls", *below), wrong

@@ -48,6 +48,15 @@ _OTHERS: Mapping[str, str] = {
     "timeline": "steps events actions scenario faults",
     "expect": "assert asserts expectations checks",
 }
+#: What is said somewhere else in the file: the word, a key of where it was looked for, and where it belongs.
+_ELSEWHERE: tuple[tuple[str, str, str], ...] = (
+    ("version", "brokers", '`broker: {version: "3.9"}`, beside `cluster`'),
+    ("brokerversion", "topics", '`broker: {version: "3.9"}`'),
+    ("kafkaversion", "topics", '`broker: {version: "3.9"}`'),
+    ("version", "topics", '`broker: {version: "3.9"}`, or `client: java-3.9` of a group'),
+    ("version", "subscribe", "`client: java-3.9`, of the group or the member"),
+    ("broker", "downtime", "`stop-broker` and `restart-broker` for a broker; `restart` is for processes of members"),
+)
 _MEANT: dict[str, list[str]] = {}
 for _word, _names in _OTHERS.items():
     for _name in _names.split():
@@ -55,8 +64,11 @@ for _word, _names in _OTHERS.items():
 
 
 def suggest_word(word: str, known: Iterable[str], what: str = "known") -> str:
-    """A remedy for a word that is none of these: what it is called here, else the nearest, else the whole list."""
+    """A remedy for a word that is none of these: its name here, or where it belongs; else the nearest, or them all."""
     names = list(known)
     plain = word.casefold().replace("-", "").replace("_", "").replace(" ", "")
     meant = next((one for one in _MEANT.get(plain, ()) if one in names), None)
-    return f"did you mean `{meant}`?" if meant is not None else suggest(word, names, what)
+    if meant is not None:
+        return f"did you mean `{meant}`?"
+    belongs = next((there for said, here, there in _ELSEWHERE if said == plain and here in names), None)
+    return f"write {belongs}" if belongs is not None else suggest(word, names, what)

@@ -20,6 +20,7 @@ from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.semantics import judge
 from groupsim.scenarios.shapes import NOTHING, structure_scenario
+from groupsim.scenarios.synonyms import suggest_word
 from groupsim.scenarios.values import read_duration, show_duration
 
 _ROUNDS = 8  # a key that is cut may leave a mapping without what it needs, which is cut next
@@ -44,8 +45,10 @@ def structured(document: Document) -> Scenario:
 
 
 def _endless(document: Document) -> list[Problem]:
-    """Consumers poll for ever: without `run-for` a run has no end."""
-    if "run-for" in document.data:
+    """Consumers poll for ever: without `run-for` a run has no end. Whoever misspelt it is told so at its place."""
+    keys = fields_of(Scenario)
+    strange = [str(name) for name in document.data if name not in keys]
+    if "run-for" in document.data or any("`run-for`" in suggest_word(name, keys) for name in strange):
         return []
     proposal = show_duration(_long_enough(document.data)).removesuffix(".000 s") + "s"
     message = "nothing ends this scenario: consumers poll for ever, and the key `run-for` is missing"

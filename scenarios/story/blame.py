@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from attrs import frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.story.causes import FOLLOW_UP_WORDS, SINGLE, Cause, from_words
+from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGLE, Cause, from_words
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.metadata_news import what_changed
 from groupsim.scenarios.story.model import Who
@@ -50,6 +50,8 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
     if before is not None and words and FOLLOW_UP_WORDS in words:
         return Blame(before.cause, before.culprit, before.why, follow_up=True)
     verdict = _judge(facts, group, this, words)
+    if before is not None and words and FAILED_WORDS in words and verdict.why == _again(words):
+        verdict = Verdict(before.cause, verdict.why)
     verdict = _loop(group, index, verdict, before)
     return Blame(verdict.cause or Cause.DEPLOY_JOIN, culprit, verdict.why)
 
@@ -248,10 +250,13 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
         return again
     if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
         return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
-    said = f": {words}" if words else ""
     leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"
     fallback = Cause.LEADER_REJOIN if leads else Cause.METADATA
-    return Verdict(cause or fallback, f"joined again{said}")
+    return Verdict(cause or fallback, _again(words))
+
+
+def _again(words: str | None) -> str:
+    return f"joined again: {words}" if words else "joined again"
 
 
 def _metadata_before(facts: Facts, at: int) -> bool:

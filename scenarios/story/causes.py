@@ -89,6 +89,9 @@ CLIENT_WORDS: tuple[tuple[str, Cause], ...] = (
 # A cooperative member that gave partitions up joins again at once: the second half of the rebalance before it.
 FOLLOW_UP_WORDS = "need to revoke partitions"
 
+# A member whose SyncGroup or JoinGroup was refused joins again for what the round before was about; nothing is new.
+FAILED_WORDS = "rebalance failed"
+
 
 def from_words(words: str | None) -> Cause | None:
     """The cause a client's own words give away; None when they say nothing."""

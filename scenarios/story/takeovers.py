@@ -96,14 +96,29 @@ def _lives(facts: Facts) -> Iterator[Doing]:
 def _elections(facts: Facts) -> Iterator[Doing]:
     """One line for each instant, broker and manner; topics made in the run are no change of hands."""
     moved: dict[tuple[int, str, str, str], Counter[str]] = {}
+    last: dict[tuple[str | None, int | None], str | None] = {}  # who led last, while nobody does
     for event in facts.brokers:
-        if event.kind is Kind.PARTITION_LEADER and event.reason != "created":
-            key = (event.t_us, event.host or "?", event.from_ or _NOBODY, event.reason or "?")
+        if event.kind is not Kind.PARTITION_LEADER:
+            continue
+        partition = (event.topic, event.partition)
+        if event.reason != "created":
+            key = (event.t_us, event.host or "?", event.from_ or _NOBODY, _manner(event, last.get(partition)))
             moved.setdefault(key, Counter())[event.topic or "?"] += 1
+        if event.from_ not in (None, _NOBODY):
+            last[partition] = event.from_
     for (at_us, host, old, how), topics in moved.items():
         listed = ", ".join(f"{number} of {topic}" for topic, number in topics.items())
         whose = "that nobody led" if old == _NOBODY else f"led by broker-{old}"
         yield Doing(at_us, f"partitions {whose}: {listed} ({how})", host)
+
+
+def _manner(event: TraceEvent, last: str | None) -> str:
+    """How a leader was found. From 4.1 on (KIP-966) the controller calls it unclean, too, when the last leader comes
+    back from a crash and nobody else was in sync: a lone replica, say. Nobody else's log takes the place of its own.
+    """
+    if event.reason == "unclean" and event.from_ == _NOBODY and event.to == last:
+        return "unclean: the last leader again, with what its machine kept"
+    return event.reason or "?"
 
 
 def aftermath(changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:

@@ -171,6 +171,38 @@ def test_brokers_before_kraft_have_zookeepers_controller() -> None:
     assert (old.controller.broker_session_timeout_ms, old.controller.eligible_leader_replicas) == (18_000, False)
 
 
+@pytest.mark.parametrize(
+    ("release", "looks_every_ms", "fenced_count", "eligible", "epoch_for_shrink"),
+    [
+        ("3.3", 0, False, False, True),
+        ("3.6", 0, False, False, False),
+        ("3.9", 0, False, False, False),
+        ("4.0", 750, True, False, False),
+        ("4.1", 750, True, True, False),
+        ("4.4", 750, True, True, False),
+    ],
+)
+def test_brokers_with_kraft_have_the_controller_of_their_age(
+    release: str, looks_every_ms: int, fenced_count: bool, eligible: bool, epoch_for_shrink: bool
+) -> None:
+    """An incident on 3.9 runs without eligible replicas, and its dead sessions are over at once."""
+    made = replicated_config(load_text(WHOLE.replace('"4.4"', f'"{release}"'))).controller
+    assert (made.session_check_ms, made.fenced_sessions_count) == (looks_every_ms, fenced_count)
+    assert (made.eligible_leader_replicas, made.epoch_for_shrink) == (eligible, epoch_for_shrink)
+
+
+@pytest.mark.parametrize(("release", "commits"), [("2.8", False), ("3.6", False), ("3.7", True), ("4.4", True)])
+def test_min_insync_replicas_holds_commits_back_since_3_7(release: str, commits: bool) -> None:
+    """KAFKA-15583: before, records of acks=1 were committed with whoever was in sync."""
+    assert replicated_config(load_text(WHOLE.replace('"4.4"', f'"{release}"'))).replica.min_isr_commits is commits
+    lone = (
+        f'run-for: 9s\nbroker: {{version: "{release}", min.insync.replicas: 2}}\n'
+        "topics: {t: 1}\ngroups: {g: {members: {c: 1}}}\n"
+    )
+    said = [note.remedy for note in load_text(lone).notes if "which has 1 replica" in note.message]
+    assert [remedy.startswith("it counts as 1 here") for remedy in said] == [commits]
+
+
 def test_what_has_no_effect_is_noted() -> None:
     """Keys of the other kind of logs are notes at their place, in both directions."""
     notes = [str(note) for note in load_text(WHOLE, "f.yaml").notes if note.severity == NOTE]

@@ -11,7 +11,7 @@ import pytest
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import JsonLinesSink
-from groupsim.eventloop.trace import FULL, OFF
+from groupsim.eventloop.trace import FULL, NORMAL, OFF
 from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.failures import PluginError
@@ -105,6 +105,16 @@ def test_looking_changes_nothing() -> None:
     times = [(e.t_us, e.kind, e.host) for e in plain.events if e.kind is not Kind.RUN_ENDED]
     assert [(e.t_us, e.kind, e.host) for e in quiet if e.kind is not Kind.RUN_ENDED] == times
     assert run_scenario(base().build(), trace_level=OFF).events == []
+
+
+def test_looking_does_not_change_when_a_poll_limit_is_noticed() -> None:
+    """The background thread looks every 100 ms since its last heartbeat, which may have gone by itself."""
+    properties = {"heartbeat.interval.ms": 1_230, "max.poll.interval.ms": 4_000, "session.timeout.ms": 8_000}
+    draft = base(properties=properties, processing="60s")
+    runs = [run_scenario(draft.build(), trace_level=level) for level in (NORMAL, FULL)]
+    quiet, full = ([e.t_us for e in run.events if e.kind is Kind.POLL_EXPIRED] for run in runs)
+    assert quiet == full
+    assert len(quiet) == 2
 
 
 def test_a_sink_gets_every_event(tmp_path: Path) -> None:

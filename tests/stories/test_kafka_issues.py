@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import ErrorCode, Kind, Simulation
-from groupsim.cluster.faults import After, Break, LoseResponse, Match
+from groupsim.cluster.faults import After, AnswerError, Break, LoseResponse, Match
 from groupsim.protocol.messages import (
     Api,
     HeartbeatRequest,
@@ -114,6 +114,21 @@ async def test_kafka_13435_a_restarted_static_leader_watches_partitions(
     sim.cluster.add_partitions("orders", 4)
     await sim.run_for("40s")
     assert len(leader.assignment) == (4 if watches else 2)
+
+
+@pytest.mark.parametrize(("client", "moved"), [("java-3.2", 3), ("java-3.3", 4), ("java-3.4", 3)])
+@quick
+async def test_kafka_14016_a_sync_that_came_too_late_costs_partitions(sim: Simulation, client: str, moved: int) -> None:
+    """KAFKA-14016: a 3.3 client then forgets its generation, and with it what it owns: more than its share moves."""
+    sim.topic("orders", 12)
+    for name in ("c1", "c2", "c3"):
+        sim.member(name, client=client, assignors=["cooperative-sticky"])
+    await sim.settled(members=3)
+    sim.inject(AnswerError(Match(host="c1", api=Api.SYNC_GROUP), ErrorCode.REBALANCE_IN_PROGRESS))
+    sim.member("c4", client=client, assignors=["cooperative-sticky"])
+    await sim.settled(members=4)
+    sim.expect("moved", moved)
+    sim.expect("no-two-owners")
 
 
 @quick
@@ -261,3 +276,29 @@ async def test_kip_394_requests_by_hand_do_not_disturb_a_member(sim: Simulation)
     sync = SyncGroupRequest("g1", group.generation, member.member_id, protocol_type="consumer", protocol_name="range")
     assert (await sim.request(sync)).error is ErrorCode.NONE
     assert member.state == "STABLE"
+
+
+@pytest.mark.parametrize(
+    ("client", "why"), [("java-3.3", "rebalance failed due to MemberIdRequired"), ("java", "need to re-join with the")]
+)
+@quick
+async def test_a_given_member_id_was_a_failure_by_its_words(sim: Simulation, client: str, why: str) -> None:
+    """A real 3.3 client says of a join with the id it was given that one had failed; since 3.5 it says what it is."""
+    sim.topic("orders", 2)
+    sim.member("c1", client=client)
+    await sim.stable(members=1)
+    joins = [event.payload.get("reason", "") for event in sim.find(Kind.REQUEST_SENT, api="JoinGroup")]
+    assert len(joins) == 2
+    assert joins[1].startswith(why)
+
+
+@pytest.mark.sim(broker=NO_DELAY, logs="counted")
+async def test_a_heartbeat_owed_to_poll_waits_for_no_ends_of_logs(sim: Simulation) -> None:
+    """zendesk/ruby-kafka#767: the heartbeat after a long callback goes out in poll, before positions are looked up."""
+    sim.topic("orders", 2)
+    own = {"session.timeout.ms": 10_000, "heartbeat.interval.ms": 3_000}
+    sim.member("c1", client="ruby-kafka", on_assigned="20s", properties=own)
+    await sim.until(lambda: len(sim.find(Kind.POSITION_SET)) == 2)
+    await sim.run_for("1s")
+    late = sim.find(Kind.RESPONSE_SENT, api="Heartbeat", error="UNKNOWN_MEMBER_ID")
+    assert late[0].seq < sim.find(Kind.POSITION_SET)[0].seq

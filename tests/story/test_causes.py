@@ -156,6 +156,21 @@ def test_a_leader_that_joins_again_for_nothing_is_a_leader_rejoin() -> None:
     assert first_rebalance(formed("c1", "c2").at(20).prepare("c1", "LEADER_REJOIN")).cause is Cause.LEADER_REJOIN
 
 
+def test_a_member_whose_sync_was_refused_joins_again_for_the_same_cause() -> None:
+    """Its second round is no change of metadata: the newcomer of the first is still what it is about."""
+    tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER").rejoin("c1")
+    tape.complete("c1", "c2").stable().at(21)
+    tape.prepare("c1", "UPDATE_META", "rebalance failed due to RebalanceInProgressException").rejoin("c2")
+    tape.complete("c1", "c2").stable()
+    joined, again = tell(tape.at(60).end()).groups[0].generations[1:]
+    assert (joined.cause, again.cause) == (Cause.DEPLOY_JOIN, Cause.DEPLOY_JOIN)
+    assert again.culprit is not None
+    assert (again.culprit.host, again.why) == (
+        "c1",
+        "joined again: rebalance failed due to RebalanceInProgressException",
+    )
+
+
 def test_a_leader_that_never_syncs_is_an_assignor_too_slow() -> None:
     """The group waited for the leader's assignment until the sync timer removed it."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")

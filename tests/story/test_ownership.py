@@ -49,6 +49,12 @@ def test_the_callback_before_a_release_is_unserved_time() -> None:
     assert (stop.silent_us, stop.unserved_us) == (19_000_000, 3_000_000)
 
 
+def test_what_is_owned_and_told_once_more_goes_on() -> None:
+    """An assignment that names a partition twice makes one span of it, which begins with the first."""
+    spans = tell(handover().at(23).own("c2", 0).at(30).end()).groups[0].spans
+    assert [one.owned_us for one in spans if (one.host, one.partition) == ("c2", ZERO)] == [22_000_000]
+
+
 def test_without_traffic_the_standstill_begins_with_the_release() -> None:
     """No record was ever processed: the release is the begin, and the story says so."""
     (stop,) = tell(handover().at(30).end()).groups[0].standstills

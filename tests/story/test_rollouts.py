@@ -127,6 +127,13 @@ def test_a_pod_that_does_not_get_in_is_named() -> None:
     assert (one.took_us, one.missing, one.dead) == (None, ("c3",), ())
 
 
+def test_a_pod_whose_dead_life_is_still_a_member_is_missing() -> None:
+    """What the group counts of it is dead; the process that runs under its name has not got in."""
+    tape = by_hand(formed("c1", "c2")).at(50).crash("c3").at(52).start("c3")
+    (one,) = story_of(tape).groups[0].rollouts
+    assert (one.took_us, one.missing, one.dead) == (None, ("c3",), ("c2", "c3"))
+
+
 def test_the_second_round_of_a_cooperative_rebalance_belongs_to_the_rollout() -> None:
     """At rest is the group when what was given up has been handed on."""
     tape = by_hand(formed("c1", "c2")).at(40).remove("c2", "session-expired").prepare("c2", "HEARTBEAT_EXPIRED")

@@ -59,3 +59,15 @@ def test_unclean_elections_have_a_line_of_their_own() -> None:
     tape.add(Kind.PARTITION_LEADER, host="controller", from_="-1", to="2", reason="clean", topic="orders", partition=0)
     assert "controller: partitions led by broker-1: 2 of __consumer_offsets (unclean)" in lines(tape)
     assert "controller: partitions that nobody led: 1 of orders (clean)" in lines(tape)
+
+
+def test_a_last_leader_that_comes_back_is_told_apart_from_another_replica() -> None:
+    """A 4.4.0 controller calls both UNCLEAN; of a lone replica's crash nothing is lost but what was not flushed."""
+    tape = killed()
+    for partition, back in ((0, "1"), (1, "2")):
+        place = {"host": "controller", "topic": "orders", "partition": partition}
+        tape.add(Kind.PARTITION_LEADER, from_="1", to="-1", reason="offline", **place)
+        tape.add(Kind.PARTITION_LEADER, from_="-1", to=back, reason="unclean", **place)
+    whose = "controller: partitions that nobody led: 1 of orders"
+    told = [line for line in lines(tape) if line.startswith(whose)]
+    assert told == [f"{whose} (unclean: the last leader again, with what its machine kept)", f"{whose} (unclean)"]
