@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs_broker import BrokerLog
-from groupsim.logs_client import JavaLog
+from groupsim.logs_client import JavaLog, Known
 from groupsim.logs_librdkafka import LibrdkafkaLog
 from groupsim.logs_others import OtherLog, family_of
 from groupsim.logs_wording import version
@@ -32,36 +33,39 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
     broker = BrokerLog(version((started.payload or {}).get("broker") if started else None))
     clients: dict[str, ClientLog] = {}
-    rounds: dict[str, tuple[int, str]] = {}
+    known = Known()
     for event in events:
-        _note_round(rounds, event)
+        known.note(event)
         if event.kind is Kind.PROCESS_STARTED and event.host:
-            clients[event.host] = _client(event, rounds)
-        client = clients.get(event.host or "")
-        if client is not None:
+            clients[event.host] = _client(event, known)
+        host, client = event.host, clients.get(event.host or "")
+        if event.kind is Kind.PARTITION_LEADER:
+            host = f"broker-{event.to}"
+            lines = [layout(*line) for line in broker.takes_over(event)] if _moves(event) else []
+        elif client is not None:
             lines = list(_client_lines(client, event))
         else:
             lines = [layout(*line) for line in broker.lines(event)]
         if lines:
-            files.setdefault(_file(event.host), []).extend(lines)
+            files.setdefault(_file(host), []).extend(lines)
     return files
 
 
-def _note_round(rounds: dict[str, tuple[int, str]], event: TraceEvent) -> None:
-    if event.kind is Kind.GROUP_STATE and event.group and event.payload and event.payload.get("protocol"):
-        rounds[event.group] = (event.generation or 0, str(event.payload["protocol"]))
+def _moves(event: TraceEvent) -> bool:
+    """Whether a partition of the offsets topic gets another leader; that it has one when it is made is no news."""
+    return event.topic == OFFSETS_TOPIC and event.from_ != "-1" and event.to not in (None, "-1", event.from_)
 
 
-def _client(event: TraceEvent, rounds: dict[str, tuple[int, str]]) -> ClientLog:
+def _client(event: TraceEvent, known: Known) -> ClientLog:
     payload = event.payload or {}
     group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
     profile = str(payload.get("profile") or "java")
     if profile.startswith("librdkafka"):
-        return LibrdkafkaLog(group, client_id)
+        return LibrdkafkaLog(group, client_id, known)
     family = family_of(profile)
     if family is not None:
-        return OtherLog(family, group, client_id, rounds, START)
-    return JavaLog(group, client_id, payload.get("instance_id"), version(profile), rounds)
+        return OtherLog(family, group, client_id, known.rounds, START)
+    return JavaLog(group, client_id, payload.get("instance_id"), version(profile), known)
 
 
 def _client_lines(client: ClientLog, event: TraceEvent) -> Iterable[str]:

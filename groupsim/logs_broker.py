@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -11,6 +11,10 @@ from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs_wording import BROKER, JAVA_COORDINATOR, REASONS, Version, wording
 
+MANAGED = ("LOAD_GROUP", "UNLOAD_GROUP", "LOAD_SCHEDULED", "OFFSETS_EXPIRED")
+JAVA_SPEAKERS = {"FENCED": "classic.ClassicGroup"}
+# ClassicGroup.validateOffsetCommit calls each by the other's name.
+MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
 Line = tuple[int, str, str, str]  # time, level, message, logger
 
 
@@ -22,15 +26,36 @@ class BrokerLog:
     sizes: dict[str, Mapping[str, Any]] = field(factory=dict)  # group → members, static, leader
     states: dict[str, str] = field(factory=dict)
     missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # dropped at one join timeout
+    instances: dict[str, str] = field(factory=dict)  # member → its group.instance.id
 
     def lines(self, event: TraceEvent) -> Iterator[Line]:
         """The lines one event makes; events of clients make none."""
+        if event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_REPLACED) and event.member:
+            self.instances[event.member] = (event.payload or {}).get("instance_id") or ""
         worder = WORDERS.get(event.kind)
         if worder is not None and event.group is not None:
             for code, values in worder(self, event):
                 yield from self._line(event, code, values)
         if event.kind is Kind.GROUP_STATE and event.group:
             self.states[event.group] = event.to or ""
+
+    def takes_over(self, event: TraceEvent) -> Iterator[Line]:
+        """What the broker logs to which the controller gives a partition of the offsets topic that another one led."""
+        values = {"op": event.partition, "epoch": (event.payload or {}).get("epoch", 0)}
+        for code in ("ELECTED", "LOAD_SCHEDULED"):
+            words = wording(BROKER, code, self.version)
+            if words is not None:
+                prefix, logger = self._of_broker(event.to or "0", code)
+                yield event.t_us, words.level, prefix + words.text.format_map(values), logger
+
+    def _of_broker(self, broker: str, code: str) -> tuple[str, str]:
+        """Prefix and logger of what concerns no group."""
+        if self.version >= JAVA_COORDINATOR:
+            return f"[GroupCoordinator id={broker}] ", "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime"
+        package = "kafka.coordinator.group" if self.version >= (0, 11) else "kafka.coordinator"
+        if code in MANAGED:
+            return f"[GroupMetadataManager brokerId={broker}] ", f"{package}.GroupMetadataManager"
+        return f"[GroupCoordinator {broker}]: ", f"{package}.GroupCoordinator"
 
     def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[Line]:
         words = wording(BROKER, code, self.version)
@@ -46,17 +71,19 @@ class BrokerLog:
             prefix = (
                 f"[GroupCoordinator id={broker} topic=__consumer_offsets partition={partition_for(event.group or '')}] "
             )
-            return prefix, "org.apache.kafka.coordinator.group.GroupMetadataManager"
-        package = "kafka.coordinator.group" if self.version >= (0, 11) else "kafka.coordinator"
-        if code in ("LOAD_GROUP", "UNLOAD_GROUP", "OFFSETS_EXPIRED"):
-            return f"[GroupMetadataManager brokerId={broker}] ", f"{package}.GroupMetadataManager"
-        return f"[GroupCoordinator {broker}]: ", f"{package}.GroupCoordinator"
+            return prefix, f"org.apache.kafka.coordinator.group.{JAVA_SPEAKERS.get(code, 'GroupMetadataManager')}"
+        return self._of_broker(broker, code)
+
+    def listed(self, members: Iterable[str]) -> str:
+        """A set of members, as Scala or Java prints it."""
+        names = ", ".join(members)
+        return f"[{names}]" if self.version >= JAVA_COORDINATOR else f"Set({names})"
 
     def values(self, event: TraceEvent) -> dict[str, object]:
         """What every template may need of an event."""
         payload = event.payload or {}
         group = event.group or ""
-        instance = payload.get("instance_id")
+        instance = payload.get("instance_id") or self.instances.get(event.member or "")
         size = self.sizes.get(group, {})
         return {
             "g": group,
@@ -66,8 +93,6 @@ class BrokerLog:
             "i": instance or "",
             "oi": f"Some({instance})" if instance else "None",
             "ni": instance or "null",
-            "with_i": f" with instance id {instance}" if instance else "",
-            "kind": "Static" if instance else "Dynamic",
             "r": payload.get("client_reason") or "not provided",
             "k": size.get("members", 0),
             "s": size.get("static", 0),
@@ -108,16 +133,16 @@ def _prepare(log: BrokerLog, event: TraceEvent, payload: Mapping[str, Any]) -> W
     code = str(payload.get("cause_code"))
     values = log.values(event)
     values["state"] = event.from_ or "Stable"
-    values["set"] = f"Set({event.member or ''})"
+    values["set"] = log.listed([event.member or ""])
     words = wording(REASONS, code, log.version)
-    reason = words.text.format_map(Blanks(values)) if words is not None else event.reason or ""
-    yield "PREP_REBALANCE", {"reason": reason.rstrip(".") if code != "HEARTBEAT_EXPIRED" else reason}
+    reason = words.text.format_map(Blanks(values)) if words is not None else (event.reason or "").rstrip(".")
+    yield "PREP_REBALANCE", {"reason": reason}
 
 
 def _dropped(log: BrokerLog, event: TraceEvent) -> Words:
     members = log.missing.pop((event.group or "", event.t_us), None)
     if members:
-        yield "DYN_REMOVED", {"set": f"Set({', '.join(members)})"}
+        yield "DYN_REMOVED", {"set": log.listed(members)}
 
 
 def _request(log: BrokerLog, event: TraceEvent) -> Words:
@@ -163,7 +188,10 @@ def _replaced(log: BrokerLog, event: TraceEvent) -> Words:
 
 
 def _fenced(log: BrokerLog, event: TraceEvent) -> Words:
-    yield "FENCED", {"current": (event.payload or {}).get("current", "?"), "op_name": event.reason or "?"}
+    operation = event.reason or "?"
+    if log.version >= JAVA_COORDINATOR:
+        operation = MIXED_UP.get(operation, operation)
+    yield "FENCED", {"current": (event.payload or {}).get("current", "?"), "op_name": operation}
 
 
 def _pending(log: BrokerLog, event: TraceEvent) -> Words:

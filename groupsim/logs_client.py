@@ -15,11 +15,38 @@ from groupsim.protocol.errors import ErrorCode
 
 COORDINATOR_IDS = 2_147_483_647  # Java clients show a coordinator as this minus its node id
 INTERNALS = "org.apache.kafka.clients.consumer.internals"
-COORDINATING = ("C_REVOKE", "C_ASSIGN", "C_LOST", "C_ASSIGNMENT_FINISHED", "C_OFFSET_SET", "C_COMMIT_FAIL")
-SPEAKERS = {
-    **dict.fromkeys((*COORDINATING, "C_NO_COMMITTED_OFFSET"), "ConsumerCoordinator"),
-    "C_OFFSET_RESET": "SubscriptionState",
-}
+FRONT = "org.apache.kafka.clients.consumer.KafkaConsumer"
+CALLBACKS = ("C_REVOKE", "C_ASSIGN", "C_LOST")
+COORDINATING = (
+    *("C_GIVING_AWAY", "C_UPDATING", "C_ASSIGNOR_NOTIFIED", "C_ASSIGNMENT_FINISHED", "C_COMMIT_FAIL"),
+    *("C_NO_COMMITTED_OFFSET", "C_OFFSET_SET", *CALLBACKS),
+)
+COOPERATIVE = "cooperative-sticky"
+
+
+@define
+class Known:
+    """What a client knows of its group and its topics that is in events of others."""
+
+    rounds: dict[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
+    given: dict[str, Mapping[str, list[str]]] = field(factory=dict)  # group → what its leader gave to whom
+    leaders: dict[str, tuple[int, int]] = field(factory=dict)  # partition → the node that leads it, and the epoch
+    chosen: dict[str, tuple[str, int]] = field(factory=dict)  # group → its leader, and how many members it has
+
+    def note(self, event: TraceEvent) -> None:
+        """Learn from an event."""
+        payload = event.payload or {}
+        if event.kind is Kind.GROUP_STATE and event.group and payload.get("protocol"):
+            self.rounds[event.group] = (event.generation or 0, str(payload["protocol"]))
+            members = payload.get("members", 0)
+            self.chosen[event.group] = (
+                str(payload.get("leader") or ""),
+                len(members) if isinstance(members, list | tuple) else members,
+            )
+        elif event.kind is Kind.ASSIGNMENT_COMPUTED and event.group:
+            self.given[event.group] = payload.get("assignment") or {}
+        elif event.kind is Kind.PARTITION_LEADER and str(event.to).isdigit():
+            self.leaders[f"{event.topic}-{event.partition}"] = (int(str(event.to)), payload.get("epoch", 0))
 
 
 @define
@@ -30,8 +57,11 @@ class JavaLog:
     client_id: str
     instance_id: str | None
     version: Version
-    rounds: Mapping[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
+    known: Known = field(factory=Known)
     node: str = "?"
+    failed: bool = False
+    owned: dict[str, None] = field(factory=dict)
+    broken_us: int = -1  # when a request last failed with its connection
 
     def lines(self, event: TraceEvent) -> Iterator[Line]:
         """The lines one event of this process makes."""
@@ -40,7 +70,29 @@ class JavaLog:
             words = wording(JAVA_CLIENT, code, self.version)
             if words is not None:
                 text = words.text.format_map(Blanks(self._values(event), values))
-                yield event.t_us, words.level, self._prefix() + text, f"{INTERNALS}.{_class(code)}"
+                prefix = "" if code == "C_OFFSET_SET" and self.version >= (3, 7) else self._prefix()
+                yield event.t_us, words.level, prefix + text, self._logger(code)
+        self._note(event)
+
+    def _note(self, event: TraceEvent) -> None:
+        """What later lines need to know."""
+        if event.kind is Kind.PARTITION_OWNED:
+            self.owned[f"{event.topic}-{event.partition}"] = None
+        elif event.kind is Kind.PARTITION_RELEASED:
+            self.owned.pop(f"{event.topic}-{event.partition}", None)
+        elif event.kind is Kind.PROCESS_STARTED:
+            self.failed = False
+        elif event.kind is Kind.PROCESS_FAILED:
+            self.failed = True
+        elif event.kind is Kind.REQUEST_FAILED and event.error == "DISCONNECTED":
+            self.broken_us = event.t_us
+
+    def _logger(self, code: str) -> str:
+        return f"{INTERNALS}.{_speaker(code, self.version)}".replace(f"{INTERNALS}.KafkaConsumer", FRONT)
+
+    def assignment(self, event: TraceEvent) -> list[str] | None:
+        """What this member was given, in the leader's order; None when nobody said."""
+        return self.known.given.get(self.group, {}).get(event.member or "")
 
     def _prefix(self) -> str:
         if self.version < (1, 0):
@@ -50,7 +102,7 @@ class JavaLog:
 
     def _values(self, event: TraceEvent) -> dict[str, object]:
         number = -1 if event.generation is None else event.generation
-        protocol = self.rounds.get(self.group, (-1, "null"))[1] if number >= 0 else "null"
+        protocol = self.known.rounds.get(self.group, (-1, "null"))[1] if number >= 0 else "null"
         generation = f"generationId={number}, memberId='{event.member or ''}', protocol='{protocol}'"
         return {
             "g": self.group,
@@ -66,13 +118,37 @@ class JavaLog:
         }
 
     def coordinator(self, node: object) -> str:
-        """A coordinator as the Java client prints it."""
+        """A coordinator as the Java client prints it: a node with an id of its own, for a connection of its own."""
         number = int(str(node)) if str(node).isdigit() else 0
-        return f"broker-{number}:9092 (id: {COORDINATOR_IDS - number} rack: null)"
+        return self._shown(number, f"+{number}" if self.version >= (4, 4) else str(COORDINATOR_IDS - number))
+
+    def _shown(self, number: int, identity: str) -> str:
+        fenced = " isFenced: false" if self.version >= (4, 0) else ""
+        return f"broker-{number}:9092 (id: {identity} rack: null{fenced})"
+
+    def position(self, partition: str, offset: object) -> str:
+        """A position as the Java client prints it."""
+        if self.version < (2, 4):
+            return str(offset)
+        node, epoch = self.known.leaders.get(partition, (None, "absent"))
+        leader = "Optional.empty" if node is None else f"Optional[{self._shown(node, str(node))}]"
+        current = f"LeaderAndEpoch{{leader={leader}, epoch={epoch}}}"
+        return f"FetchPosition{{offset={offset}, offsetEpoch=Optional.empty, currentLeader={current}}}"
 
 
-def _class(code: str) -> str:
-    return SPEAKERS.get(code, "AbstractCoordinator")
+def _speaker(code: str, version: Version) -> str:
+    """The class in whose name a line is logged: each release moved some of them."""
+    if code.startswith("C_SUBSCRIBED"):
+        kind = "Classic" if version >= (3, 9) else "Legacy"
+        return f"{kind}KafkaConsumer" if version >= (3, 7) else "KafkaConsumer"
+    if code == "C_OFFSET_RESET":
+        return "SubscriptionState"
+    if version >= (3, 7) and code in CALLBACKS:
+        return "ConsumerRebalanceListenerInvoker"
+    if version >= (3, 7) and code == "C_OFFSET_SET":
+        return "ConsumerUtils"
+    # Since 3.0 the one that both are an object of.
+    return "ConsumerCoordinator" if code in COORDINATING or version >= (3, 0) else "AbstractCoordinator"
 
 
 def _exception(error: str | None) -> str:
@@ -97,8 +173,21 @@ def _found(log: JavaLog, event: TraceEvent) -> Words:
     yield "C_COORD_FOUND", {"node": log.node}
 
 
+def _started(log: JavaLog, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    if payload.get("topics"):
+        yield "C_SUBSCRIBED", {"topics": ", ".join(payload["topics"])}
+    elif payload.get("pattern"):
+        yield "C_SUBSCRIBED_PATTERN", {"pattern": payload["pattern"]}
+
+
 def _lost(log: JavaLog, event: TraceEvent) -> Words:
-    yield "C_COORD_LOST", {}
+    """A request that failed with its connection gives no cause; Java hangs up on whom it gives up for another one."""
+    broke = event.reason == "coordinator unavailable"
+    in_flight = broke and log.broken_us == event.t_us
+    yield "C_COORD_LOST", {"broke": str(broke).lower(), **({"r": "null"} if in_flight else {})}
+    if not broke:
+        yield "C_DISCONNECT_COORD", {}
 
 
 def _sent(log: JavaLog, event: TraceEvent) -> Words:
@@ -116,6 +205,26 @@ def _answered(log: JavaLog, event: TraceEvent) -> Words:
         return
     if code is not None:
         yield code, {}
+    if code == "C_SYNCED" and log.known.rounds.get(log.group, (0, ""))[1] == COOPERATIVE:
+        yield from _updating(log, event)
+
+
+def _updating(log: JavaLog, event: TraceEvent) -> Words:
+    """What a cooperative member compares: its new assignment with what it has."""
+    now = log.assignment(event)
+    if now is not None:
+        parts = {
+            "now": now,
+            "before": log.owned,
+            "added": [one for one in now if one not in log.owned],
+            "revoked": [one for one in log.owned if one not in now],
+        }
+        yield "C_UPDATING", {name: ", ".join(sorted(part, key=_by_topic)) for name, part in parts.items()}
+
+
+def _by_topic(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
 
 
 ANSWERS = {
@@ -133,6 +242,11 @@ def _state(log: JavaLog, event: TraceEvent) -> Words:
 
 def _callback(log: JavaLog, event: TraceEvent) -> Words:
     code = {"revoked": "C_REVOKE", "assigned": "C_ASSIGN", "lost": "C_LOST"}.get(event.reason or "")
+    if code == "C_ASSIGN":
+        given = log.assignment(event)
+        yield "C_ASSIGNOR_NOTIFIED", {"tps": partitions_of(event.payload) if given is None else ", ".join(given)}
+    elif code == "C_LOST" and not log.failed:  # who closes does not prepare for a rebalance
+        yield "C_GIVING_AWAY", {}
     if code is not None:
         yield code, {"tps": partitions_of(event.payload)}
 
@@ -152,7 +266,8 @@ def _computed(log: JavaLog, event: TraceEvent) -> Words:
 
 
 def _position(log: JavaLog, event: TraceEvent) -> Words:
-    values = {"tp": f"{event.topic}-{event.partition}", "offset": (event.payload or {}).get("offset", 0)}
+    partition, offset = f"{event.topic}-{event.partition}", (event.payload or {}).get("offset", 0)
+    values = {"tp": partition, "offset": offset, "position": log.position(partition, offset)}
     if event.reason == "reset":
         yield "C_NO_COMMITTED_OFFSET", values
         yield "C_OFFSET_RESET", values
@@ -177,10 +292,13 @@ def _warning(log: JavaLog, event: TraceEvent) -> Words:
 
 
 def _failed(log: JavaLog, event: TraceEvent) -> Words:
+    if (event.reason or "").startswith("heartbeat answered FENCED"):
+        yield "C_HB_FENCED", {}
     yield "C_FAILED", {"text": f"{_exception(event.error)}: {MESSAGES.get(event.error or '', event.reason or '')}"}
 
 
 JAVA_WORDERS: dict[Kind, Callable[[JavaLog, TraceEvent], Words]] = {
+    Kind.PROCESS_STARTED: _started,
     Kind.COORDINATOR_FOUND: _found,
     Kind.COORDINATOR_LOST: _lost,
     Kind.REQUEST_SENT: _sent,

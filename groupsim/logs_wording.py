@@ -1,7 +1,8 @@
 """Kafka's fixed words, by version: templates as data.
 
 A `Wording` is one text from one version on, until the next one of the same code; an empty text means that the version
-logs nothing at INFO. Placeholders are filled from the trace. Source: log-formats reference, sections 1, 2 and 4.
+logs nothing at INFO. Placeholders are filled from the trace. Sources: log-formats reference, sections 1, 2 and 4; the
+constants in the classes of the releases' jars; what a broker and clients of 4.4.0 wrote.
 """
 
 from __future__ import annotations
@@ -178,13 +179,16 @@ BROKER: Table = {
         Wording((3, 2), "Member {meta} has left group {g} through explicit `LeaveGroup`; client reason: {r}"),
         Wording(
             (4, 0),
-            "[Group {g}] {kind} member {m}{with_i} has left group through explicit `LeaveGroup` request; "
-            "client reason: {r}",
+            "[Group {g}] Member {m} has left group through explicit `LeaveGroup` request; client reason: {r}",
         ),
     ),
     "PENDING_LEFT": (
         Wording((2, 2), "Pending member {m} is leaving group {g}."),
         Wording((3, 0), "Pending member with memberId={m} has left group {g} through explicit `LeaveGroup` request"),
+        Wording(
+            (4, 0),
+            "[Group {g}] Pending member {m} has left group through explicit `LeaveGroup` request; client reason: {r}",
+        ),
     ),
     "PENDING_EXPIRED": (
         Wording((2, 2), "Pending member {m} in group {g} has been removed after session timeout expiration."),
@@ -206,6 +210,17 @@ BROKER: Table = {
         Wording((0, 10), "Group {g} with generation {n} is now empty"),
         Wording((0, 11), "Group {g} with generation {n} is now empty (__consumer_offsets-{op})"),
         Wording((4, 0), "Group {g} with generation {n} is now empty."),
+    ),
+    "ELECTED": (
+        Wording((2, 8), "Elected as the group coordinator for partition {op} in epoch {epoch}"),
+        Wording((4, 0), ""),
+    ),
+    "LOAD_SCHEDULED": (
+        Wording((0, 11), "Scheduling loading of offsets and group metadata from __consumer_offsets-{op}"),
+        Wording(
+            (2, 8), "Scheduling loading of offsets and group metadata from __consumer_offsets-{op} for epoch {epoch}"
+        ),
+        Wording((4, 0), "Scheduling loading of metadata from __consumer_offsets-{op} with epoch {epoch}"),
     ),
     "LOAD_GROUP": (
         Wording((0, 9), "Loading group metadata for {g} with generation {n}"),
@@ -291,18 +306,20 @@ JAVA_CLIENT: Table = {
     ),
     "C_COORD_LOST": (
         Wording((0, 9), "Marking the coordinator {node} dead for group {g}"),
+        Wording((1, 0), "Marking the coordinator {node} dead"),
         Wording((1, 1), "Group coordinator {node} is unavailable or invalid, will attempt rediscovery"),
         Wording(
             (2, 7),
-            "Group coordinator {node} is unavailable or invalid due to cause: {r}.isDisconnected: false. "
+            "Group coordinator {node} is unavailable or invalid due to cause: {r}.isDisconnected: {broke}. "
             "Rediscovery will be attempted.",
         ),
         Wording(
             (3, 3),
-            "Group coordinator {node} is unavailable or invalid due to cause: {r}. isDisconnected: false. "
+            "Group coordinator {node} is unavailable or invalid due to cause: {r}. isDisconnected: {broke}. "
             "Rediscovery will be attempted.",
         ),
     ),
+    "C_DISCONNECT_COORD": (Wording((3, 1), "Requesting disconnect from last known coordinator {node}"),),
     "C_JOINING": (Wording((0, 10), "(Re-)joining group {g}"), Wording((1, 0), "(Re-)joining group")),
     "C_JOINED": (Wording((2, 7), "Successfully joined group with generation {generation}"),),
     "C_SYNCED": (
@@ -314,14 +331,47 @@ JAVA_CLIENT: Table = {
         Wording((0, 10), "Revoking previously assigned partitions [{tps}] for group {g}"),
         Wording((1, 0), "Revoking previously assigned partitions [{tps}]"),
         Wording((2, 4), "Revoke previously assigned partitions {tps}"),
+        Wording((4, 1), "Revoke previously assigned partitions [{tps}]"),
     ),
     "C_ASSIGN": (
         Wording((0, 10), "Setting newly assigned partitions [{tps}] for group {g}"),
         Wording((1, 0), "Setting newly assigned partitions [{tps}]"),
         Wording((2, 2), "Setting newly assigned partitions: {tps}"),
         Wording((2, 4), "Adding newly assigned partitions: {tps}"),
+        Wording((4, 1), "Adding newly assigned partitions: [{tps}]"),
     ),
-    "C_LOST": (Wording((2, 4), "Lost previously assigned partitions {tps}"),),
+    "C_LOST": (
+        Wording((2, 4), "Lost previously assigned partitions {tps}"),
+        Wording((4, 1), "Lost previously assigned partitions [{tps}]"),
+    ),
+    "C_GIVING_AWAY": (
+        Wording(
+            (2, 4),
+            "Giving away all assigned partitions as lost since generation has been reset,"
+            "indicating that consumer is no longer part of the group",
+        ),
+        Wording(
+            (3, 2),
+            "Giving away all assigned partitions as lost since generation/memberID has been reset,"
+            "indicating that consumer is in old state or no longer part of the group",
+        ),
+    ),
+    "C_UPDATING": (
+        Wording(
+            (2, 4),
+            "Updating assignment with\nnow assigned partitions: [{now}]\ncompare with previously owned partitions: "
+            "[{before}]\nnewly added partitions: [{added}]\nrevoked partitions: [{revoked}]\n",
+        ),
+        Wording(
+            (2, 6),
+            "Updating assignment with\n"
+            "\tAssigned partitions:                       [{now}]\n"
+            "\tCurrent owned partitions:                  [{before}]\n"
+            "\tAdded partitions (assigned - owned):       [{added}]\n"
+            "\tRevoked partitions (owned - assigned):     [{revoked}]\n",
+        ),
+    ),
+    "C_ASSIGNOR_NOTIFIED": (Wording((2, 6), "Notifying assignor about the new Assignment(partitions=[{tps}])"),),
     "C_ASSIGNMENT_FINISHED": (Wording((2, 4), "Finished assignment for group at generation {n}: {map}"),),
     "C_REJOIN_REQ": (Wording((3, 0), "Request joining group due to: {r}"),),
     "C_RESET_GEN": (
@@ -352,6 +402,7 @@ JAVA_CLIENT: Table = {
         Wording((2, 2), "Member {m} sending LeaveGroup request to coordinator {node}"),
         Wording((2, 4), "Member {m} sending LeaveGroup request to coordinator {node} due to {r}"),
     ),
+    "C_HB_FENCED": (Wording((2, 3), "Caught fenced group.instance.id {opt} error in heartbeat thread", "ERROR"),),
     "C_POLL_TIMEOUT": (
         Wording(
             (2, 1),
@@ -367,17 +418,18 @@ JAVA_CLIENT: Table = {
             "WARN",
         ),
     ),
-    "C_OFFSET_SET": (
-        Wording((2, 3), "Setting offset for partition {tp} to the committed offset {offset}"),
-        Wording((3, 7), ""),
-    ),
+    "C_OFFSET_SET": (Wording((2, 3), "Setting offset for partition {tp} to the committed offset {position}"),),
     "C_NO_COMMITTED_OFFSET": (Wording((2, 3), "Found no committed offset for partition {tp}"),),
-    "C_OFFSET_RESET": (Wording((0, 11), "Resetting offset for partition {tp} to offset {offset}."),),
+    "C_OFFSET_RESET": (
+        Wording((0, 11), "Resetting offset for partition {tp} to offset {offset}."),
+        Wording((2, 7), "Resetting offset for partition {tp} to position {position}."),
+    ),
     "C_COMMIT_FAIL": (
         Wording((0, 9), "Offset commit failed on partition {tp} at offset {offset}: {message}", "ERROR"),
         Wording((2, 6), "OffsetCommit failed with {generation}: {message}"),
     ),
     "C_SUBSCRIBED": (Wording((2, 2), "Subscribed to topic(s): {topics}"),),
+    "C_SUBSCRIBED_PATTERN": (Wording((2, 2), "Subscribed to pattern: '{pattern}'"),),
     "C_WARNING": (Wording((0, 9), "{text}", "WARN"),),
     "C_FAILED": (Wording((0, 9), "{text}", "ERROR"),),
 }

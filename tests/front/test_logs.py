@@ -79,6 +79,96 @@ def test_a_rebalance_is_worded_as_the_brokers_version_does(version: str, expecte
 PARTITION = 42  # of __consumer_offsets, for the group g1
 
 
+def troubled(broker: str) -> list[str]:
+    """What a broker of this version logs of a static member, a fenced one, and three that go."""
+    tape = Tape()
+    tape.add(Kind.RUN_STARTED, payload={"broker": broker})
+    tape.members["s"] = "i1-1"
+    tape.coordinator(Kind.MEMBER_ADDED, member="i1-1", payload={"instance_id": "i1"})
+    tape.prepare("s", "ADD_MEMBER").complete("s").stable()
+    tape.coordinator(
+        Kind.MEMBER_FENCED, member="i1-0", reason="offset-commit", payload={"instance_id": "i1", "current": "i1-1"}
+    )
+    tape.join("c1").join("c2").join("c3")
+    why = {"client_reason": "bye"}
+    tape.coordinator(Kind.MEMBER_REMOVED, member="c1-1", reason="left", payload=why)
+    tape.prepare("c1", "LEAVE_GROUP", "bye")
+    tape.coordinator(Kind.MEMBER_REMOVED, member="c9-1", reason="left", payload={"pending": True, **why})
+    tape.remove("c2", "join-timeout").remove("c3", "join-timeout").complete("s").stable().prepare("s", "SYNC_EXPIRED")
+    return logs.render(tape.end())["broker-1.log"]
+
+
+def test_the_java_coordinator_speaks_as_a_real_4_4_0_does() -> None:
+    """Line by line as that release wrote them, the operations that it calls by each other's name included."""
+    found = [line.split("] ", 2)[2] for line in troubled("4.4") if "Stabilized" not in line and "joins" not in line]
+    package = "org.apache.kafka.coordinator.group"
+    manager = f"({package}.GroupMetadataManager)"
+    begun = "Preparing to rebalance group g1 in state PreparingRebalance with old generation"
+    instance = "group instance id i1"
+    left = "through explicit `LeaveGroup` request; client reason: bye"
+    fenced = (
+        "Request memberId=i1-0 for static member with groupInstanceId=i1 is fenced by existing memberId=i1-1 during"
+    )
+    assert found == [
+        f"{begun} 0 (reason: Adding new member i1-1 with {instance}; client reason: not provided). {manager}",
+        f"{fenced} operation txn-offset-commit ({package}.classic.ClassicGroup)",
+        f"[Group g1] Member c1-1 has left group {left} {manager}",
+        f"{begun} 1 (reason: explicit `LeaveGroup` request for (c1-1) members.). {manager}",
+        f"[Group g1] Pending member c9-1 has left group {left} {manager}",
+        f"Group g1 removed dynamic members who haven't joined: [c2-1, c3-1] {manager}",
+        f"{begun} 2 (reason: Removing [i1-1] on pending sync request expiration). {manager}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "lines"),
+    [
+        (
+            "4.4",
+            [
+                "INFO [GroupCoordinator id=2] Scheduling loading of metadata from __consumer_offsets-9 with epoch 3 "
+                "(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)"
+            ],
+        ),
+        (
+            "3.9",
+            [
+                "INFO [GroupCoordinator 2]: Elected as the group coordinator for partition 9 in epoch 3 "
+                "(kafka.coordinator.group.GroupCoordinator)",
+                "INFO [GroupMetadataManager brokerId=2] Scheduling loading of offsets and group metadata from "
+                "__consumer_offsets-9 for epoch 3 (kafka.coordinator.group.GroupMetadataManager)",
+            ],
+        ),
+        (
+            "2.4",
+            [
+                "INFO [GroupMetadataManager brokerId=2] Scheduling loading of offsets and group metadata from "
+                "__consumer_offsets-9 (kafka.coordinator.group.GroupMetadataManager)"
+            ],
+        ),
+    ],
+)
+def test_who_takes_a_coordinators_partition_over_says_so(version: str, lines: list[str]) -> None:
+    """Before the groups that it loads; the first leader of a partition, and one of another topic, say nothing."""
+    tape = Tape()
+    tape.add(Kind.RUN_STARTED, payload={"broker": version})
+    for topic, old, new in (("orders", "1", "2"), ("__consumer_offsets", "-1", "1"), ("__consumer_offsets", "1", "-1")):
+        tape.add(Kind.PARTITION_LEADER, host="controller", topic=topic, partition=9, from_=old, to=new)
+    moved = {"host": "controller", "topic": "__consumer_offsets", "partition": 9, "payload": {"epoch": 3}}
+    tape.add(Kind.PARTITION_LEADER, from_="1", to="2", **moved)
+    files = logs.render(tape.end())
+    assert {name: [re.sub(r"^\[[^]]*\] ", "", line) for line in told] for name, told in files.items()} == {
+        "broker-2.log": lines
+    }
+
+
+def test_the_scala_coordinator_prints_sets_and_operations_its_own_way() -> None:
+    """Until 3.9: Set(…), and an offset commit is one."""
+    told = "\n".join(troubled("3.9"))
+    assert "haven't joined: Set(c2-1, c3-1)" in told
+    assert "during operation offset-commit" in told
+
+
 def test_the_clients_own_reason_is_quoted_from_3_2_on() -> None:
     """KIP-800: the reason a client gave stands behind the broker's own."""
     old, new = (logs.render(bounced(version))["broker-1.log"] for version in ("3.1", "3.2"))
@@ -91,7 +181,129 @@ def test_a_java_client_logs_its_generation_and_partitions() -> None:
     assert messages(logs.render(bounced())["c1.log"]) == [
         "INFO [Consumer clientId=app-1, groupId=g1] Successfully joined group with generation "
         "Generation{generationId=1, memberId='c1-1', protocol='range'}",
+        "INFO [Consumer clientId=app-1, groupId=g1] Notifying assignor about the new "
+        "Assignment(partitions=[orders-0, orders-1])",
         "INFO [Consumer clientId=app-1, groupId=g1] Adding newly assigned partitions: orders-0, orders-1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "node", "position", "partitions", "speakers"),
+    [
+        ("java-2.3", "(id: 2147483646 rack: null)", "{offset}", "{}", ("AbstractCoordinator", "ConsumerCoordinator")),
+        ("java-2.8", "(id: 2147483646 rack: null)", "", "{}", ("AbstractCoordinator", "ConsumerCoordinator")),
+        ("java-3.0", "(id: 2147483646 rack: null)", "", "{}", ("ConsumerCoordinator", "ConsumerCoordinator")),
+        ("java-4.0", "(id: 2147483646 rack: null isFenced: false)", "", "{}", ("ConsumerCoordinator", "ConsumerUtils")),
+        ("java-4.4", "(id: +1 rack: null isFenced: false)", "", "[{}]", ("ConsumerCoordinator", "ConsumerUtils")),
+    ],
+)
+def test_each_release_of_the_java_client_prints_its_own_way(
+    profile: str, node: str, position: str, partitions: str, speakers: tuple[str, str]
+) -> None:
+    """Nodes, positions, partitions, and the class in whose name a line is logged: as the releases' jars have them."""
+    tape = Tape()
+    tape.add(Kind.PARTITION_LEADER, topic="orders", partition=0, to="1", payload={"epoch": 3})
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app", "profile": profile})
+    tape.client(Kind.COORDINATOR_FOUND, "c1", payload={"node": 1})
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", payload={"partitions": ["a-1", "a-2"]})
+    tape.client(Kind.POSITION_SET, "c1", topic="orders", partition=0, reason="committed", payload={"offset": 7})
+    found, revoked, committed = logs.render(tape.end())["c1.log"]
+    internals = "org.apache.kafka.clients.consumer.internals"
+    assert found.endswith(f"Discovered group coordinator broker-1:9092 {node} ({internals}.{speakers[0]})")
+    verb = "Revoking" if profile == "java-2.3" else "Revoke"
+    shown = "[a-1, a-2]" if profile == "java-2.3" else partitions.format("a-1, a-2")
+    assert f"{verb} previously assigned partitions {shown} ({internals}." in revoked
+    assert ("ConsumerRebalanceListenerInvoker" in revoked) == (speakers[1] == "ConsumerUtils")
+    leader = "broker-1:9092 " + node.replace("2147483646", "1").replace("+1", "1")
+    current = f"LeaderAndEpoch{{leader=Optional[{leader}], epoch=3}}"
+    where = (
+        position.format(offset=7) or f"FetchPosition{{offset=7, offsetEpoch=Optional.empty, currentLeader={current}}}"
+    )
+    assert committed.endswith(f"for partition orders-0 to the committed offset {where} ({internals}.{speakers[1]})")
+    assert ("[Consumer" in committed) == (speakers[1] != "ConsumerUtils")
+
+
+def test_a_fenced_heartbeat_is_caught_aloud_and_nothing_is_given_away_by_who_ends() -> None:
+    """Java's thread says whom it caught; what is lost when the application then closes is no rebalance's."""
+    tape = Tape()
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app", "profile": "java-4.4", "instance_id": "i1"})
+    reason = "heartbeat answered FENCED_INSTANCE_ID"
+    tape.client(Kind.PROCESS_FAILED, "c1", error="FencedInstanceIdException", reason=reason)
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="lost", payload={"partitions": ["a-1"]})
+    told = "\n".join(logs.render(tape.end())["c1.log"])
+    caught = "] Caught fenced group.instance.id Optional[i1] error in heartbeat thread (org.apache.kafka.clients"
+    assert ("ERROR [Consumer instanceId=i1, clientId=app, groupId=g1" + caught) in told
+    assert ("Lost previously assigned partitions [a-1]" in told, "Giving away" in told) == (True, False)
+
+
+def synced(profile: str, protocol: str = "cooperative-sticky") -> str:
+    """c1 has orders-2 and orders-10; its next round takes the latter and gives orders-0; then all is lost."""
+    tape = Tape()
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app", "profile": profile, "topics": ["a", "orders"]})
+    tape.join("c1").coordinator(Kind.GROUP_STATE, to="Stable", generation=1, payload={"protocol": protocol})
+    for number in (10, 2):
+        tape.client(Kind.PARTITION_OWNED, "c1", topic="orders", partition=number)
+    given = {"assignment": {"c1-1": ["orders-2", "orders-0"], "c2-1": []}}
+    tape.client(Kind.ASSIGNMENT_COMPUTED, "c2", payload=given)
+    tape.client(Kind.RESPONSE_RECEIVED, "c1", api="SyncGroup", generation=2)
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="assigned", payload={"partitions": ["orders-0"]})
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="lost", payload={"partitions": ["orders-0"]})
+    return "\n".join(logs.render(tape.end())["c1.log"])
+
+
+def test_a_cooperative_java_client_logs_what_it_compares() -> None:
+    """In several lines, as people grep for them; with tabs since 2.6, in other words before, not at all when eager."""
+    told = synced("java-3.9")
+    assert (
+        "INFO [Consumer clientId=app, groupId=g1] Updating assignment with\n"
+        "\tAssigned partitions:                       [orders-0, orders-2]\n"
+        "\tCurrent owned partitions:                  [orders-2, orders-10]\n"
+        "\tAdded partitions (assigned - owned):       [orders-0]\n"
+        "\tRevoked partitions (owned - assigned):     [orders-10]\n (org.apache.kafka"
+    ) in told
+    assert "about the new Assignment(partitions=[orders-2, orders-0])" in told
+    assert "\nnewly added partitions: [orders-0]\n" in synced("java-2.4")
+    assert "Updating" not in synced("java-3.9", "range") + synced("java-2.3")
+
+
+@pytest.mark.parametrize(
+    ("profile", "logger", "given_away"),
+    [
+        ("java-2.1", None, None),
+        ("java-2.4", "consumer.KafkaConsumer", "since generation has been reset,"),
+        ("java-3.0", "consumer.KafkaConsumer", "since generation has been reset,"),
+        ("java-3.7", "consumer.internals.LegacyKafkaConsumer", "since generation/memberID has been reset,"),
+        ("java-4.4", "consumer.internals.ClassicKafkaConsumer", "since generation/memberID has been reset,"),
+    ],
+)
+def test_java_says_what_it_subscribes_to_and_what_it_gives_away(
+    profile: str, logger: str | None, given_away: str | None
+) -> None:
+    """The class that says the former has had three names; both lines are younger than the protocol."""
+    told = synced(profile)
+    line = f"Subscribed to topic(s): a, orders (org.apache.kafka.clients.{logger})"
+    assert (line in told, "Subscribed to" in told) == (logger is not None, logger is not None)
+    assert ("Giving away all assigned partitions as lost" in told) == (given_away is not None)
+    assert (given_away or "") in told
+
+
+def test_java_says_whether_its_coordinator_was_disconnected() -> None:
+    """A connection that broke under a request has no cause; else Java hangs up itself, and says so since 3.1."""
+    tape = Tape()
+    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app", "profile": "java-3.9"})
+    tape.client(Kind.COORDINATOR_FOUND, "c1", payload={"node": 1})
+    tape.at(1).client(Kind.COORDINATOR_LOST, "c1", reason="error response NOT_COORDINATOR")
+    tape.at(2).client(Kind.COORDINATOR_LOST, "c1", reason="coordinator unavailable")
+    tape.at(3).client(Kind.REQUEST_FAILED, "c1", api="Heartbeat", error="DISCONNECTED")
+    tape.client(Kind.COORDINATOR_LOST, "c1", reason="coordinator unavailable")
+    told = [re.sub(r".*groupId=g1] | \([\w.]+\)$", "", line) for line in logs.render(tape.end())["c1.log"]]
+    node = "broker-1:9092 (id: 2147483646 rack: null)"
+    lost = f"Group coordinator {node} is unavailable or invalid due to cause: "
+    assert told[1:] == [
+        f"{lost}error response NOT_COORDINATOR. isDisconnected: false. Rediscovery will be attempted.",
+        f"Requesting disconnect from last known coordinator {node}",
+        f"{lost}coordinator unavailable. isDisconnected: true. Rediscovery will be attempted.",
+        f"{lost}null. isDisconnected: true. Rediscovery will be attempted.",
     ]
 
 
@@ -99,7 +311,84 @@ def test_librdkafka_has_a_layout_of_its_own() -> None:
     """Syslog level, epoch seconds, facility, client, thread."""
     lines = logs.render(bounced(profile="librdkafka-2.x"))["c1.log"]
     assert all(re.match(r"%\d\|\d+\.\d{3}\|[A-Z]+\|app-1#consumer-1\| \[thrd:main\]: ", line) for line in lines)
-    assert lines[-1].endswith('Group "g1" assigning 2 partition(s) in join-state steady: orders-0, orders-1')
+    assert lines[-1].endswith(
+        'Group "g1": delegating assign of 2 partition(s) to application on queue rd_kafka_cgrp_new: new assignment'
+    )
+
+
+def librdkafka(*, leads: bool = True, protocol: str = "range") -> list[tuple[str, str]]:
+    """Facility and words of a client that joins, is assigned two partitions, rebalances, and closes."""
+    tape = Tape()
+    payload = {"client_id": "app", "profile": "librdkafka-2.x", "topics": ["orders"]}
+    tape.client(Kind.PROCESS_STARTED, "c1", payload=payload)
+    tape.client(Kind.COORDINATOR_FOUND, "c1", payload={"node": 2})
+    tape.client(Kind.REQUEST_SENT, "c1", api="JoinGroup", payload={"member_id": ""})
+    tape.client(Kind.RESPONSE_RECEIVED, "c1", api="JoinGroup", error="MEMBER_ID_REQUIRED")
+    tape.client(Kind.REJOIN_REQUESTED, "c1")
+    tape.members |= {"c1": "m1", "c2": "m2"}
+    tape.client(Kind.REQUEST_SENT, "c1", api="JoinGroup", payload={"member_id": "m1"})
+    tape.prepare("c1", "ADD_MEMBER").complete(*(("c1", "c2") if leads else ("c2", "c1")), protocol=protocol)
+    tape.client(Kind.CLIENT_STATE, "c1", to="COMPLETING_REBALANCE", generation=1)
+    given = {"assignor": protocol, "counts": {"m1": 1, "m2": 1}, "assignment": {"m1": ["orders-0"], "m2": ["orders-1"]}}
+    tape.client(Kind.ASSIGNMENT_COMPUTED, "c1" if leads else "c2", payload=given)
+    tape.client(Kind.RESPONSE_RECEIVED, "c1", api="SyncGroup", generation=1)
+    for reason, rejoins in (("assigned", True), ("revoked", True), ("assigned", False), ("revoked", False)):
+        if rejoins and reason == "revoked":
+            tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="REBALANCE_IN_PROGRESS")
+            tape.client(Kind.REJOIN_REQUESTED, "c1")
+        tape.client(Kind.CALLBACK_BEGUN, "c1", reason=reason, payload={"partitions": ["orders-0"]})
+        tape.client(Kind.CALLBACK_ENDED, "c1", reason=reason)
+    tape.client(Kind.REQUEST_SENT, "c1", api="LeaveGroup")
+    found = (re.fullmatch(r"%7\|[\d.]+\|([A-Z]+)\|.*?]: (.*)", line) for line in logs.render(tape.end())["c1.log"])
+    return [(match[1], match[2]) for match in found if match]
+
+
+def test_librdkafka_tells_a_rebalance_in_its_own_words() -> None:
+    """Those that 2.16 wrote: what it asks for, what it hears, who leads, what it is given, through its join states."""
+    told = librdkafka()
+    changes = [words.split(" join state ")[1] for facility, words in told if facility == "CGRPJOINSTATE"]
+    assert [change.removesuffix(" (state up)") for change in changes[:8]] == [
+        *("init -> wait-join", "wait-join -> init", "init -> wait-join", "wait-join -> wait-metadata"),
+        *("wait-metadata -> wait-sync", "wait-sync -> wait-assign-call", "wait-assign-call -> steady"),
+        "steady -> wait-unassign-call",
+    ]
+    needs = "Broker: Group member needs a valid member ID"
+    for entry in (
+        ("COORDSET", 'Group "g1" coordinator set to broker broker-2:9092/2'),
+        ("JOIN", 'Group "g1": join with 1 subscribed topic(s)'),
+        ("JOIN", 'broker-2:9092/2: Joining group "g1" with 1 subscribed topic(s) and member id "m1"'),
+        ("REJOIN", f'Group "g1": Rejoining group without an assignment: JoinGroup error: {needs}'),
+        (
+            "JOINGROUP",
+            "JoinGroup response: GenerationId 1, Protocol range, LeaderId m1 (me), my MemberId m1, "
+            "member metadata count 2: (no error)",
+        ),
+        ("JOINGROUP", 'I am elected leader for group "g1" with 2 member(s)'),
+        ("ASSIGNOR", 'Group "g1": "range" assignor run for 2 member(s)'),
+        ("SYNCGROUP", "SyncGroup response: Success"),
+        ("ASSIGNMENT", " orders [0] offset INVALID"),
+        ("ASSIGN", 'Group "g1": new assignment of 1 partition(s) in join-state wait-assign-call'),
+        ("UNASSIGN", 'Group "g1": unassign done in state up (join-state wait-unassign-to-complete)'),
+        ("LEAVE", 'Group "g1": leave (in state up)'),
+    ):
+        assert entry in told, entry
+
+
+def test_librdkafka_says_whether_it_revokes_for_a_rebalance_or_for_good() -> None:
+    """The first time it rejoins; the second it closes, and does not."""
+    revoked = [words.rsplit(": ", 1)[1] for _, words in librdkafka() if "delegating revoke" in words]
+    assert revoked == ["rebalance in progress", "unsubscribe"]
+    after = [facility for facility, _ in librdkafka() if facility in ("REJOIN", "NOREJOIN")]
+    assert after == ["REJOIN", "REJOIN", "NOREJOIN"]
+
+
+def test_librdkafka_follows_and_rebalances_by_parts() -> None:
+    """A follower waits for no metadata; a cooperative one has calls and states with `incr` in their names."""
+    told = librdkafka(leads=False, protocol="cooperative-sticky")
+    assert any(words.endswith("LeaderId m2, my MemberId m1, member metadata count 0: (no error)") for _, words in told)
+    assert not any("elected" in words or "wait-metadata" in words for _, words in told)
+    assert ("CGRPJOINSTATE", 'Group "g1" changed join state steady -> wait-incr-unassign-call (state up)') in told
+    assert any("delegating incremental revoke of 1 partition(s)" in words for _, words in told)
 
 
 def test_files_are_written_whole_into_a_new_directory(tmp_path: Path) -> None:
