@@ -121,9 +121,9 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
         popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
         begun: list[subprocess.Popen[bytes]] = []
         try:
-            with _noted_processes(begun):
+            with _hushed(), _noted_processes(begun):
                 gateway = launch_gateway(conf, popen)
-            context = SparkContext(gateway=gateway, conf=conf)
+                context = SparkContext(gateway=gateway, conf=conf)
         except BaseException as error:
             _forget_gateway(0)
             _kill(begun)
@@ -133,7 +133,10 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
             raise SweepError(
                 f"Spark did not start: {_last_words(log, error)}", "check the Java and the master"
             ) from error
-    with _hushed(context):
+    accumulators = getattr(context, "_accumulatorServer", None)
+    if accumulators is not None:
+        accumulators.handle_error = lambda *_: None
+    with _hushed():
         spark = SparkSession(context)
         patience = 0.0 if kept.draft else ENDING_S  # who has to stop does not wait for the classes
         try:
@@ -144,11 +147,8 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
 
 
 @contextmanager
-def _hushed(context: Any) -> Iterator[None]:
-    """What PySpark prints when its JVM dies says nothing that our message does not say."""
-    accumulators = getattr(context, "_accumulatorServer", None)
-    if accumulators is not None:
-        accumulators.handle_error = lambda *_: None
+def _hushed() -> Iterator[None]:
+    """What PySpark prints when its JVM dies, or ctrl-C meets it, says nothing that our message does not say."""
     root = logging.getLogger()  # py4j logs to the root itself
     root.addFilter(_not_py4js)
     try:
