@@ -7,8 +7,9 @@ assignor object:
      "moves": 0, "kept": 2, "transferring": [["t", 2, "c2"]], "steps": [{"change": "...", "assignment": ...}]}
 
 `moves` counts partitions that a member gets although another one claims them, `kept` those that their claimant keeps.
-`transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member]. A round
-on which Kafka's class throws (or never returns) has `error` in place of all these.
+In a later round in which nobody claims anything, as under `range`, what a member had in the round before counts as
+claimed. `transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member].
+A round on which Kafka's class throws (or never returns) has `error` in place of all these.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from groupsim.members.assignors import (
     resolve,
     run_assignor,
 )
+from groupsim.partitions_shown import by_topic, in_ranges
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.sticky_data import encode_generation, encode_sticky_user_data
@@ -60,7 +62,10 @@ def run_document(document: Document | Mapping[str, object], assignor: str | None
     if name is None:
         raise Trouble(f"{document.place}: no assignor is named", "give --assignor NAME, or an `assignor` key")
     worker = _resolve(name)
-    rounds = [_run_round(worker, one, f"{document.place}, round {n}") for n, one in enumerate(document.rounds, 1)]
+    rounds: list[Result] = []
+    for number, one in enumerate(document.rounds, 1):
+        before = rounds[-1].get("assignment", {}) if rounds else {}
+        rounds.append(_run_round(worker, one, before, f"{document.place}, round {number}"))
     head = {"id": document.id} if document.id is not None else {}
     result: Result = {**head, "assignor": worker.name, **rounds[0]}
     if len(rounds) > 1:
@@ -78,7 +83,7 @@ def _resolve(name: str) -> Assignor:
         raise Trouble(str(problem), "", BAD_INPUT) from problem
 
 
-def _run_round(assignor: Assignor, one: Round, place: str) -> Result:
+def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place: str) -> Result:
     members = [_subscription(assignor, member) for member in one.members]
     try:
         given = run_assignor(assignor, one.topics, members, max(assignor.protocols))
@@ -86,7 +91,18 @@ def _run_round(assignor: Assignor, one: Round, place: str) -> Result:
         return {"error": f"{failure.java}: {failure.reason}"}
     except AssignorError as problem:
         raise Trouble(f"{place}: {problem}", "--traceback shows the assignor's own", RUN_FAILED) from problem
-    return _account(given, members, assignor)
+    return _account(given, _claims(members, before), assignor)
+
+
+def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) -> dict[TopicPartition, set[str]]:
+    """Who claims which partition: what the members say, or else what those had who are still there."""
+    claimed: dict[TopicPartition, set[str]] = {}
+    says = any(member.owned for member in members)
+    for member in members:
+        had = [TopicPartition(*partition) for partition in before.get(member.member_id, ())]
+        for partition in member.owned if says else had:
+            claimed.setdefault(partition, set()).add(member.member_id)
+    return claimed
 
 
 def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
@@ -100,12 +116,8 @@ def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
     return subscription
 
 
-def _account(given: GroupAssignment, members: Sequence[MemberSubscription], assignor: Assignor) -> Result:
+def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]], assignor: Assignor) -> Result:
     """The assignment as JSON, and what it does to those who claim something."""
-    claimed: dict[TopicPartition, set[str]] = {}
-    for member in members:
-        for partition in member.owned:
-            claimed.setdefault(partition, set()).add(member.member_id)
     got = [(partition, member_id) for member_id, held in given.partitions.items() for partition in held]
     kept = sum(member_id in claimed.get(partition, ()) for partition, member_id in got)
     moves = sum(partition in claimed and member_id not in claimed[partition] for partition, member_id in got)
@@ -145,7 +157,7 @@ def _round_table(one: Result, title: str) -> Group | Text:
     table.add_column("count", justify="right")
     table.add_column("partitions", overflow="fold")
     for member, partitions in one["assignment"].items():
-        table.add_row(Text(member), str(one["counts"][member]), Text(_ranges(partitions)))
+        table.add_row(Text(member), str(one["counts"][member]), Text(_shown(partitions)))
     return Group(Text(title, style="bold"), table, Text(_caption(one)))
 
 
@@ -157,19 +169,6 @@ def _caption(one: Result) -> str:
     return f"{sum(counts)} partitions, {spread}{one['kept']} kept, {one['moves']} moved{waiting}"
 
 
-def _ranges(partitions: Sequence[Sequence[Any]]) -> str:
-    """Partitions for a reader: by topic, neighbours as a range, e.g. `t 0-3, 7`."""
-    by_topic: dict[str, list[int]] = {}
-    for topic, number in partitions:
-        by_topic.setdefault(topic, []).append(number)
-    return "  ".join(f"{topic} {_runs(sorted(numbers))}" for topic, numbers in sorted(by_topic.items()))
-
-
-def _runs(numbers: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], number]
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+def _shown(partitions: Sequence[tuple[str, int]]) -> str:
+    """Partitions for a reader, e.g. `t 0-3, 7`."""
+    return "  ".join(f"{topic} {in_ranges(numbers)}" for topic, numbers in by_topic(partitions).items())

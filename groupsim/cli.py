@@ -128,6 +128,7 @@ def describe(
     at: Annotated[str, typer.Option("--at", help="Virtual time, such as 40s or 1m30s.", metavar="TIME")],
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
     seed: Seed = 0,
+    setting: Settings = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -140,7 +141,7 @@ def describe(
     """
     from groupsim import describe_command
 
-    raise typer.Exit(describe_command.describe(source, at, group, seed, as_json))
+    raise typer.Exit(describe_command.describe(source, at, group, seed, setting or [], as_json))
 
 
 @app.command("offsets")
@@ -159,6 +160,7 @@ def offsets(
         bool, typer.Option("--live/--all", help="Only what counts; or what is superseded too.", metavar="")
     ] = False,
     seed: Seed = 0,
+    setting: Settings = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -177,7 +179,7 @@ def offsets(
     from groupsim import offsets_command
 
     asked = offsets_command.Asked(group, topic, live)
-    raise typer.Exit(offsets_command.offsets(source, at, seed, asked, as_json))
+    raise typer.Exit(offsets_command.offsets(source, at, seed, setting or [], asked, as_json))
 
 
 @app.command("list")

@@ -2,6 +2,8 @@
 
 A run writes into a folder beside the one named, `DIR.unfinished`, which takes the name when the run has ended. So what
 bears the name is complete; a run that fails takes its folder away, one that is killed leaves it under the other name.
+An empty directory that is there already stays the one it is, a volume perhaps, with its owner and whoever stands in it:
+there the folder is `DIR/.unfinished`, and what it holds moves up at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 from groupsim.exits import Trouble
 from groupsim.scenarios.clusters import is_replicated
 from groupsim.scenarios.model import Scenario
+from groupsim.sources import check_directory, check_parent
 
 _SUFFIX = ".unfinished"
 
@@ -30,13 +33,15 @@ def check_data_dir(path: Path | None, scenario: Scenario) -> None:
         )
     if path.exists() and not path.is_dir():
         raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-data, or remove the file")
-    if path.is_dir() and any(path.iterdir()):
-        raise Trouble(f"{path} is not empty: a run begins with empty logs", "name another directory, or empty this one")
-    if not path.resolve().parent.is_dir():
-        raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
     unfinished = _unfinished(path)
     if unfinished.exists():
         raise Trouble(f"{unfinished} is what a killed run left, or one still writes it", f"rm -r {unfinished}")
+    if path.is_dir() and any(path.iterdir()):
+        raise Trouble(f"{path} is not empty: a run begins with empty logs", "name another directory, or empty this one")
+    if path.is_dir():
+        check_directory(path)
+    else:
+        check_parent(path)
 
 
 @contextmanager
@@ -47,9 +52,10 @@ def kept(path: Path) -> Iterator[Path]:
     try:
         unfinished.mkdir()
         yield unfinished
-        if path.exists():
-            path.rmdir()
-        unfinished.rename(path)
+        if unfinished.parent == path.resolve():
+            _move_up(unfinished)
+        else:
+            unfinished.rename(path)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -57,7 +63,13 @@ def kept(path: Path) -> Iterator[Path]:
 
 def _unfinished(path: Path) -> Path:
     whole = path.resolve()
-    return whole.with_name(whole.name + _SUFFIX)
+    return whole / _SUFFIX if whole.is_dir() else whole.with_name(whole.name + _SUFFIX)
+
+
+def _move_up(folder: Path) -> None:
+    for entry in sorted(folder.iterdir()):
+        entry.rename(folder.parent / entry.name)
+    folder.rmdir()
 
 
 def _allow_many_files() -> None:

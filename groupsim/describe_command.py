@@ -17,6 +17,7 @@ from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.exits import WELL, Trouble
+from groupsim.partitions_shown import by_topic, in_ranges
 from groupsim.protocol import consumer_protocol as embedded
 from groupsim.protocol.messages import TopicPartition
 from groupsim.running import perform
@@ -28,18 +29,19 @@ from groupsim.terminal import Terminal
 
 Snapshots = Mapping[str, GroupSnapshot | None]
 SCHEMA = 2  # what was `group_id` is `group`, as in the other documents
+FEW = 8  # partitions of a member: listed one by one, in the order in which the assignor gave them
 ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
 
 
-def describe(source: str, at: str, group: str | None, seed: int, wants_json: bool) -> int:
+def describe(source: str, at: str, group: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
     """Run up to the moment and print the groups; returns the exit code."""
     at_us = _moment(at)
-    scenario = load(source)
+    scenario = load(source, settings)
     if at_us > scenario.run_for:
         raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
     if group is not None and group not in scenario.groups:
         raise Trouble(f"the scenario has no group {group!r}", suggest(group, scenario.groups, "its groups"))
-    done = perform(scenario, seed, source, snapshots_at=[at_us], command="run")
+    done = perform(scenario, seed, source, snapshots_at=[at_us], settings=settings)
     found = {name: seen for name, seen in done.snapshots[at_us].items() if group in (None, name)}
     if wants_json:
         print(as_json.text(document(found, at_us, done.events)))
@@ -217,7 +219,11 @@ def _assigned(member: MemberSnapshot) -> str:
     partitions = _partitions(member)
     if partitions is None:
         return f"{len(member.assignment)} bytes"
-    return " ".join(map(str, partitions)) or "none"
+    if len(partitions) <= FEW:
+        return " ".join(map(str, partitions)) or "none"
+    topics = by_topic((one.topic, one.partition) for one in partitions)
+    lines = [f"{topic} ({len(numbers)}): {in_ranges(numbers)}" for topic, numbers in topics.items()]
+    return "\n".join([f"{len(partitions)} partitions", *lines] if len(lines) > 1 else lines)
 
 
 def _partitions(member: MemberSnapshot) -> tuple[TopicPartition, ...] | None:

@@ -41,7 +41,7 @@ def _name(source: str, settings: list[str]) -> str:
 def _events(source: str, seed: int, settings: list[str]) -> list[TraceEvent]:
     if is_trace(source):
         return trace(source)
-    return perform(load(source, settings), seed, source, command="run").events
+    return perform(load(source, settings), seed, source, settings=settings).events
 
 
 def document(found: comparing.Comparison) -> dict[str, Any]:

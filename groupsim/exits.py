@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import errno
 import functools
+import signal
 import sys
 import traceback as tracebacks
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -56,6 +58,24 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _end(error, bool(kwargs.get("traceback")), bool(kwargs.get("as_json")))
 
     return guard
+
+
+@contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """A batch system, a container, a closed terminal ends the command: as after ctrl-C nothing is left half done."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    mine = [one for one in signals if signal.getsignal(one) == signal.SIG_DFL]  # under nohup one is ignored
+    for one in mine:
+        signal.signal(one, interrupt)
+    try:
+        yield
+    finally:
+        for one in mine:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _end(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:

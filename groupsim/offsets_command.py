@@ -55,18 +55,21 @@ class Asked:
         return self.group in (None, row.group) and self.topic in (None, row.topic)
 
 
-def offsets(source: str, at: str | None, seed: int, asked: Asked, wants_json: bool) -> int:
+def offsets(source: str, at: str | None, seed: int, settings: list[str], asked: Asked, wants_json: bool) -> int:
     """Print the records; returns the exit code."""
     path, torn = Path(source), list[str]()
     of_files = path.is_dir() or path.suffix == ".log"
     if of_files:
-        if at is not None:
-            raise Trouble("--at is a moment of a run, and these are files", "leave it out")
-        if seed:
-            raise Trouble("--seed is of a run, and these are files", "leave it out")
+        for option, given in (
+            ("--at is a moment", at is not None),
+            ("--seed is", seed),
+            ("--set is", settings),
+        ):
+            if given:
+                raise Trouble(f"{option} of a run, and these are files", "leave it out")
         found = read_files(path, asked, torn)
     else:
-        found = of_run(source, at, seed)
+        found = of_run(source, at, seed, settings)
     rows = [row for number in sorted(found) for row in _rows(found[number], number, path if of_files else None)]
     _check("group", asked.group, [row.group for row in rows])
     _check("topic", asked.topic, [row.topic for row in rows])
@@ -102,14 +105,14 @@ def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Row]
 # --- where they come from ----------------------------------------------------------------------------------------
 
 
-def of_run(source: str, at: str | None, seed: int) -> Batches:
+def of_run(source: str, at: str | None, seed: int, settings: list[str]) -> Batches:
     """The partitions of a scenario's groups, and others with records, at a moment of its run."""
-    scenario = load(source)
+    scenario = load(source, settings)
     at_us = scenario.run_for if at is None else _moment(at)
     if at_us > scenario.run_for:
         raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
     found: Batches = {}
-    perform(scenario, seed, source, looks=[(at_us, partial(_take, found))], command="run")
+    perform(scenario, seed, source, looks=[(at_us, partial(_take, found))], settings=settings)
     return found
 
 

@@ -29,7 +29,7 @@ def make_printable() -> None:
     """See to it that whatever a command prints can be printed, if need be in plainer characters."""
     codecs.register_error("groupsim.plain", _instead)
     if sys.stdout is None:
-        sys.stdout = _nowhere()
+        sys.stdout = _closed()
     if sys.stderr is None:
         sys.stderr = _nowhere()
     for stream in (sys.stdout, sys.stderr):
@@ -37,9 +37,18 @@ def make_printable() -> None:
             stream.reconfigure(errors="groupsim.plain")
 
 
+def _closed() -> io.TextIOWrapper:
+    """An output that was closed before the command began: what is written fails, as it does for any other tool.
+
+    Something has to be open there, or the next file opened would take its place; to read is no way to write (gnulib's
+    `stdopen` does the same).
+    """
+    return open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # it lives as long as the process
+
+
 def _nowhere() -> io.TextIOWrapper:
-    """A stream that was closed before the command began is one nobody reads."""
-    return open(os.devnull, "w", encoding="utf-8")  # it lives as long as the process
+    """Complaints that nobody wants to read."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _instead(error: UnicodeError) -> tuple[str, int]:

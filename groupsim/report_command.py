@@ -14,6 +14,7 @@ from groupsim.answer_command import nothing_finished
 from groupsim.exits import WELL, Trouble
 from groupsim.scenarios.runner import Run
 from groupsim.scenarios.story import Story
+from groupsim.sources import check_parent
 from groupsim.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -82,8 +83,7 @@ def check_page(path: Path | None) -> None:
             raise Trouble(f"{path} is a directory", f"write {path / 'report.html'}")
         if path.suffix not in PAGES:
             raise Trouble(f"{path}: a page ends in .html", f"write {path.with_suffix('.html')}")
-        if not path.parent.is_dir():
-            raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
+        check_parent(path)
     _need("plotly")
 
 

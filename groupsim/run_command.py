@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,10 +13,11 @@ from rich.text import Text
 from groupsim import as_json, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
+from groupsim.exits import ended_as_by_ctrl_c
 from groupsim.logs import write_logs
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
-from groupsim.running import perform
+from groupsim.running import command_line, perform
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
@@ -47,10 +47,10 @@ def run(
         words = "is an experiment: its scenario runs, once, and the grid is left aside"
         _say(f"{source} {words} (`groupsim sweep {source}` runs it)", "dim")
     check_data_dir(data_dir, scenario)
-    with naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
+    with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
         folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
         sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
-        done = perform(scenario, seed, source, sinks, data_dir=folder)
+        done = perform(scenario, seed, source, sinks, data_dir=folder, settings=settings)
     if logs is not None:
         with naming(logs):
             write_logs(done.events, logs)
@@ -60,7 +60,7 @@ def run(
     else:
         show(story, done, source)
     if page is not None:
-        write_run(done, story, _command(source, seed, settings), page)
+        write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
         if where is not None:
             _say(f"{what}: {where}", "dim")
@@ -69,11 +69,6 @@ def run(
 
 def _say(words: str, style: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(words, style))
-
-
-def _command(source: str, seed: int, settings: list[str]) -> str:
-    changed = [part for setting in settings for part in ("--set", setting)]
-    return shlex.join(["groupsim", "run", source, *changed, "--seed", str(seed)])
 
 
 def show(story: Story, done: Run, source: str) -> None:

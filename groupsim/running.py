@@ -16,7 +16,7 @@ from groupsim.eventloop.sinks import Sink
 from groupsim.exits import RUN_FAILED, Trouble
 from groupsim.members.failures import PluginError
 from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.runner import REPEAT, Run, run_scenario
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.story.words import clock
 
@@ -61,11 +61,15 @@ def perform(
     source: str,
     sinks: Sequence[Sink] = (),
     snapshots_at: Sequence[int] = (),
-    command: str = "run",
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
     data_dir: Path | None = None,
+    settings: Sequence[str] = (),
 ) -> Run:
-    """Run it; `looks` and `data_dir` as for `run_scenario`. Raises `Trouble` (exit code 3) when the run fails."""
+    """Run it; `looks` and `data_dir` as for `run_scenario`.
+
+    Raises `Trouble` (exit code 3) when the run fails, with the command that repeats it: `settings` are what `--set` has
+    changed.
+    """
     console = Console(stderr=True)
     progress = [ProgressSink(scenario.run_for, console)] if console.is_terminal else []
     try:
@@ -78,8 +82,16 @@ def perform(
             data_dir=data_dir,
         )
     except (PluginError, EventLoopError) as error:
-        again = shlex.join(["groupsim", command, source, "--seed", str(seed), "--traceback"])
-        raise Trouble(_told(error), f"repeat it with: {again}", RUN_FAILED) from error
+        notes = getattr(error, "__notes__", [])
+        notes[:] = [note for note in notes if not note.startswith(REPEAT)]  # what `--set` has changed is not in it
+        again = command_line(source, seed, settings, "--traceback")
+        raise Trouble(_told(error), f"{REPEAT}{again}", RUN_FAILED) from error
+
+
+def command_line(source: str, seed: int, settings: Sequence[str], *more: str) -> str:
+    """The command that runs the same again, for a shell."""
+    changed = [part for setting in settings for part in ("--set", setting)]
+    return shlex.join(["groupsim", "run", source, *changed, "--seed", str(seed), *more])
 
 
 def _told(error: PluginError | EventLoopError) -> str:

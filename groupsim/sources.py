@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from groupsim.eventloop.events import TraceEvent
@@ -43,16 +44,37 @@ def check_target(path: Path | None) -> None:
         raise Trouble(f"{path} is a directory", f"write {path / 'trace.jsonl'}")
     if path.suffix not in TRACES:
         raise Trouble(f"{path}: a trace ends in .jsonl or .parquet", f"write {path.with_suffix('.jsonl')}")
-    if not path.parent.is_dir():
-        raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
+    check_parent(path)
     if path.suffix == ".parquet":
         _need_pyarrow(path)
 
 
+def check_parent(path: Path) -> None:
+    """Refuse a place in a directory that is not there, or in which nothing can be made."""
+    parent = path.resolve().parent
+    if parent.is_dir():
+        _check_permission(path, parent)
+    elif parent.exists():
+        raise Trouble(f"{path}: {parent} is a file", "name a place in a directory")
+    else:
+        raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
+
+
+def _check_permission(path: Path, directory: Path) -> None:
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise Trouble(f"{path}: no permission to write in {directory}", "name another place")
+
+
 def check_directory(path: Path | None) -> None:
-    """Refuse, before anything runs, a directory for logs that is a file."""
-    if path is not None and path.exists() and not path.is_dir():
+    """Refuse, before anything runs, a directory for logs that is a file, or cannot be made or written in."""
+    if path is None:
+        return
+    if path.exists() and not path.is_dir():
         raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-logs, or remove the file")
+    standing = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
+    if not standing.is_dir():
+        raise Trouble(f"{path}: {standing} is a file", "name a place in a directory")
+    _check_permission(path, standing)
 
 
 def _need_pyarrow(path: Path) -> None:

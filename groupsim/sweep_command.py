@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json
-from groupsim.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble
+from groupsim.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble, ended_as_by_ctrl_c
 from groupsim.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -77,31 +74,13 @@ def _perform(
     from groupsim.pipeline.sweep import sweep as perform
 
     try:
-        with _ended_as_by_ctrl_c():
+        with ended_as_by_ctrl_c():
             return perform(experiment, out, options, traces=traces, watch=progress)
     except KeyboardInterrupt:
         progress.stop()
         raise Trouble(_how_far(out, progress), "the same command goes on from there", INTERRUPTED) from None
     finally:
         progress.stop()
-
-
-@contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """A batch system or a closed terminal that ends the sweep: what has come back is written first, as after ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    mine = [one for one in signals if signal.getsignal(one) == signal.SIG_DFL]  # under nohup one is ignored
-    for one in mine:
-        signal.signal(one, interrupt)
-    try:
-        yield
-    finally:
-        for one in mine:
-            signal.signal(one, signal.SIG_DFL)
 
 
 def _how_far(out: Path, progress: SweepProgress) -> str:

@@ -2,11 +2,60 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import frozen
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
+from rich.segment import Segment
 
 
 class Terminal(Console):
-    """A console without markup guesses, for standard output."""
+    """A console without markup guesses, for standard output, whose lines end where their text does."""
 
     def __init__(self, *, soft_wrap: bool = False) -> None:
         super().__init__(highlight=False, soft_wrap=soft_wrap)
+        self.push_render_hook(_Trimming())
+
+
+class _Trimming(RenderHook):
+    """Rich fills every line of a wrapped or indented text up to its width: noise for `diff`, in a mail, in a ticket."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Trimmed(one) for one in renderables]
+
+
+@frozen
+class _Trimmed:
+    """What it holds, without the blanks before a line's end."""
+
+    whole: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        line: list[Segment] = []
+        for part in _by_lines(console.render(self.whole, options)):
+            if part.text != "\n":
+                line.append(part)
+                continue
+            yield from _stripped(line)
+            yield part
+            line.clear()
+        yield from line
+
+
+def _by_lines(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """The segments, cut so that each line's end stands alone."""
+    for segment in segments:
+        for number, text in enumerate([segment.text] if segment.control else segment.text.split("\n")):
+            if number:
+                yield Segment.line()
+            if text or segment.control:
+                yield segment._replace(text=text)
+
+
+def _stripped(line: Sequence[Segment]) -> Sequence[Segment]:
+    """A line without the blanks at its end."""
+    for last in range(len(line) - 1, -1, -1):
+        kept = line[last] if line[last].control else line[last]._replace(text=line[last].text.rstrip(" "))
+        if kept.text or kept.control:
+            return [*line[:last], kept]
+    return ()

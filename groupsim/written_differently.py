@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.scenarios.canonical import canonical_json, parse
-from groupsim.settings_changed import written
+from groupsim.settings_changed import load, written
 
 WORDS = ("name", "title", "shows", "source", "known", "expect")  # what a run does not depend on
 
@@ -35,6 +35,7 @@ def differences(left: str, right: str, settings: list[str]) -> tuple[Difference,
 
 
 def _said(source: str, settings: list[str]) -> dict[str, Any]:
+    load(source, settings)  # a canonical form is of what is a scenario: judged first, and before anything runs
     document, name = written(source, settings)
     data: dict[str, Any] = parse(canonical_json(document, name))
     return {key: value for key, value in data.items() if key not in WORDS}

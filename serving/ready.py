@@ -25,6 +25,8 @@ class ReadyFile:
             raise ValueError(
                 f"{self.path}: the directory {self.path.parent} does not exist; mkdir -p {self.path.parent}"
             )
+        if not os.access(self.path.resolve().parent, os.W_OK | os.X_OK):
+            raise ValueError(f"{self.path}: no permission to write in {self.path.resolve().parent}; name another place")
         with suppress(FileNotFoundError):
             self.path.unlink()  # one that a killed run left would tell whoever waits of ports that nobody has
 

@@ -202,8 +202,18 @@ def test_traceback_shows_the_users_own(broken: Path) -> None:
     assert "raise KeyError('weights')" in result.stderr
 
 
-def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path) -> None:
-    """An interrupt ends the run at once, without a traceback and without a half-written trace."""
+def test_the_command_that_repeats_a_failed_run_says_what_was_set(broken: Path) -> None:
+    """Without `--set` it would be another run, so it is in the command, and no other command is told."""
+    setting = "groups.g1.properties.session.timeout.ms=9s"
+    for command in ("run", "diff"):
+        told = call(command, broken, "--set", setting, "--traceback").stderr
+        wanted = "" if command == "diff" else f" --set {setting}"  # diff runs the file as it is first
+        assert re.findall(r"groupsim run .*", told) == [f"groupsim run {broken}{wanted} --seed 0 --traceback"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+    """It ends the run at once, without a traceback and without a half-written trace; so does who stops a container."""
     long = tmp_path / "long.yaml"
     long.write_text(BOUNCE.replace("run-for: 2m", "run-for: 30d").replace("40/s", "2000/s"))
     command = [sys.executable, "-m", "groupsim.cli", "run", str(long), "--trace", str(tmp_path / "t.jsonl")]
@@ -212,7 +222,7 @@ def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path) -> None:
     while not any(path.name.startswith(".t.jsonl") for path in tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in errors
@@ -220,34 +230,6 @@ def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 # --- the other commands --------------------------------------------------------------------------------------------
-
-
-def test_describe_shows_timers_and_purgatory(bounce: Path) -> None:
-    """The state at a moment: who waits for what, and when each timer is due."""
-    result = call("describe", bounce, "--at", "40s")
-    assert result.exit_code == 0
-    assert "g1 at 0:40.000: PreparingRebalance since 0:32.0" in result.stdout
-    assert "its process crashed at 0:31.000" in result.stdout
-    assert "JoinGroup" in result.stdout
-    assert re.search(r"in .+ join-g1$", result.stdout, re.MULTILINE)
-
-
-def test_describe_as_json(bounce: Path) -> None:
-    """The same as data."""
-    group = json.loads(call("describe", bounce, "--at", "40s", "--json").stdout)["groups"]["g1"]
-    assert group["state"] == "PreparingRebalance"
-    assert "join-g1" in [timer["name"] for timer in group["timers"]]
-    assert group["rebalance"]["cause"] == "deploy-join"
-    assert [one["process_ended_us"] for one in group["members"]].count(31_000_000) == 1
-    (leader,) = (one for one in group["members"] if one["leader"])
-    assert leader["member_id"] == group["leader"]
-    assert leader["partitions"][0] == "orders-0"
-
-
-def test_a_newcomers_wait_is_told_against_its_own_limit(bounce: Path) -> None:
-    """A member that has never been in a generation is waited for five minutes, not for its session timeout."""
-    lines = call("describe", bounce, "--at", "40s").stdout.splitlines()
-    assert any("min" in line and "of 5 min" in line for line in lines)
 
 
 def test_a_scenario_comes_from_standard_input(bounce: Path) -> None:

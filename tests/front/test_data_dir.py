@@ -14,6 +14,7 @@ run-for: 15s
 topics: {t: {partitions: 2, replication: 2, rate: 10/s}}
 groups: {g: {members: {c: 1}}}
 """
+TWICE_DELETED = "timeline:\n  - {at: 5s, do: delete-topic, topic: t}\n  - {at: 6s, do: delete-topic, topic: t}\n"
 COUNTED = ["--set", "cluster.logs=counted"]
 
 
@@ -44,10 +45,24 @@ def test_the_logs_are_there_and_their_offsets_can_be_read(source: Path, tmp_path
 
 
 def test_an_empty_directory_is_taken(source: Path, tmp_path: Path) -> None:
-    """As `mkdir` leaves it."""
-    (tmp_path / "data").mkdir()
-    assert groupsim("run", source, "--data-dir", tmp_path / "data").exit_code == 0
-    assert (tmp_path / "data" / "broker-0").is_dir()
+    """As `mkdir` leaves it, or a volume is mounted there: it stays the same directory, and only that is written to."""
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    before = data.stat()
+    assert groupsim("run", source, "--data-dir", data).exit_code == 0
+    assert [one.name for one in sorted(data.iterdir())] == ["broker-0", "broker-1", "broker-2"]
+    assert (data.stat().st_ino, data.stat().st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_an_empty_directory_stays_empty_when_the_run_fails(source: Path, tmp_path: Path) -> None:
+    """What a killed run left in one is refused with the remedy."""
+    data = tmp_path / "data"
+    data.mkdir()
+    source.write_text(SCENARIO + TWICE_DELETED)
+    assert groupsim("run", source, "--data-dir", data).exit_code != 0
+    assert list(data.iterdir()) == []
+    (data / ".unfinished").mkdir()
+    assert f"rm -r {data / '.unfinished'}" in "".join(groupsim("run", source, "--data-dir", data).output.split("\n"))
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(source: Path, tmp_path: Path) -> None:
@@ -72,9 +87,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(source: Path, tmp_path: 
 
 def test_a_run_that_fails_leaves_nothing(source: Path, tmp_path: Path) -> None:
     """Neither under the name nor under the other one."""
-    source.write_text(
-        SCENARIO + "timeline:\n  - {at: 5s, do: delete-topic, topic: t}\n  - {at: 6s, do: delete-topic, topic: t}\n"
-    )
+    source.write_text(SCENARIO + TWICE_DELETED)
     failed = groupsim("run", source, "--data-dir", tmp_path / "data")
     assert failed.exit_code != 0
     assert [one.name for one in tmp_path.iterdir()] == ["s.yaml"]

@@ -86,3 +86,18 @@ def test_what_a_rollout_took_is_compared(bounce: Path, tmp_path: Path) -> None:
     (row,) = [one for one in longer["rows"] if one["name"].startswith("rollout")]
     assert (row["right"], row["change"]) == (None, None)
     assert "rollout, first stop" not in call("diff", bounce, "--set", "run-for=50s").stdout
+
+
+def test_what_is_no_scenario_is_compared_with_nothing(bounce: Path, tmp_path: Path) -> None:
+    """On either side, and wherever its mistake stands: told as `run` tells it, before anything runs."""
+    for text in (
+        "- a\n- b\n",
+        "run-for: 10s\ngroups: [g1]\ntopics: {t: 1}\n",
+        "run-for: 10s\ntopics: 7\ngroups: {g: 3}\n",
+    ):
+        bad = tmp_path / "bad.yaml"
+        bad.write_text(text)
+        alone = call("run", bad)
+        for sides in ((bounce, bad), (bad, bounce)):
+            both = call("diff", *sides)
+            assert (both.exit_code, both.stderr) == (2, alone.stderr)

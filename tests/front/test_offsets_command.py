@@ -120,6 +120,8 @@ def test_run_at_a_moment(scenario: Path) -> None:
     later = call(scenario, "--live").stdout
     assert "until" not in later
     assert later.splitlines()[-1].startswith("2 records in 1 partition: 2 live; ")
+    changed = call(scenario, "--set", "groups.g1.assignor=roundrobin").stdout
+    assert "roundrobin" in changed
 
 
 def test_run_on_replicated_logs() -> None:
@@ -215,6 +217,7 @@ def test_a_half_written_tail_is_left_out_and_said(tmp_path: Path) -> None:
         (["{dir}/hurt/" + SEGMENT], "hurt/" + SEGMENT + ": record batch at byte 17", "cuts such a tail"),
         (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
         (["{dir}/torn", "--seed", "3"], "--seed is of a run", "leave it out"),
+        (["{dir}/torn", "--set", "run-for=3s"], "--set is of a run", "leave it out"),
         (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
         (["{dir}/strange"], "strange: __consumer_offsets-0, offset 0", "is this a log of __consumer_offsets?"),
         (["{dir}/bare"], "__consumer_offsets-4 holds no segment", "20 digits"),

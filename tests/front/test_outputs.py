@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from front_stage import BOUNCE, shell
+from front_stage import BOUNCE, call, shell
 
 
 @pytest.mark.parametrize("option", ["--trace=x.jsonl", "--trace=x.parquet", "--logs=x", "--data-dir=x"])
@@ -25,6 +25,30 @@ def test_a_full_disk_is_named_and_nothing_half_written_stays(bounce: Path, tmp_p
     assert "make room, or name another place" in done.stderr
     left = [path for path in place.parent.rglob("*") if path.is_file()]
     assert not [path for path in left if path.suffix == ".part" or path.name.startswith(".")]
+
+
+OUTPUTS = (["--trace", "x.jsonl"], ["--report", "x.html"], ["--logs", "x/y"], ["--data-dir", "x"])
+
+
+@pytest.mark.parametrize(("option", "name"), OUTPUTS)
+def test_a_place_where_nothing_may_be_written_is_refused_before_the_run(
+    bounce: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str
+) -> None:
+    """Nobody waits for a run whose trace, page or logs cannot be kept, and nothing is told of a run there was not."""
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root, as in a container, may write anywhere
+    result = call("run", bounce, option, tmp_path / name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    said = f"groupsim: {tmp_path / name}: no permission to write in {tmp_path}\n    name another place\n"
+    assert result.stderr == said
+    assert list(tmp_path.iterdir()) == [bounce]
+
+
+@pytest.mark.parametrize(("option", "name"), OUTPUTS)
+def test_a_place_below_a_file_is_refused_before_the_run(bounce: Path, option: str, name: str) -> None:
+    """What would have to be a directory is said, not that it is to be made."""
+    result = call("run", bounce, option, bounce / name.split("/")[-1])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f": {bounce} is a file" in result.stderr
 
 
 def unread(*args: str) -> tuple[int, str]:
@@ -67,10 +91,27 @@ def test_a_terminal_without_utf_8_gets_plainer_characters(bounce: Path) -> None:
     assert b"bounce - seed 0 - 2 min of virtual time" in done.stdout
 
 
+def test_no_line_ends_in_blanks(bounce: Path) -> None:
+    """Wrapped and indented texts end where their words do, in stories, lists and comparisons alike."""
+    setting = "groups.g1.properties.session.timeout.ms=10000"
+    for args in (
+        ("run", bounce),
+        ("list", "crash"),
+        ("describe", bounce, "--at", "40s"),
+        ("diff", bounce, "--set", setting),
+    ):
+        shown = call(*args).stdout.splitlines()
+        assert len(shown) > 10
+        assert [line for line in shown if line != line.rstrip()] == []
+
+
 def test_closed_streams_are_no_defect(bounce: Path) -> None:
-    """Without an output the run is as good as with one; without an input there is no document to read."""
-    done = shell(f"groupsim run {bounce} >&-")
-    assert (done.returncode, done.stderr) == (0, b"")
+    """Without an output what was asked for cannot be told, which is said; without an input there is nothing to read."""
+    for command in (f"run {bounce}", "list --json", "--version"):
+        done = shell(f"groupsim {command} >&-")
+        assert (done.returncode, done.stderr) == (2, b"groupsim: the output: Bad file descriptor\n")
+    done = shell(f"groupsim validate {bounce} 2>&-")
+    assert (done.returncode, done.stdout) == (0, f"{bounce}: well\n".encode())
     done = shell("groupsim assign --assignor range - <&-")
     assert done.returncode == 2
     assert b"standard input is closed" in done.stderr

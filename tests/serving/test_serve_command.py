@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -15,6 +16,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from groupsim.control import Control, ControlError, Served, ServeFailed
+from groupsim.serving.ready import ReadyFile
 
 COMMAND = (sys.executable, "-m", "groupsim", "serve")
 
@@ -187,3 +189,13 @@ def test_the_control_port_can_end_it() -> None:
     served.control.stop()
     assert served.stop() == 0
     assert '"event": "stopped"' in served.log
+
+
+def test_a_ready_file_that_could_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything listens, and a file that a killed run left stays as it was."""
+    left = tmp_path / "ready.json"
+    left.write_text("{}")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ValueError, match=r"no permission to write in .*; name another place"):
+        ReadyFile(left).check()
+    assert left.read_text() == "{}"
