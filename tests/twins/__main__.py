@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts
-from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, LIBRDKAFKA, Client, Unavailable
+from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, LIBRDKAFKA, OLDER_JAVA, Client, Unavailable
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
 from tests.twins.story import Story
@@ -58,6 +58,7 @@ def _asked(client: Client, named: Sequence[Story], asked: argparse.Namespace) ->
 
 _CLIENTS = {
     "java": JAVA,
+    **{client.name.rsplit(".", 1)[0]: client for client in OLDER_JAVA},
     "librdkafka": LIBRDKAFKA,
     "kafka-python-2.0": KAFKA_PYTHON_2_0,
     "kafka-python-2.3": KAFKA_PYTHON_2_3,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import frozen
@@ -15,7 +16,7 @@ import kafka_jars
 from groupsim.protocol.messages import Api
 from tests.interop.java import build
 from tests.twins import kafka_python, librdkafka
-from tests.twins.story import Story
+from tests.twins.story import Deed, Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
 _ASSIGNORS = {
@@ -53,7 +54,27 @@ def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
     return {**said, "group.protocol": "classic", "partition.assignment.strategy": classes}
 
 
+def _without_close_options(story: Story) -> Story | None:
+    """Before 4.1 `close` cannot be told to leave or to stay."""
+    told = any(isinstance(rule, Deed) and "leave" in rule.given for rule in story.rules)
+    return None if told else story
+
+
+def _older_java(version: str, profile: str) -> Client:
+    command = partial(build.command, "Twin", logs="off", version=version)
+    return Client(f"java-{version}", profile, command, _java, fitted=_without_close_options)
+
+
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
+#: Older releases, and the profile that stands for each.
+OLDER_JAVA = (
+    _older_java("2.8.2", "java-2.8"),
+    _older_java("3.1.2", "java-3.9"),
+    _older_java("3.3.1", "java-3.3"),
+    _older_java("3.5.2", "java-3.9"),
+    _older_java("3.7.2", "java-3.9"),
+    _older_java("3.9.1", "java-3.9"),
+)
 LIBRDKAFKA = Client(
     "librdkafka-2.16.1",
     "librdkafka-2.x",

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +17,6 @@ import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.regex.Pattern;
-import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -35,6 +35,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  */
 public final class Twin {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration DEFAULT_CLOSE = Duration.ofSeconds(30);
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
     public static void main(String[] arguments) throws Exception {
@@ -138,8 +139,9 @@ public final class Twin {
                     close(command.get("leave"));
                     return true;
                 case "end":
-                    consumer.close(CloseOptions.timeout(Duration.ZERO)
-                        .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP));
+                    if (!Newer.close(consumer, false, Duration.ZERO)) {
+                        consumer.close(Duration.ZERO);
+                    }
                     return true;
                 case "block":
                     Thread.sleep(command.get("ms").asLong());
@@ -153,7 +155,9 @@ public final class Twin {
                     idle = true; // without a subscription poll throws
                     return false;
                 case "enforce":
-                    consumer.enforceRebalance(command.get("reason").asText());
+                    if (!Newer.enforce(consumer, command.get("reason").asText())) {
+                        consumer.enforceRebalance();
+                    }
                     return false;
                 default:
                     throw new IllegalArgumentException(command.toString());
@@ -165,10 +169,7 @@ public final class Twin {
                 if (leave == null || leave.isNull()) {
                     consumer.close();
                 } else {
-                    CloseOptions.GroupMembershipOperation what = leave.asBoolean()
-                        ? CloseOptions.GroupMembershipOperation.LEAVE_GROUP
-                        : CloseOptions.GroupMembershipOperation.REMAIN_IN_GROUP;
-                    consumer.close(CloseOptions.groupMembershipOperation(what));
+                    Newer.close(consumer, leave.asBoolean(), DEFAULT_CLOSE);
                 }
             } catch (RuntimeException failed) {
                 say(name, "close threw " + failed.getClass().getSimpleName() + " # " + failed.getMessage());
@@ -231,6 +232,40 @@ public final class Twin {
             List<String> found = new ArrayList<>();
             rows.forEach(row -> found.add(row.asText()));
             return found;
+        }
+    }
+
+    /** What older clients do not have, looked for as it runs: this file is compiled with each of them. */
+    private static final class Newer {
+        private static final String OPTIONS = "org.apache.kafka.clients.consumer.CloseOptions";
+
+        /** Close, and leave the group or stay in it; false, with nothing done, before 4.1. */
+        static boolean close(KafkaConsumer<?, ?> consumer, boolean leave, Duration wait) {
+            try {
+                Class<?> options = Class.forName(OPTIONS);
+                Class<?> operation = Class.forName(OPTIONS + "$GroupMembershipOperation");
+                Object what = operation.getField(leave ? "LEAVE_GROUP" : "REMAIN_IN_GROUP").get(null);
+                Object asked = options.getMethod("groupMembershipOperation", operation).invoke(null, what);
+                asked = options.getMethod("withTimeout", Duration.class).invoke(asked, wait);
+                KafkaConsumer.class.getMethod("close", options).invoke(consumer, asked);
+                return true;
+            } catch (InvocationTargetException failed) {
+                throw (RuntimeException) failed.getCause();
+            } catch (ReflectiveOperationException older) {
+                return false;
+            }
+        }
+
+        /** Enforce a rebalance for a reason; false, with nothing done, before 3.2. */
+        static boolean enforce(KafkaConsumer<?, ?> consumer, String reason) {
+            try {
+                KafkaConsumer.class.getMethod("enforceRebalance", String.class).invoke(consumer, reason);
+                return true;
+            } catch (InvocationTargetException failed) {
+                throw (RuntimeException) failed.getCause();
+            } catch (ReflectiveOperationException older) {
+                return false;
+            }
         }
     }
 }

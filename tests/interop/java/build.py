@@ -22,17 +22,17 @@ _LIBRARIES = [
     "org.slf4j:slf4j-api:1.7.36",
     "org.slf4j:slf4j-simple:1.7.36",
 ]
-CLIENT = (f"org.apache.kafka:kafka-clients:{kafka_jars.VERSION}", *_LIBRARIES)
 # Small and quick to start; libraries that bring native code are made to put it into a folder of the process.
 _JVM = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto")
 
 
-def command(program: str = "Member", logs: str = "warn") -> Sequence[str]:
-    """How a program of this folder is started; `logs` is the level from which on its client logs.
+def command(program: str = "Member", logs: str = "warn", version: str = kafka_jars.VERSION) -> Sequence[str]:
+    """How a program of this folder is started with a client of a release; it logs from the level `logs` on.
 
     Raises `kafka_jars.Unavailable` without Java or jars.
     """
-    java, libraries = kafka_jars.java(), kafka_jars.class_path(CLIENT)
+    client = f"org.apache.kafka:kafka-clients:{version}"
+    java, libraries = kafka_jars.java(), kafka_jars.class_path((client, *_LIBRARIES))
     source = FOLDER / f"{program}.java"
     classes = _compiled(source, libraries)
     start = [java, *_JVM, f"-Dorg.slf4j.simpleLogger.defaultLogLevel={logs}", "-cp"]
