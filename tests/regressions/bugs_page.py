@@ -17,6 +17,7 @@ PARTS = {
     "Consumers": "test_client_bugs.py",
     "Commits and positions": "test_commit_bugs.py",
     "Assignors": "test_assignor_bugs.py",
+    "Had by the code for KIP-848, possible in any": "test_next_protocol_bugs.py",
 }
 INTRODUCTION = """# Bugs of the past, as tests
 
@@ -80,6 +81,11 @@ MISSING = (
     (
         "KAFKA-14201",
         "Today's coordinator lets whoever is outside commit to an empty group, whatever instance it names.",
+    ),
+    (
+        "KAFKA-16224",
+        "Java's consumer of the classic protocol still does it: the commit before a rebalance that names a deleted "
+        "topic is tried again until max.poll.interval.ms has passed, and so here.",
     ),
     (
         "bugs of the protocol of KIP-848",

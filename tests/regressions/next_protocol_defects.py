@@ -1,0 +1,223 @@
+"""Historical bugs of the code for KIP-848 that the classic protocol's could have had as well, each put back in a few
+lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.leader import Leadership
+from groupsim.coordinator import classic, commit, heartbeat, join, leave, purgatory, shard, sync
+from groupsim.coordinator.interfaces import LoadFailed
+from groupsim.coordinator.records import GroupRecord, OffsetRecord
+from groupsim.coordinator.runtime import CoordinatorRuntime
+from groupsim.members.assignors import JavaFailure
+from groupsim.members.assignors.sticky_general import GeneralAssignment
+from groupsim.members.fetching import Fetcher
+from groupsim.members.joining import Joining
+from groupsim.members.leader import Leader
+from groupsim.members.leaving import CLOSED
+from groupsim.members.member import Member
+from groupsim.members.ownership import Ownership
+from groupsim.members.poll_clock import PollClock
+from groupsim.members.reasons import LEAVING
+from groupsim.members.stages import Stage
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import LeftMember, OffsetFetchRequest
+
+# --- members -----------------------------------------------------------------------------------------------------
+
+
+def poll_timeout_keeps_partitions(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16258: a member that leaves because nobody polls does not lose what it had."""
+    expired = PollClock._expired
+
+    def mutant(self: PollClock) -> None:
+        expired(self)
+        self._member.joining.needs_prepare = False
+
+    patch.setattr(PollClock, "_expired", mutant)
+
+
+def heartbeat_while_fenced(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16251: a member that was expelled goes on with its heartbeats, in no generation."""
+    forget = Member.forget
+
+    def mutant(self: Member, reason: str, *, member_id_too: bool) -> None:
+        forget(self, reason, member_id_too=member_id_too)
+        self.heartbeat.enable()
+
+    patch.setattr(Member, "forget", mutant)
+
+
+def orphan_after_close(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-17116: who closes while it joins does not leave, for it does not know yet as whom."""
+    _without_leaving(patch, lambda joining: joining.stage is Stage.JOINING)
+
+
+def leave_gives_way_to_heartbeat(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16639: while a heartbeat is under way no LeaveGroup is sent, and it is not tried again."""
+    _without_leaving(patch, lambda joining: joining._member.heartbeat._unanswered > 0)
+
+
+def _without_leaving(patch: pytest.MonkeyPatch, when: Any) -> None:
+    leaves = Joining.leave
+
+    def mutant(self: Joining, reason: str, **how: Any) -> bool:
+        if reason != CLOSED or not when(self):
+            return leaves(self, reason, **how)
+        self._abandon()
+        self.reset(LEAVING, member_id_too=True)
+        return False
+
+    patch.setattr(Joining, "leave", mutant)
+
+
+def regex_not_indexed(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-18916: topics that a pattern has found are not watched for their growth."""
+    changed = Leader.metadata_changed
+
+    def mutant(self: Leader) -> bool:
+        return not self._member.subscription.by_pattern and changed(self)
+
+    patch.setattr(Leader, "metadata_changed", mutant)
+
+
+def empty_assignment_ignored(patch: pytest.MonkeyPatch) -> None:
+    """franz-go 0af2689c: an assignment of nothing is taken for no news."""
+    complete = Ownership.complete
+
+    async def mutant(self: Ownership, data: bytes) -> None:
+        if self._decode(data):
+            await complete(self, data)
+
+    patch.setattr(Ownership, "complete", mutant)
+
+
+def offset_fetch_error_swallowed(patch: pytest.MonkeyPatch) -> None:
+    """franz-go 8038d16d: offsets that could not be read are not asked for again."""
+
+    def mutant(self: Fetcher, error: ErrorCode) -> None:
+        self._given_up = frozenset(self._without_position())
+
+    patch.setattr(Fetcher, "_refused", mutant)
+
+
+def member_without_topics(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-16930: the assignor looks every member up among those that can have something."""
+    run = GeneralAssignment.run
+
+    def mutant(self: GeneralAssignment) -> dict[str, list[Any]]:
+        wanted = dict.fromkeys(self._state.topics)
+        if not all(any(topic in wanted for topic in claim.member.topics) for claim in self._claims):
+            raise JavaFailure("NullPointerException", "a member without topics")
+        return run(self)
+
+    patch.setattr(GeneralAssignment, "run", mutant)
+
+
+# --- coordinators ------------------------------------------------------------------------------------------------
+
+
+def txn_empty_member_id(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-18060: every commit in a transaction has to come from a member."""
+
+    def mutant(turn: Any, group: Any, request: Any) -> ErrorCode | None:
+        return None if request.member_id in group.lookup else ErrorCode.UNKNOWN_MEMBER_ID
+
+    patch.setattr(classic, "txn_commit_error", mutant)
+
+
+def admin_remove_by_id(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-18188: whoever is not the member itself can name static members alone."""
+    leave_one = leave._leave_one
+
+    def mutant(turn: Any, group: Any, entry: Any) -> Any:
+        if entry.group_instance_id is None and entry.reason is not None and entry.reason.startswith("Removed by"):
+            return LeftMember(entry.member_id, None, ErrorCode.UNKNOWN_MEMBER_ID)
+        return leave_one(turn, group, entry)
+
+    patch.setattr(leave, "_leave_one", mutant)
+
+
+def instance_map_leak(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-20747: a member may come back as another instance; it stands under its old one, too."""
+    member_error = join.member_error
+
+    def mutant(turn: Any, group: Any, member_id: str, instance_id: str | None, operation: str) -> ErrorCode | None:
+        if instance_id is not None and instance_id not in group.instances and member_id in group.lookup:
+            group.instances[instance_id] = member_id
+        return member_error(turn, group, member_id, instance_id, operation)
+
+    patch.setattr(join, "member_error", mutant)
+
+
+def wrong_static_conflict_error(patch: pytest.MonkeyPatch) -> None:
+    """kfake 09e99f07: an instance that another process has taken over hears that it is no member."""
+    for room in (commit, heartbeat, join, leave, sync):
+        member_error = room.member_error
+
+        def mutant(*said: Any, judge: Any = member_error) -> ErrorCode | None:
+            error: ErrorCode | None = judge(*said)
+            return ErrorCode.UNKNOWN_MEMBER_ID if error is ErrorCode.FENCED_INSTANCE_ID else error
+
+        patch.setattr(room, "member_error", mutant)
+
+
+def fetch_timeout_code(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-17267: that offsets could not be read in time is said as it is, and no client knows what to do then."""
+    operation_error = purgatory.operation_error
+
+    def mutant(request: Any, error: ErrorCode) -> ErrorCode:
+        late = isinstance(request, OffsetFetchRequest) and error is ErrorCode.REQUEST_TIMED_OUT
+        return error if late else operation_error(request, error)
+
+    patch.setattr(purgatory, "operation_error", mutant)
+
+
+def replay_order_assumptions(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-17306, KAFKA-20254: a load wants a group before its tombstone and before its offsets."""
+    replay = shard.replay
+
+    def mutant(partition: Any, records: Iterable[Any]) -> None:
+        every = list(records)
+        known: dict[str, None] = {}
+        offsets: dict[str, None] = {}
+        for one in every:
+            if isinstance(one, OffsetRecord):
+                offsets[one.group_id] = None
+            elif isinstance(one, GroupRecord) and one.group_id not in known:
+                if one.value is None or one.group_id in offsets:
+                    raise LoadFailed(f"a record of {one.group_id} is not where it was written")
+                known[one.group_id] = None
+        replay(partition, every)
+
+    patch.setattr(shard, "replay", mutant)
+
+
+def ack_after_losing_leadership(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-20634: what waits for a high watermark is content with any, a follower's, too, until it is unloaded."""
+    end, advance, resign = Leadership.end, Hosted.advance, CoordinatorRuntime.resign
+    left: dict[int, list[Any]] = {}
+
+    def ending(self: Leadership) -> None:
+        left.setdefault(id(self.hosted), []).extend(self._waiters)
+        self._waiters = []
+        end(self)
+
+    def advancing(self: Hosted, offset: int) -> bool:
+        for wanted, _, index, waiter in left.get(id(self), ()) if self.lead is None else ():
+            if wanted <= offset:
+                waiter.reached(index, ErrorCode.NONE)
+        return advance(self, offset)
+
+    def resigning(self: CoordinatorRuntime, partition: int, epoch: int) -> None:
+        self._host.call_at(self._loop.now_us + 5_000_000, lambda _: resign(self, partition, epoch), None)
+
+    patch.setattr(Leadership, "end", ending)
+    patch.setattr(Hosted, "advance", advancing)
+    patch.setattr(CoordinatorRuntime, "resign", resigning)
