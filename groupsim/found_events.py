@@ -6,8 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace import Level
 
 SHOWN = 8
+_REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
+_RESPONSES = (Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED)
+
+
+def are_listed(kind: Kind, asked: Mapping[str, object], level: Level) -> None:
+    """Raises ValueError for heartbeats that go well: they are counted, so that a look for them would find none."""
+    counted = kind in _REQUESTS or (kind in _RESPONSES and asked.get("error", ...) is None)
+    if counted and asked.get("api") == "Heartbeat" and level is not Level.FULL:
+        raise ValueError(
+            f"{kind.value} of Heartbeat: heartbeats that go well are counted, not listed; look at `member.heartbeats`, "
+            'or list them all: @pytest.mark.sim(level="full")'
+        )
 
 
 class Found(list[TraceEvent]):

@@ -26,6 +26,7 @@ Nothing of the simulator is imported before a test asks for it.
 from __future__ import annotations
 
 import inspect
+import sys
 from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -278,6 +279,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the story of a test that failed."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, AttributeError):
+        _tell_what_it_has(call.excinfo.value)
     report = yield
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
@@ -286,6 +289,20 @@ def pytest_runtest_makereport(
     if report.when == "call" and report.failed and labs is not None and labs.started:
         report.sections.append(("groupsim: what the coordinator saw", labs.story()))
     return report
+
+
+def _tell_what_it_has(error: AttributeError) -> None:
+    """Tests of other packages are left alone: they have imported nothing of this one."""
+    if (
+        "groupsim.simulation" in sys.modules
+        or "groupsim.control" in sys.modules
+        or "groupsim.coordinator" in sys.modules
+    ):
+        from groupsim.attribute_told import what_it_has
+
+        remedy = what_it_has(error)
+        if remedy is not None:
+            error.add_note(remedy)
 
 
 def _story(simulation: Simulation) -> str:

@@ -39,7 +39,7 @@ from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.failure_told import failure_told
-from groupsim.found_events import Found
+from groupsim.found_events import Found, are_listed
 from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginError, PluginErrors
@@ -62,12 +62,18 @@ _STATES = [state.printed for state in State if state is not State.DEAD]
 DRAWN = ("latency", "processing", "append_latency")
 
 
+def _level(level: Level | str) -> Level:
+    names = [one.name.lower() for one in Level]
+    return level if isinstance(level, Level) else Level[known(level, names, "level of the trace").upper()]
+
+
 @define(eq=False)
 class Simulation:
     """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version.
 
     `logs` are those of scenario files: brokers that keep logs, or "counted" ones, which are cheaper; `config` has other
-    fields of the cluster's configuration (`latency`, `racks`, `load_us` …).
+    fields of the cluster's configuration (`latency`, `racks`, `load_us` …). With `level="full"` the trace lists every
+    heartbeat.
 
     To look at: `events`, the trace so far; `members`, by name; `faults`, those injected; `topics`; `cluster`; `now_us`.
     """
@@ -76,7 +82,7 @@ class Simulation:
     brokers: int = 1
     broker: Mapping[str, object] = Factory(dict)
     config: Mapping[str, Any] = Factory(dict)  # other fields of ReplicatedConfig or ClusterConfig: latency, racks …
-    level: Level = NORMAL
+    level: Level = field(default=NORMAL, converter=_level)
     #: The trace so far.
     events: list[TraceEvent] = field(factory=list, init=False, repr=False)
     _loop: VirtualLoop | None = field(default=None, init=False, repr=False)
@@ -283,6 +289,10 @@ class Simulation:
         self.faults.append(handle)
         return handle
 
+    def coordinator(self, group: str = "g1") -> int:
+        """The node id of the broker that coordinates a group; its host is `broker-<id>`. LookupError when none does."""
+        return self.cluster.coordinator_of(group)[0]
+
     def move_coordinator(self, group: str = "g1") -> int:
         """Let the next broker coordinate a group, as an election would; returns its node id.
 
@@ -291,7 +301,7 @@ class Simulation:
         nodes = list(self.cluster.brokers)
         if len(nodes) == 1:
             raise ValueError("there is one broker: who else should coordinate? Say brokers=3 in @pytest.mark.sim(…)")
-        node, _ = self.cluster.coordinator_of(group)
+        node = self.coordinator(group)
         following = nodes[(nodes.index(node) + 1) % len(nodes)]
         partitions = self._config.coordinator.offsets_topic_num_partitions
         if isinstance(self._config, ClusterConfig):
@@ -426,10 +436,11 @@ class Simulation:
     def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
         """The events of one kind whose columns have these values, in order.
 
-        Raises `ValueError` for a kind or a column that no event has.
+        Raises `ValueError` for a kind or a column that no event has, and for heartbeats that nobody has listed.
         """
         wanted = kind if isinstance(kind, Kind) else Kind(known(kind, [one.value for one in Kind], "kind of event"))
         only_known(columns, TraceEvent._fields, "column of events")
+        are_listed(wanted, columns, self.level)
         return Found.among(self.events, wanted, columns)
 
     def story(self) -> Story:

@@ -62,7 +62,8 @@ def partition_of(name: str | TopicPartition) -> TopicPartition:
 def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
     """Names as a tuple. Raises ValueError for one name alone, which would be taken for its letters."""
     if isinstance(names, str):
-        raise ValueError(f"{what}={names!r}: write a list, [{names!r}]")
+        pattern = f", or pattern={names!r} for all whose names match" if what == "topics" else ""
+        raise ValueError(f"{what}={names!r}: write a list, [{names!r}]{pattern}")
     return tuple(names)
 
 

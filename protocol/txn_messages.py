@@ -110,6 +110,11 @@ class TxnOffsetCommitResponse:
     API: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
     results: tuple[tuple[TopicPartition, ErrorCode], ...] = ()
 
+    @property
+    def error(self) -> ErrorCode:
+        """The first error of any partition, else NONE."""
+        return next((error for _, error in self.results if error), ErrorCode.NONE)
+
 
 @frozen
 class EndTxnRequest(Asks["EndTxnResponse"]):
