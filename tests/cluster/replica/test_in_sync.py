@@ -14,7 +14,7 @@ from groupsim.protocol.cluster_messages import PartitionState
 from groupsim.protocol.data_messages import FetchPartition, FetchRequest
 from groupsim.protocol.errors import ErrorCode
 
-P0 = TopicPartition("orders", 0)
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SECOND = 1_000_000
 
 
@@ -105,6 +105,38 @@ def test_a_stalled_follower_leaves_after_the_lag_time(simulate: Any, a_batch: An
         await rig.run(200_000)
         assert isr_of(rig) == (0, 1)  # on the tick at 45 s: it asked last at 9 s
         assert asked.answer.results[0].error is ErrorCode.NONE
+
+    simulate(story)
+
+
+def test_a_long_poll_counts_until_it_was_answered(simulate: Any, a_batch: Any) -> None:
+    """Its answer brings one partition; of another that grows before it asks again, the lag counts from that answer."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1, 2), (0, 1, 2))
+        await rig.run(100 * SECOND)
+        rig.produce(0, P0, a_batch())  # the long poll since 0 s is answered
+        rig.stall(0, 2)
+        rig.produce(0, P1, a_batch())
+        await rig.run(34 * SECOND)
+        assert rig.image.partition(P1).isr == (0, 1, 2)
+        await rig.run(2 * SECOND)
+        assert rig.image.partition(P1).isr == (0, 1)  # on the tick at 135 s
+
+    simulate(story)
+
+
+def test_who_copies_nothing_more_from_a_leader_closes_the_connection(simulate: Any) -> None:
+    """The one partition copied from a broker is led elsewhere: an answer that a link holds back is not waited for."""
+
+    async def story(rig: Any) -> None:
+        rig.topic("orders", (0, 1))
+        await rig.run(SECOND)
+        (wire,) = [wire for wire in rig.wires if (wire.client, wire.server) == (1, 0)]
+        assert wire.open
+        rig.stall(0, 1)
+        rig.elect(P0, 1)
+        assert not wire.open
 
     simulate(story)
 
