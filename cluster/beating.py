@@ -26,7 +26,7 @@ from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Resp
 if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
     from groupsim.cluster.endpoint import Endpoint
-    from groupsim.coordinator.heartbeat import Steady
+    from groupsim.coordinator.steady import Steady
     from groupsim.coordinator.timers import Timer
     from groupsim.eventloop.interface import EventLoop, Handle, Host, Life
 
@@ -218,8 +218,11 @@ class Beating(Wire):
 
     @property
     def at_rest(self) -> bool:
-        """Whether all is well, and nothing on its way that something could overtake."""
-        return self.plain and self._oldest is None and not self._busy and not self._floor_out and not self._floor_in
+        """Whether all is well, and nothing on its way that something could overtake.
+
+        What is in flight has left a floor behind, which goes with the last answer (`Connection._back`).
+        """
+        return self.plain and not self._busy and not self._floor_out and not self._floor_in
 
     def _take_over(self) -> None:
         """From here on heartbeats are like other requests."""

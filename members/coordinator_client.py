@@ -42,9 +42,9 @@ class CoordinatorClient:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        self.node: int | None = None
-        #: The connection to the coordinator; it may be closed.
+        #: The connection to the coordinator, None while there is none known; it may be closed.
         self.link: Connection | None = None
+        self.node = -1  #: the broker that `link` goes to, or went to last
         self._busy = False  # a look-up is in flight, or waits out its backoff
         self._purpose = SHARED if member.profile.shared_connection else APART
         self._asked_node = -1
@@ -55,7 +55,7 @@ class CoordinatorClient:
 
     @property
     def known(self) -> bool:
-        """Whether there is a coordinator and the connection to it stands."""
+        """Whether there is a coordinator and the connection to it stands; one that has broken is lost here and now."""
         link = self.link
         if link is None:
             return False
@@ -71,7 +71,7 @@ class CoordinatorClient:
 
     def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
         """Send a request of the group; only while `known`."""
-        if self.link is None or self.node is None:
+        if self.link is None:
             raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
         member = self._member
         timeout_us = member.request_timeout_us if timeout_us is None else timeout_us
@@ -84,7 +84,7 @@ class CoordinatorClient:
         It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
         """
         link = self.link
-        if link is None or self.node is None:
+        if link is None:
             return
         if link.open and self._member.profile.main_loop is not None:
             self._doubted()
@@ -96,7 +96,6 @@ class CoordinatorClient:
             self._late_node = self.node
         elif not kept:
             self._member.links.failed(self.node, self._purpose)
-        self.node = None
         self._member.heartbeat.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
         if link.open and not kept:
@@ -115,7 +114,6 @@ class CoordinatorClient:
     def _given_up(self, reason: str) -> None:
         """Another is named, or none: close the connection to the one that was doubted."""
         link, self.link = self.link, None
-        self.node = None
         if link is not None and link.open:
             self._member.heartbeat.coordinator_lost()
             self._member.say(Kind.COORDINATOR_LOST, reason=reason)

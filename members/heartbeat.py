@@ -111,7 +111,6 @@ class Heartbeat:
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
         self.enabled = True
-        self._life = member.host.life
         self._renew()
         self._look_at_link()
         self._unanswered = 0
@@ -219,9 +218,8 @@ class Heartbeat:
             link.send(self._request, self._on_answer, self._timeout_us)
 
     def _say_and_send(self, link: Connection) -> None:
-        node = self._member.coordinator.node
-        if node is not None:
-            self._member.links.send(link, node, self._request, self._on_answer, self._timeout_us)
+        member = self._member
+        member.links.send(link, member.coordinator.node, self._request, self._on_answer, self._timeout_us)
 
     def _look_at_session(self, _: Any = None) -> None:
         """With a heartbeat unanswered, see whether the session timer has run out or will before the next one is due.
@@ -247,8 +245,7 @@ class Heartbeat:
 
     def _look_at_link(self) -> None:
         """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
-        self._take_over()
-        self._rhythm = None
+        self._rhythm = None  # the one before has ended
         if not self.enabled or self._needs_poll or self._trace.heartbeats:
             return
         link = self._member.coordinator.link
@@ -351,10 +348,10 @@ class Heartbeat:
             member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._send_again)
 
     def _send_again(self, _: Any) -> None:
+        self._take_over()
         member = self._member
         link = member.coordinator.link
         if self.enabled and not self._unanswered and member.coordinator.known and link is not None:
-            self._take_over()
             self._unanswered += 1
             if self._trace.heartbeats:
                 self._say_and_send(link)
