@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.endpoint import QUIET, Endpoint
 from groupsim.cluster.topics import Topics
-from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
 from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode

@@ -46,7 +46,7 @@ from groupsim.eventloop.heap import FREE, MESSAGE_RANK, NEVER_US, TIMER_RANK
 if TYPE_CHECKING:
     from groupsim.cluster.beating import Rhythm
     from groupsim.cluster.sockets import Correlations
-    from groupsim.coordinator.heartbeat import Steady
+    from groupsim.coordinator.steady import Steady
     from groupsim.eventloop.interface import EventLoop, Handle, Life
 
 # The stage of a row; once it was given up, what of it is still in the queues.
@@ -158,7 +158,7 @@ class Choir(Columns):
         self._free: list[int] = []
         self.dues: deque[tuple[int, list[int]]] = deque()
         self._arrivals: dict[int, list[int]] = {}
-        self.doubtful_us = NEVER_US  # while there are arrivals: when the first is due again that one may be late for
+        self.doubtful_us = NEVER_US  # while something is on its way: from when on a due one may still be unanswered
         self._times = [NEVER_US]  # a heap of those of `_arrivals`, and the end
         self._handle: Handle | None = None
         self._place = NEVER_US, 0
@@ -291,9 +291,9 @@ class Choir(Columns):
             heappush(self._times, now)
 
     def set_apart(self, message: bool, now: int, rows: list[int], strange: int) -> bool:
-        """Put back a row with which nothing could be done, and those after it; unless it was given up long ago.
+        """Put back a row with which nothing could be done, and those after it: they are still to come.
 
-        Returns whether it was not.
+        False if there was nothing to be done because it has been given up: it is out now, as are such rows after it.
         """
         rest = rows[rows.index(strange) :]
         if gone := self.stage[strange] >= LEFT_DUE:

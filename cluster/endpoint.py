@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
-from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.interfaces import Call
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
@@ -125,7 +125,7 @@ class Endpoint:
 
 
 def nobody(_: HeartbeatRequest) -> None:
-    """No member's heartbeats go by the shortest way (`coordinator.heartbeat.Steady`): each is looked at."""
+    """No member's heartbeats go by the shortest way (`coordinator.steady.Steady`): each is looked at."""
 
 
 def is_unanswered(request: Request) -> bool:

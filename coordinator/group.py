@@ -9,19 +9,14 @@ Source: `ClassicGroup`; classic-protocol reference, sections 1.1, 2.2 and 2.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import Factory, define
 
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.records import whole_ms
-from groupsim.coordinator.states import CAN_REBALANCE, IllegalState, Reason, State, next_state
+from groupsim.coordinator.states import IllegalState, Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import JoinProtocol
-
-if TYPE_CHECKING:
-    from groupsim.coordinator.heartbeat import Steady
 
 CONSUMER_PROTOCOL = "consumer"
 
@@ -31,11 +26,10 @@ class GroupData:
     """A classic group. `state_us` is when its state last changed, to the millisecond; None when an old record
     did not say.
 
-    `era` is another number with every change of the state and of who stands behind a member id (`heartbeat.Steady`).
+    `era` is another number with every change of the state and of who stands behind a member id (`steady.Steady`).
     `lookup` holds the same members as `members`, in no order that matters, for the ways that must be cheap.
     `supported` counts members per protocol name; a name once offered stays, with 0. `subscribed` are the topics of the
-    last round, None when they could not be read (`ClassicGroup.subscribedTopics`). `short_way` is the one that
-    heartbeats were last given (`heartbeat.Steady`).
+    last round, None when they could not be read (`ClassicGroup.subscribedTopics`).
     """
 
     group_id: str
@@ -56,7 +50,6 @@ class GroupData:
     new_member_added: bool = False
     subscribed: frozenset[str] | None = None
     era: int = 0
-    short_way: Steady | None = None
 
     # --- state ---------------------------------------------------------------------------------------------------
 
@@ -69,7 +62,7 @@ class GroupData:
 
     @property
     def can_rebalance(self) -> bool:
-        return self.state in CAN_REBALANCE
+        return can_rebalance(self.state)
 
     @property
     def all_joined(self) -> bool:

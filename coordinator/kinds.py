@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from groupsim.coordinator.effects import CallToken
-from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.retention import ExpiryRule
 from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival

@@ -19,7 +19,7 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.heartbeat import ALIVE, Steady
+from groupsim.coordinator.heartbeat import ALIVE
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.interfaces import Call, Log, Metadata
 from groupsim.coordinator.leadership import Leadership
@@ -28,6 +28,7 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.coordinator.states import IllegalState
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.interface import EventLoop, Host
@@ -131,9 +132,7 @@ class GroupCoordinator(CoordinatorRuntime):
 
     def _route(self, call: Call, group_id: str, arrival: Arrival | None = None) -> None:
         """Hand the request to who leads the group's partition; an `arrival` is that of a JoinGroup."""
-        led = self._by_group.get(group_id)
-        if led is None:
-            led = self._leadership(group_id)
+        led = self._leadership(group_id)
         if led is not None and led.active:
             if arrival is None:
                 led.handle(call, call.request)
@@ -156,13 +155,10 @@ class GroupCoordinator(CoordinatorRuntime):
 
     def _heartbeat(self, call: Call) -> None:
         request: HeartbeatRequest = call.request  # type: ignore[assignment]
-        group_id = request.group_id
-        led = self._by_group.get(group_id)
-        if led is None:
-            led = self._leadership(group_id)
+        led = self._leadership(request.group_id)
         if led is not None and led.heartbeat(request, self._loop.now_us):
             call.answer(ALIVE)
-        elif led is not None and not led.active and group_id:
+        elif led is not None and not led.active and request.group_id:
             call.answer(ALIVE)  # while the partition loads, nobody loses a session
         else:
             self._of_group(call)

@@ -8,10 +8,11 @@
     load         the records of the partition: from then on the shard is active
     unload       the broker has given the partition up
     topic_deleted
+    force_rebalance, forget    by an operator's hand
 
 Every input comes with `now_us`, which never goes back, and every one but `heartbeat` returns the effects to be carried
-out, in order (`effects`). The shard does no input or output, knows no clock and draws nothing at random; ranks of
-timers come from `draw_ticket`.
+out, in order (`effects`); an operator's with a flag before them, whether there was anything to do. The shard does no
+input or output, knows no clock and draws nothing at random; ranks of timers come from `draw_ticket`.
 
 Source: `GroupCoordinatorShard`, `CoordinatorRuntime`; classic-protocol reference, 3.2 and 3.3.
 """
@@ -28,7 +29,6 @@ from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import CallToken, Effect
 from groupsim.coordinator.failures import append_error, leave_failure
-from groupsim.coordinator.heartbeat import Steady
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
@@ -38,6 +38,7 @@ from groupsim.coordinator.registry import Registry
 from groupsim.coordinator.replay import replay
 from groupsim.coordinator.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.states import IllegalState
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.coordinator.heartbeat import Steady
+from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.coordinator.timers import Timer
 from groupsim.protocol.messages import HeartbeatRequest
