@@ -1,4 +1,19 @@
-"""trio in virtual and in real time, ordered wake-ups, seeded randomness, the trace."""
+"""trio in virtual and in real time, ordered wake-ups, seeded randomness, the trace.
+
+Where to read:
+
+    interface   what every room may ask of a loop: events, stories, hosts. All that most need
+    virtual     how virtual time works on trio; begin here to know why a run is the same every time
+    heap, agenda    what will happen, and in which order
+    loop, host, stories, sync, one_task    what both drivers share: who runs, who waits, and that it is one at a time
+    realtime, streams, signals    the same loop on the wall's clock, for sockets
+    collector   Python's search for garbage, kept from walking through a run again and again
+    randomness, quantiles, normal_quantiles, distributions    luck that is the same everywhere
+    trace, events, sinks, jsonlines    what is told, by which words, and where it ends
+    units       microseconds, and the words people write for them
+
+No other room imports trio.
+"""
 
 from __future__ import annotations
 

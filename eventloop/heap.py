@@ -33,8 +33,8 @@ class Life:
     """One incarnation of a host, as the heap sees it: may what belongs to it run?
 
     `held` is the one question on the hot path. Held and `dead`: its entries are dropped. Held and not dead (paused):
-    they wait in `backlog`, in the order they came due. Who keeps events of it elsewhere than in the heap (`aside`) has
-    to know when that question has another answer: `tell`.
+    they wait in `backlog`, in the order they came due. Who keeps events of it elsewhere than in the heap has to know
+    when that question has another answer: `tell`.
     """
 
     __slots__ = ("_told", "backlog", "dead", "held", "name")

@@ -22,12 +22,12 @@ from typing import Any, ParamSpec, TypeVar
 import trio
 
 from groupsim.eventloop.agenda import Agenda
+from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import single
 from groupsim.eventloop.heap import WHEN, Entry, number_of, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
-from groupsim.eventloop.virtual import patient_collector
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -35,15 +35,14 @@ Rules that follow:
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from heapq import heappop
 from math import inf
 from typing import TypeVar
 
 import trio
 
+from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
 from groupsim.eventloop.heap import Callback, release
 from groupsim.eventloop.loop import Loop, name_of
@@ -56,7 +55,6 @@ T = TypeVar("T")
 CALLBACKS_PER_TURN = 1_000
 STANDSTILL_EVENTS = 1_000_000
 _NAMED_EVENTS = 64
-_COLLECT = (200_000, 20, 20)  # thresholds of the garbage collector while a run lasts
 
 
 class VirtualLoop(Loop, trio.abc.Clock):
@@ -209,23 +207,6 @@ class VirtualLoop(Loop, trio.abc.Clock):
         if self.failure is not None:
             return  # a run that is being ended unwinds as trio sees fit
         self.fail(SchedulingError(f"not allowed in a virtual run: {what}"), "the event loop")
-
-
-@contextmanager
-def patient_collector() -> Iterator[None]:
-    """Let Python look for garbage in cycles more rarely while a run lasts.
-
-    A run keeps millions of small objects alive (239 per member) and makes few cycles. With Python's own thresholds the
-    collector walked through all of them again and again: three quarters of the time at ten thousand members. Put it
-    around more than the run, as a sweep does, and what is told of the run is made and dropped in the same peace.
-    """
-    before = gc.get_threshold()
-    if before[0]:  # 0: somebody switched it off
-        gc.set_threshold(*(max(pair) for pair in zip(before, _COLLECT, strict=True)))
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def run_virtual(

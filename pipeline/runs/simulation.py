@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import attrs
 
+from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.virtual import patient_collector
 from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.evidence import Evidence

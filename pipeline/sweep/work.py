@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import pyarrow as pa
 
-from groupsim.eventloop.virtual import patient_collector
+from groupsim.eventloop.collector import patient_collector
 from groupsim.pipeline import runs
 from groupsim.pipeline.sweep.repeat import repeat_command
 
