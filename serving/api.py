@@ -190,8 +190,8 @@ async def _await_group(port: Port, request: Request) -> Response:
     if not await port.loop.until(lambda: port.tail.ended or holds(), _timeout(request)) or port.tail.ended:
         said = ", ".join(f"{key} {value}" for key, value in asked.items() if key != "timeout") or "known"
         seen = port.stage.cluster.snapshot(name)
-        now = "nobody has joined it" if seen is None else f"{seen.state} with {len(seen.members)} members"
-        raise Problem(504, f"group {name!r} is not {said} in time", f"it is {now}", group=_or_none(port, name))
+        now = "nobody has joined it" if seen is None else f"it is {seen.state} with {len(seen.members)} members"
+        raise Problem(504, f"group {name!r} did not get to {said} in time", now, group=_or_none(port, name))
     return JSONResponse(_or_none(port, name) or {"group_id": name, "state": "Dead", "members": []})
 
 

@@ -26,12 +26,13 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.structure import structure
 from groupsim.scenarios.targets import Broker, Processes
-from groupsim.scenarios.values import ApiName, Positive, quote
+from groupsim.scenarios.values import API_NAMES, ApiName, Positive, quote
 from groupsim.serving.deeds import live_actions, live_faults
 from groupsim.serving.problems import Problem, invalid
 from groupsim.serving.stage import LiveStage
 
 _APIS = {api.title: api for api in Api}
+_NAMED = {name.casefold(): name for name in API_NAMES}
 Times = Positive | Literal["every"]
 
 
@@ -111,7 +112,8 @@ def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict
     aimed = {name: value for name, value in data.items() if name in fields_of(Aim) and name not in theirs}
     own = {name: value for name, value in data.items() if name not in aimed}
     if issubclass(cls, OnMessages) and "to" not in own and aimed:
-        own["to"] = f"next {aimed.get('api', 'Heartbeat')} of all"
+        api = str(aimed.get("api")).casefold()
+        own["to"] = f"next {_NAMED.get(api, 'Heartbeat')} of all"  # a wrong one is told as `api` alone
     if issubclass(cls, OnLinks) and "member" not in own and "client-id" in aimed:
         own["member"] = aimed["client-id"]
     return own, aimed

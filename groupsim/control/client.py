@@ -149,6 +149,29 @@ class Control:
         """Hold the response to the next request of that API until the fault is ended (`release`)."""
         return self.fault("hold-response", api=api, **said)
 
+    def lose_response(self, api: str, *, after: str | None = None, **said: Any) -> Fault:
+        """Lose the response to the next request of that API: the broker has done it, the client cannot know.
+
+        `after` says what becomes of the connection: "break", or "silence".
+        """
+        return self.fault("lose-response", api=api, after=after, **said)
+
+    def delay_response(self, api: str, by: str, **said: Any) -> Fault:
+        """Let the response to the next request of that API, and all behind it, come so much later: "2s"."""
+        return self.fault("delay-response", api=api, by=by, **said)
+
+    def hold_appends(self, group: str, for_: str) -> Fault:
+        """Let nothing that the group's coordinator writes be replicated for so long, as slow followers do.
+
+        Commits, and the SyncGroups of a round that ends, wait for it; after offsets.commit.timeout.ms (5 s) they hear
+        COORDINATOR_NOT_AVAILABLE.
+        """
+        return self.fault("hold-appends", group=group, for_=for_)
+
+    def fail_append(self, group: str, error: str | None = None, *, appends: int | None = None) -> Fault:
+        """Let the next appends of the group's coordinator fail, with NOT_ENOUGH_REPLICAS or another error."""
+        return self.fault("fail-append", group=group, error=error, appends=appends)
+
     def break_connections(self, client_id: str, **said: Any) -> Fault:
         """Break the connections of a client, by client id or a pattern of it."""
         return self.fault("break", client_id=client_id, **said)

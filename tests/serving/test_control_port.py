@@ -110,6 +110,34 @@ def test_a_held_response_goes_out_when_it_is_released(control: Control) -> None:
     control.await_group("g1", state="Stable", members=2)
 
 
+def test_a_response_is_lost_or_late_and_the_log_is_slow(control: Control) -> None:
+    """Each has a method of its own; a lost and a late heartbeat, a slow log and a failed append leave a group whole."""
+    assert control.lose_response("Heartbeat", after="break", member_id="*").await_hits(1).over
+    assert control.delay_response("Heartbeat", "500ms", group="g1").await_hits(1).over
+    slow, failing = control.hold_appends("g1", "1s"), control.fail_append("g1", "NOT_ENOUGH_REPLICAS")
+    assert (slow.document["fault"]["for"], failing.document["fault"]["error"]) == ("1s", "NOT_ENOUGH_REPLICAS")
+    before = control.group("g1")["generation"]
+    control.force_rebalance("g1")
+    held = time.monotonic()
+    control.await_group("g1", state="Stable", members=2, generation=before + 1)
+    assert time.monotonic() - held > 0.3
+
+
+def test_a_wrong_api_is_told_once_and_what_did_not_come_about_in_words(control: Control) -> None:
+    """`api` stands for `to`: its mistake is one; who waited in vain reads for what, and how things stand."""
+    with pytest.raises(ControlError) as wrong:
+        control.lose_response("SyncGrop", group="g1")
+    assert str(wrong.value).splitlines() == [
+        "this step has a mistake: `api`: `SyncGrop` is not an API",
+        "    did you mean `SyncGroup`?",
+    ]
+    with pytest.raises(TimedOut, match=r"group 'g9' did not get to state Stable in time: nobody has joined it"):
+        control.await_group("g9", state="Stable", timeout="50ms")
+    control.await_group("g1", state="Stable", members=2)
+    with pytest.raises(TimedOut, match=r"did not get to state Stable, members 7 in time: it is Stable with 2 members"):
+        control.await_group("g1", state="Stable", members=7, timeout="50ms")
+
+
 def test_a_rebalance_can_be_forced(control: Control) -> None:
     """The generation goes up, with the same members."""
     before = control.group("g1")["generation"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import shlex
 import subprocess
@@ -9,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.control import Served
+from groupsim.control import Control, Served
 from groupsim.protocol.wire.apis import markdown
+from groupsim.scenarios import shapes  # noqa: F401  (fills the registries)
+from groupsim.scenarios.keys import fields_of
+from groupsim.serving.deeds import live_actions, live_faults
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "serving.md").read_text("utf-8")
@@ -60,6 +65,22 @@ def test_the_tests_that_are_shown_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_readme=first, test_page=imports + second)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(passed=2)
+
+
+def test_the_calls_that_are_shown_exist() -> None:
+    """Each call of the table of `kafka_lab.control` has a method that takes its arguments, and a step with its keys."""
+    rows = re.findall(r"^\| (`\w+\(.*?) \|", PAGE, re.MULTILINE)
+    calls = [ast.parse(call, mode="eval").body for row in rows for call in re.findall(r"`(.+?)`", row)]
+    assert len(calls) > 12
+    for call in calls:
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
+        said = [ast.literal_eval(one) for one in call.args]
+        named = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg is not None}
+        inspect.signature(getattr(Control, call.func.id)).bind(None, *said, **named)
+        if call.func.id in ("do", "fault"):
+            step = (live_actions() if call.func.id == "do" else live_faults())[said[0]]
+            assert {name.rstrip("_") for name in named} <= set(fields_of(step))
 
 
 def _plain(words: list[str]) -> list[str]:
