@@ -38,7 +38,10 @@ _SKIP_VERSION = 9
 def replace_static_member(
     turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str
 ) -> None:
-    """The instance of `old_id` joins without a member id: it is given a new one."""
+    """The instance of `old_id` joins without a member id: it is given a new one.
+
+    Raises IllegalState for a group that is Empty or Dead, which has no members.
+    """
     if group.state in (EMPTY, DEAD):
         raise IllegalState(f"group {group.group_id} is {group.state.printed} but has the member {old_id}")
     leader_before = group.leader

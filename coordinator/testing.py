@@ -352,7 +352,7 @@ class Bench:
         return sorted(members, key=lambda member: member != leader)
 
     def finish_round(self) -> None:
-        """Let time pass until the open round is closed (at most 20 looks at its timer)."""
+        """Let time pass until the open round is closed; AssertionError when it is not after 20 looks at its timer."""
         for _ in range(20):
             if self.state != "PreparingRebalance":
                 return

@@ -176,13 +176,13 @@ class Percentiles(Distribution):
 
 
 def constant(us: int) -> Distribution:
-    """Always `us`."""
+    """Always `us` microseconds. Raises ValueError for less than none."""
     _not_negative(us)
     return Constant(_words(us), us)
 
 
 def uniform(low_us: int, high_us: int) -> Distribution:
-    """Every µs from `low_us` to `high_us`, both included."""
+    """Every µs from `low_us` to `high_us`, both included. Raises ValueError for what is no such range."""
     _not_negative(low_us)
     if high_us < low_us:
         raise ValueError(f"uniform: the upper end {_words(high_us)} lies below the lower end {_words(low_us)}")
@@ -201,7 +201,10 @@ def exponential(mean_us: int) -> Distribution:
 
 @lru_cache(maxsize=256)
 def lognormal(median_us: int, upper_us: int, percentile: str = "p95") -> Distribution:
-    """Lognormal by its median and one upper percentile: `p90`, `p95` or `p99`."""
+    """Lognormal by its median and one upper percentile: `p90`, `p95` or `p99`.
+
+    Raises ValueError unless 0 < median <= that percentile.
+    """
     if not 0 < median_us <= upper_us:
         raise ValueError(f"lognormal: need 0 < median <= {percentile}, got {_words(median_us)} and {_words(upper_us)}")
     sigma = _EXACT.divide(_EXACT.ln(_EXACT.divide(Decimal(upper_us), Decimal(median_us))), NORMAL_AT[percentile])
@@ -213,7 +216,8 @@ def lognormal(median_us: int, upper_us: int, percentile: str = "p95") -> Distrib
 def percentiles(points: dict[Decimal, int], *, least_us: int = 0, most_us: int | None = None) -> Distribution:
     """Straight lines between percentiles: {50: µs, 99: µs}; from `least_us` at 0 to `most_us` at 100.
 
-    Without `most_us` the highest percentile given is the longest duration too.
+    Without `most_us` the highest percentile given is the longest duration too. Raises ValueError where a percentile is
+    none, or a higher one shorter.
     """
     if not points or not all(0 < percent < 100 for percent in points):
         raise ValueError("percentiles: give at least one between p0 and p100, such as p50=1ms")

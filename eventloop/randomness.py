@@ -84,7 +84,10 @@ class Stream:
         self.word = self.words.__next__
 
     def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part)."""
+        """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part).
+
+        Raises ValueError for a bound outside 1 … 2**64.
+        """
         if not 0 < bound <= 1 << 64:
             raise ValueError(f"below({bound}): the bound must lie in 1 … 2**64")
         product = self.word() * bound
@@ -99,7 +102,7 @@ class Stream:
         return self.below(MILLION) < ppm
 
     def choice(self, items: Sequence[T]) -> T:
-        """One of `items`, each as likely as the next."""
+        """One of `items`, each as likely as the next. Raises ValueError when there are none."""
         if not items:
             raise ValueError("choice(): nothing to choose from")
         return items[self.below(len(items))]

@@ -70,7 +70,7 @@ class CoordinatorClient:
         return self._began_us != self._member.loop.now_us
 
     def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
-        """Send a request of the group; only while `known`."""
+        """Send a request of the group; only while `known`, or RuntimeError."""
         if self.link is None:
             raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
         member = self._member

@@ -2,7 +2,8 @@
 
 Java's client joins and syncs in `poll`, so that a slow application holds up its group. With a main loop (librdkafka) a
 cooperative member joins at once when it is told of a rebalance, and syncs when it has joined, as leader, too; only the
-callbacks wait for `poll`. An eager member first has to call its application back, and waits as in Java.
+callbacks wait for `poll`. An eager member first has to call its application back, and waits as in Java. Source:
+`rdkafka_cgrp.c`, and what the library does when it is asked (docs/twins.md).
 """
 
 from __future__ import annotations

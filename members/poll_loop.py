@@ -86,7 +86,7 @@ class PollLoop:
             member.fetcher.go_back(dict.fromkeys(found.partition for found in records))
 
     def block(self, us: int) -> None:
-        """Keep the application's thread away from poll for `us`, from now or from the end of its batch on."""
+        """Keep the application's thread away from poll for `us` microseconds, from now or from its batch's end on."""
         self._blocked_us += us
         self._member.wake.set()
 

@@ -1,4 +1,7 @@
-"""Why a member joins anew, in the words of the Java client: its log and its next JoinGroup say them (KIP-800)."""
+"""Why a member joins anew, in the words of the Java client: its log and its next JoinGroup say them (KIP-800).
+
+Source: `AbstractCoordinator`, `ConsumerCoordinator`.
+"""
 
 from __future__ import annotations
 

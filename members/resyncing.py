@@ -1,7 +1,8 @@
 """A SyncGroup that is sent again in its generation, as libraries with a main loop do where Java joins anew.
 
 What a loading coordinator answers may pass, and so may a connection that broke: the same request goes out once more
-after the backoff, a few times. All else is a rebalance that failed.
+after the backoff, a few times. All else is a rebalance that failed. Source: `rdkafka_request.c`, and what the library
+does when it is asked (docs/twins.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Whether the topics are known that a member joins for."""
+"""Whether the topics are known that a member joins for.
+
+Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata where there is a pattern; librdkafka's
+`rdkafka_cgrp.c`, which tells the application of a pattern without a match (docs/twins.md).
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,10 @@ class CannotDecide(Exception):
 
 
 def range_share(view: View) -> tuple[TopicPartition, ...]:
-    """A run of each topic's partitions; the first streams get one more where it does not come out even."""
+    """A run of each topic's partitions; the first streams get one more where it does not come out even.
+
+    Raises CannotDecide when the stream itself is missing among a topic's.
+    """
     share: list[TopicPartition] = []
     for topic in view.topics:
         streams, partitions = view.streams.get(topic, ()), view.partitions.get(topic, ())
@@ -45,7 +48,10 @@ def range_share(view: View) -> tuple[TopicPartition, ...]:
 
 
 def roundrobin_share(view: View) -> tuple[TopicPartition, ...]:
-    """All partitions of all topics in turn, ordered by Java's hash of their names; all must want the same topics."""
+    """All partitions of all topics in turn, ordered by Java's hash of their names.
+
+    Raises CannotDecide when not all want the same topics.
+    """
     wanted = list(dict.fromkeys(view.streams.values()))
     if len(wanted) != 1:
         raise CannotDecide("round-robin is allowed only if all consumers of the group subscribe to the same topics")

@@ -101,7 +101,7 @@ class State:
         return sum(self.size(topic) for topic in wanted)
 
     def count(self, member: int) -> int:
-        """How many partitions a participating member holds; Kafka fails on one that was set aside."""
+        """How many partitions a participating member holds. Raises JavaFailure for one that was set aside."""
         if member == NOBODY or not self.takes_part[member]:
             raise JavaFailure("java.lang.NullPointerException", "the member does not take part in the reassignment")
         return self.load.count[member]
