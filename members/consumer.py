@@ -5,6 +5,8 @@ on the same host with nothing remembered. What happens in between is the work of
 
     poll_loop            the story of the application's thread
     rounds               records of a quiet group, and looks in poll that take no time, as events
+    wake                 the one flag that both wait for
+    links, requests      connections, and what is sent on them
     coordinator_client   which broker coordinates the group
     joining, leader      the rebalance, and the leader's part in it; pauses and reasons of its tries
     meanwhile, resyncing what a library's own thread does of it while the application is away, or sends again
@@ -14,6 +16,8 @@ on the same host with nothing remembered. What happens in between is the work of
     committing, fetching offsets and positions
     light, pull          records, from a stand-in for the data or from the partitions' leaders
     metadata             which topics and partitions there are
+    subscription         which of them it wants; topics_ready: whether those are known that it joins for
+    leaving              unsubscribe, and the clean close
 """
 
 from __future__ import annotations

@@ -2,14 +2,17 @@
 
 A rebalance passes through stages, some of which wait for an answer. The answers are stored when they arrive; the
 stages are walked by `step`, which the poll loop calls each time round and which never waits for the network (what may
-take time, callbacks and the leader's assignor, it hands back to be awaited). So a
-cooperative member goes on delivering records while its JoinGroup is parked at the coordinator, and a member whose
-application is busy answers late: that is what makes the slowest `poll` of a group the length of its rebalance.
+take time, callbacks and the leader's assignor, it hands back to be awaited). So a cooperative member goes on delivering
+records while its JoinGroup is parked at the coordinator, and a member whose application is busy answers late: that is
+what makes the slowest `poll` of a group the length of its rebalance (`meanwhile` tells which libraries do otherwise).
 
-    IDLE → COMMITTING (auto-commit before giving up partitions) → JOINING → JOINED → SYNCING → SYNCED → IDLE
+    IDLE → COMMITTING (the auto-commit before partitions are given up) → IDLE, prepared
+         → JOINING → JOINED → SYNCING → SYNCED → IDLE
+                                 ↓ ↑
+                       SYNC_FAILED → SYNC_AGAIN (`resyncing`), or IDLE, as after a JoinGroup that failed
 
 `needs_prepare` guards the commit and the callbacks before a join: they run once per rebalance, however often JoinGroup
-is tried. An answer to a request of an older generation is ignored.
+is tried. Each attempt has a number (`_flight`), and an answer to one that was given up is ignored.
 
 Sources: `AbstractCoordinator.joinGroupIfNeeded`, `JoinGroupResponseHandler`, `SyncGroupResponseHandler`;
 classic-protocol reference, sections 4.5, 4.7 and 4.9.
@@ -17,7 +20,7 @@ classic-protocol reference, sections 4.5, 4.7 and 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,7 +40,6 @@ from groupsim.members.resyncing import Resync
 from groupsim.members.stages import Stage
 from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import (
     NO_GENERATION,
     Api,
@@ -67,7 +69,6 @@ class Joining:
     __slots__ = (
         "_flight",
         "_join_timeout_us",
-        "_joined_topics",
         "_leader",
         "_member",
         "_not_before_us",
@@ -95,7 +96,6 @@ class Joining:
         self._sent: Generation = member.generation
         self._outcome: Outcome | None = None
         self._join_timeout_us = join_timeout_us(member)
-        self._joined_topics: tuple[str, ...] | None = None
         self._not_before_us = 0
         self._topics = TopicsReady(member)
         self._resync: Resync | None = None
@@ -170,35 +170,22 @@ class Joining:
     def metadata_changed(self) -> None:
         """New metadata arrived: wake the story where that matters."""
         watching = self.stage is _IDLE and not self.rejoin_needed
-        changed = watching and (self._sees_other_topics() or self._has_other_subscription())
-        if changed or self.stage is Stage.SYNCING or self._member.subscription.by_pattern:
+        subscription = self._member.subscription
+        changed = watching and (self._sees_other_topics() or subscription.is_other)
+        if changed or self.stage is Stage.SYNCING or subscription.by_pattern:
             self._member.wake.set()
 
     def _sees_other_topics(self) -> bool:
         return self._leader is not None and self._leader.metadata_changed()
 
-    def _has_other_subscription(self) -> bool:
-        joined = self._joined_topics
-        return joined is not None and joined != self._member.subscription.topics
-
-    def obey(self, topics: Iterable[str]) -> None:
-        """A pattern's leader may know of topics that this member has not seen yet: take its word for them."""
-        if not self._member.subscription.by_pattern:
-            return
-        joined = self._joined_topics
-        unseen = [topic for topic in topics if joined is not None and topic not in joined]
-        if unseen:
-            self._member.subscription.adopt(unseen)
-            self._joined_topics = tuple(java_sorted({*(joined or ()), *unseen}))
-            self._member.metadata.refresh()
-
     def _look_for_changes(self) -> None:
         """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
+        member = self._member
         if self._sees_other_topics():
-            now: Snapshot = self._member.metadata.snapshot()
+            now: Snapshot = member.metadata.snapshot()
             self.request(METADATA_CHANGED, local=f"from {_counts(self.leader.snapshot)} to {_counts(now)}")
-        elif self._has_other_subscription():
-            local = f"from {list(self._joined_topics or ())} to {list(self._member.subscription.topics)}"
+        elif member.subscription.is_other:
+            local = f"from {list(member.subscription.joined or ())} to {list(member.subscription.topics)}"
             self.request(SUBSCRIPTION_CHANGED, local=local)
 
     # -- walking ------------------------------------------------------------------------------------------------
@@ -283,7 +270,7 @@ class Joining:
         member.heartbeat.disable()
         self._sent = member.generation
         self._tried_us = member.loop.now_us
-        self._joined_topics = member.subscription.topics
+        member.subscription.joined = member.subscription.topics
         protocols = member.ownership.offers()
         self.stage = Stage.JOINING
         self._flight += 1

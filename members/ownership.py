@@ -166,7 +166,8 @@ class Ownership:
         if not all(map(member.subscription.covers, topics)):
             member.joining.request(STALE_ASSIGNMENT)
             return
-        member.joining.obey(topics)
+        if member.subscription.adopt(topics):
+            member.metadata.refresh()
         failure = None
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             failure = await self._revoke_missing(assigned)

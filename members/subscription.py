@@ -70,7 +70,7 @@ def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
 class SubscriptionState:
     """The present subscription and the topics it comes to."""
 
-    __slots__ = ("_wanted", "active", "by_pattern", "topics")
+    __slots__ = ("_wanted", "active", "by_pattern", "joined", "topics")
 
     def __init__(self) -> None:
         #: Whether there is a subscription for which one joins the group.
@@ -80,6 +80,8 @@ class SubscriptionState:
         self.by_pattern = False
         #: The topics it comes to, sorted as Java sorts.
         self.topics: tuple[str, ...] = ()
+        #: The topics of the last JoinGroup; None before the first.
+        self.joined: tuple[str, ...] | None = None
 
     def change(self, wanted: Wanted | None) -> None:
         """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
@@ -104,9 +106,23 @@ class SubscriptionState:
             return re.fullmatch(self._wanted.text, topic) is not None
         return topic in self.topics
 
-    def adopt(self, topics: Iterable[str]) -> None:
-        """Take over topics the leader assigned from a newer look at the pattern's topics."""
-        self.topics = tuple(java_sorted({*self.topics, *topics}))
+    @property
+    def is_other(self) -> bool:
+        """Whether it has come to other topics since the last JoinGroup."""
+        return self.joined is not None and self.joined != self.topics
+
+    def adopt(self, assigned: Iterable[str]) -> bool:
+        """A pattern's leader may know of topics that this member has not seen yet: take its word for them.
+
+        Returns whether there were any: then the member's own view of topics is out of date.
+        """
+        if not self.by_pattern or self.joined is None:
+            return False
+        unseen = [topic for topic in assigned if topic not in self.joined]
+        if unseen:
+            self.topics = tuple(java_sorted({*self.topics, *unseen}))
+            self.joined = tuple(java_sorted({*self.joined, *unseen}))
+        return bool(unseen)
 
     def resolve(self, topics: Iterable[TopicInfo], *, exclude_internal: bool) -> bool:
         """Match the pattern against all topics; True when that changed what it comes to."""

@@ -184,7 +184,7 @@ def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
 
     async def mutant(self: Joining) -> bool:
         done = await complete(self)
-        self._joined_topics = self._member.subscription.topics
+        self._member.subscription.joined = self._member.subscription.topics
         return done
 
     _step(patch, Stage.SYNCED, mutant)
@@ -253,7 +253,7 @@ def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 1.8.0: a subscription that changes while a JoinGroup is under way sends another one."""
 
     async def mutant(self: Joining) -> bool:
-        if self.stage is Stage.JOINING and self._has_other_subscription():
+        if self.stage is Stage.JOINING and self._member.subscription.is_other:
             self._send_join()
         return False
 
