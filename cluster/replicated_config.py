@@ -17,7 +17,7 @@ from attrs import evolve, field, fields, frozen, validators
 from groupsim.cluster.acl import config as acl
 from groupsim.cluster.acl.config import AclConfig
 from groupsim.cluster.controller.config import ControllerConfig
-from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults
+from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults, topic_config
 from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.transactions.config import KEYS as TRANSACTION_KEYS
@@ -124,7 +124,24 @@ class ReplicatedConfig:
         if sorted_out["log"]:
             log = broker_defaults(sorted_out["log"])
             config = evolve(config, replica=evolve(config.replica, log=log))
+        _check_internal_topics(config)
         return config
+
+
+def _check_internal_topics(config: ReplicatedConfig) -> None:
+    """Broker settings take sizes that topics do not: such a broker starts, and never gets its topic made."""
+    made = {
+        "offsets.topic.segment.bytes": ("__consumer_offsets", config.offsets_segment_bytes),
+        "transaction.state.log.segment.bytes": ("__transaction_state", config.transactions.segment_bytes),
+    }
+    for name, (topic, size) in made.items():
+        try:
+            topic_config({"segment.bytes": size})
+        except ValueError as error:
+            expected = str(error).removeprefix("segment.bytes: ")
+            raise ValueError(
+                f"{name}: {expected}; {topic} could not be made, as its segment.bytes begins there"
+            ) from None
 
 
 def _as_text(value: object) -> str:

@@ -147,8 +147,17 @@ def missing(path: Path) -> str:
     return f"did you mean `{beside[near]}`?" if near else "check the path and its permissions"
 
 
+_TRACES = (b'{"seq":1,"t_us":', b"PAR1")
+
+
 def utf8(content: bytes, path: Path | str) -> str:
-    """Text as it is in a file. Raises ScenarioError for what is no UTF-8, and says what it looks like."""
+    """Text as it is in a file. Raises ScenarioError for what is no UTF-8, and says what it looks like; for traces, too,
+    which lie beside the scenarios they were made of.
+    """
+    if content.startswith(_TRACES):
+        raise one_problem(
+            path, "is a trace: what happened in a run", "name the run's scenario; docs/traces.md reads it"
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

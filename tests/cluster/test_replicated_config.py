@@ -76,6 +76,14 @@ def test_defaults_are_kafka_s() -> None:
         ({"auto.leader.rebalance.enable": 1}, r"auto\.leader\.rebalance\.enable must be true or false"),
         ({"offsets.topic.replication.factor": 0}, r"offsets\.topic\.replication\.factor cannot be 0"),
         ({"log.segment.bytes": -5}, r"log\.segment\.bytes"),
+        (
+            {"offsets.topic.segment.bytes": 2000},
+            r"offsets\.topic\.segment\.bytes: .*__consumer_offsets could not be made",
+        ),
+        (
+            {"transaction.state.log.segment.bytes": "99"},
+            "expected a number from 1048576 .*; __transaction_state could not",
+        ),
         ({"placement": "striped"}, "unknown broker setting 'placement'"),
     ],
 )

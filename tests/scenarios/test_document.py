@@ -91,6 +91,15 @@ def test_files_that_cannot_be_read_name_the_remedy(tmp_path: Path) -> None:
             read_document(path)
 
 
+@pytest.mark.parametrize("content", [b"PAR1\x15\x04\xff", b'{"seq":1,"t_us":0,"kind":"run.started"}\n{"seq":2}\n'])
+def test_a_trace_is_no_scenario_and_is_told_as_what_it_is(tmp_path: Path, content: bytes) -> None:
+    """Traces of either format lie beside their scenarios: neither indentation nor UTF-8 is what is wrong with them."""
+    path = tmp_path / "out.parquet"
+    path.write_bytes(content)
+    with pytest.raises(ScenarioError, match=r"out.parquet: error: is a trace.*\n    name the run's scenario"):
+        read_document(path)
+
+
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     """Editors on Windows write one."""
     path = tmp_path / "x.yaml"
