@@ -29,7 +29,7 @@ from groupsim.members.plugins import report
 from groupsim.members.settings import SettingError
 from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.javahash import java_sorted
+from groupsim.protocol.javahash import java_copied_order, java_sorted
 from groupsim.protocol.messages import NO_GENERATION, JoinProtocol, TopicPartition
 from groupsim.protocol.sticky_data import encode_sticky_user_data
 
@@ -284,12 +284,13 @@ class Ownership:
     async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
         """Run one callback of the listener: the application's thread is away from poll meanwhile.
 
-        It is given the partitions in order, by topic and number (`ConsumerCoordinator.COMPARATOR`).
+        It is given the partitions by topic and number (`ConsumerCoordinator.COMPARATOR`), or as a HashSet has them.
         """
         member = self._member
         span = member.trace.span()
         if member.trace.wants(Kind.CALLBACK_BEGUN):
-            names = {"partitions": [str(partition) for partition in _in_order(partitions)]}
+            in_order = _in_order if member.profile.sorts_partitions else java_copied_order
+            names = {"partitions": [str(partition) for partition in in_order(partitions)]}
             member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)
         was_inside = member.poll_clock.inside

@@ -129,6 +129,8 @@ class ClientProfile:
     after_break: AfterBreak = AfterBreak.GIVES_UP
     #: Partitions of a lost membership are called back as lost, not as revoked (KIP-429).
     tells_lost: bool = True
+    #: Callbacks are given partitions by topic and number; up to 3.1 Java gave them as a HashSet has them.
+    sorts_partitions: bool = True
     #: close and unsubscribe call back what they give up (KIP-429).
     revokes_on_leaving: bool = True
     leaves_on_close: bool = True

@@ -14,15 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve
-
 from groupsim.members.profile import ClientProfile, HeartbeatPlacement, RebalanceTimeout, SettingName
 from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
+from groupsim.members.profiles_java import (
+    JAVA_0_9,
+    JAVA_0_11,
+    JAVA_2,
+    JAVA_3,
+    JAVA_3_1,
+    JAVA_3_2,
+    JAVA_3_3,
+    JAVA_3_5,
+    JAVA_3_7,
+    JAVA_4,
+)
 from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
 from groupsim.members.profiles_python import AIOKAFKA, KAFKA_PYTHON_1_3, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
-from groupsim.members.reactions import JAVA_3_3 as _OF_3_3
-from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1, Reaction
+from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -37,69 +46,6 @@ __all__ = [
 ]
 
 
-_JAVA_ID = "consumer-{group}-1"
-
-JAVA_4 = ClientProfile(
-    name="java-4.x",
-    title="Apache Kafka Java consumer 4.x, classic protocol",
-    resets_by_duration=True,
-    client_id=_JAVA_ID,
-    defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13, data=(17, 10, 4)),
-)
-JAVA_3 = evolve(
-    JAVA_4,
-    name="java-3.9",
-    title="Apache Kafka Java consumer 3.x (3.9), classic protocol",
-    resets_by_duration=False,
-    offline_racks_count=True,
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
-)
-JAVA_3_3 = evolve(
-    JAVA_3,
-    name="java-3.3",
-    title="Apache Kafka Java consumer 3.3: more is revoked after a sync that came too late (KAFKA-14016)",
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
-    subscription_version=1,
-    exponential_backoff=False,
-    given_id_is_failure=True,
-    reactions=_OF_3_3,
-)
-JAVA_2 = evolve(
-    JAVA_4,
-    name="java-2.8",
-    title="Apache Kafka Java consumer 2.x (2.8)",
-    resets_by_duration=False,
-    defaults=_defaults(10_000, 3_000, "range"),
-    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
-    subscription_version=1,
-    exponential_backoff=False,
-    reactions=JAVA_UNTIL_3_1,
-)
-JAVA_0_11 = evolve(
-    JAVA_2,
-    name="java-0.11",
-    title="Apache Kafka Java consumer 0.10.1 to 1.x (0.11)",
-    client_id="consumer-1",
-    defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
-    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
-    subscription_version=0,
-    heartbeats_while_syncing=False,
-    tells_lost=False,
-    revokes_on_leaving=False,
-    reactions=JAVA_UNTIL_2_3,
-)
-JAVA_0_9 = evolve(
-    JAVA_0_11,
-    name="java-0.9",
-    title="Apache Kafka Java consumer 0.9 to 0.10.0: heartbeats only from poll()",
-    defaults=_defaults(30_000, 3_000, "range", request_timeout_ms=40_000, max_poll_records=2_147_483_647),
-    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0, data=(1, 0, None)),
-    heartbeats=HeartbeatPlacement.IN_POLL,
-    rebalance_timeout=RebalanceTimeout.UNSENT,
-    enforces_poll_limit=False,
-    reactions=JAVA_UNTIL_0_10_0,
-)
 # JoinGroup v0 until #465; heartbeats every 5 s; a second between attempts (kaffe #92, brod #379).
 BROD = ClientProfile(
     name="brod",
@@ -287,7 +233,11 @@ _ALL = (
     JAVA_0_9,
     JAVA_0_11,
     JAVA_2,
+    JAVA_3_1,
+    JAVA_3_2,
     JAVA_3_3,
+    JAVA_3_5,
+    JAVA_3_7,
     JAVA_3,
     JAVA_4,
     LIBRDKAFKA_1,

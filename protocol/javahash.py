@@ -19,7 +19,7 @@ section 1; classic-protocol reference, sections 2.2 and 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -234,3 +234,9 @@ class _Values(ValuesView[V]):
 def java_set_order(keys: Iterable[K]) -> list[K]:
     """The keys in the order in which a `HashSet` that got them one by one yields them."""
     return list(JavaHashMap((key, None) for key in keys))
+
+
+def java_copied_order(keys: Collection[K]) -> list[K]:
+    """The keys in the order in which `new HashSet<>(keys)` yields them: its table has room for all from the start."""
+    room = max(_INITIAL_CAPACITY, 1 << (4 * len(keys) // 3).bit_length())
+    return list(JavaHashMap(((key, None) for key in keys), capacity=room))

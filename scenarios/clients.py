@@ -25,9 +25,13 @@ _AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
         ((0, 9), "java-0.9"),
         ((0, 10, 1), "java-0.11"),
         ((2,), "java-2.8"),
-        ((3,), "java-3.9"),
+        ((3,), "java-3.1"),
+        ((3, 2), "java-3.2"),
         ((3, 3), "java-3.3"),
-        ((3, 4), "java-3.9"),
+        ((3, 3, 2), "java-3.2"),
+        ((3, 4), "java-3.5"),
+        ((3, 7), "java-3.7"),
+        ((3, 9), "java-3.9"),
         ((4,), "java-4.x"),
     ),
     "librdkafka": (((0, 11), "librdkafka-0.11"), ((1,), "librdkafka-1.x"), ((1, 7), "librdkafka-2.x")),
@@ -81,6 +85,7 @@ _MEANT: Mapping[str, tuple[Version, Version]] = {
     "librdkafka-1.x": ((1,), (1, 6, ANY)),
     "librdkafka-2.x": ((1, 7), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
+    "java-3.3": ((3, 3), (3, 3, 1, ANY)),  # 3.3.2 was mended
     "kafka-python-2.x": ((1, 4), (2, 2, ANY)),
 }
 _NOT_SIMULATED: Mapping[str, ClientProfile] = {

@@ -193,6 +193,19 @@ def test_callbacks_are_given_partitions_in_order(on_bench):
     on_bench(story, topics={"t": 2, "u": 3}, subscribe={"topics": ["t", "u"]})
 
 
+def test_old_clients_are_given_partitions_as_a_hash_set_has_them(on_bench):
+    """Real clients of 2.8.2 and 3.1.2 were given those of a topic of this name in this order."""
+    topic = "a-topic-gets-more-partitions.t"
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1, 2, topic=topic))
+        await bench.stable()
+        [assigned] = bench.told(Kind.CALLBACK_BEGUN)
+        assert assigned.payload["partitions"] == [f"{topic}-1", f"{topic}-2", f"{topic}-0"]
+
+    on_bench(story, topics={topic: 3}, subscribe={"topics": [topic]}, profile="java-3.1")
+
+
 def test_a_member_that_was_told_of_a_rebalance_and_closes_revokes(on_bench):
     """Its membership is sound until it joins again: nothing is lost."""
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from groupsim.protocol.javahash import (
     JavaHashMap,
     java_abs_mod,
+    java_copied_order,
     java_set_order,
     java_sorted,
     java_string_hash,
@@ -71,6 +72,14 @@ def test_a_shared_bucket_keeps_insertion_order() -> None:
     """`default` and `compatible` share bucket 2, so whoever came first goes first."""
     assert java_set_order(["default", "compatible"]) == ["default", "compatible"]
     assert java_set_order(["compatible", "default"]) == ["compatible", "default"]
+
+
+def test_a_copy_of_twelve_has_room_for_more() -> None:
+    """`new HashSet<>(twelve)` has 32 buckets, while twelve that were added one by one are in 16: as Java 17 has it."""
+    twelve = [f"name-{7 * number}" for number in range(12)]
+    order = [int(name[5:]) for name in java_copied_order(twelve)]
+    assert order == [77, 56, 42, 21, 49, 35, 14, 7, 28, 0, 70, 63]
+    assert java_set_order(twelve) != java_copied_order(twelve)
 
 
 def test_removing_and_inserting_again_moves_to_the_end_of_the_bucket() -> None:

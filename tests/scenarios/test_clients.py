@@ -28,7 +28,13 @@ groups:
 
 @pytest.mark.parametrize(
     ("name", "profile"),
-    [("java-3.6.1", "java-3.9"), ("confluent-kafka-go-1.9.2", "librdkafka-2.x"), ("Java-2.8", "java-2.8")],
+    [
+        ("java-3.6.1", "java-3.5"),
+        ("java-3.3.0", "java-3.3"),
+        ("java-3.3.2", "java-3.2"),
+        ("confluent-kafka-go-1.9.2", "librdkafka-2.x"),
+        ("Java-2.8", "java-2.8"),
+    ],
 )
 def test_a_scenario_takes_an_exact_release(name: str, profile: str) -> None:
     """A member of a release behaves as the profile that covers it, and a note says which; a profile needs none."""

@@ -116,7 +116,7 @@ async def test_kafka_13435_a_restarted_static_leader_watches_partitions(
     assert len(leader.assignment) == (4 if watches else 2)
 
 
-@pytest.mark.parametrize(("client", "moved"), [("java-3.2", 3), ("java-3.3", 4), ("java-3.4", 3)])
+@pytest.mark.parametrize(("client", "moved"), [("java-3.2", 3), ("java-3.3", 4), ("java-3.3.2", 3), ("java-3.4", 3)])
 @quick
 async def test_kafka_14016_a_sync_that_came_too_late_costs_partitions(sim: Simulation, client: str, moved: int) -> None:
     """KAFKA-14016: a 3.3 client then forgets its generation, and with it what it owns: more than its share moves."""
@@ -279,11 +279,12 @@ async def test_kip_394_requests_by_hand_do_not_disturb_a_member(sim: Simulation)
 
 
 @pytest.mark.parametrize(
-    ("client", "why"), [("java-3.3", "rebalance failed due to MemberIdRequired"), ("java", "need to re-join with the")]
+    ("client", "why"),
+    [("java-3.6", "rebalance failed due to MemberIdRequired"), ("java-3.7", "need to re-join with the")],
 )
 @quick
 async def test_a_given_member_id_was_a_failure_by_its_words(sim: Simulation, client: str, why: str) -> None:
-    """A real 3.3 client says of a join with the id it was given that one had failed; since 3.5 it says what it is."""
+    """Clients of 3.2 to 3.6 say of a join with the id they were given that one had failed; since 3.7 they do not."""
     sim.topic("orders", 2)
     sim.member("c1", client=client)
     await sim.stable(members=1)

@@ -69,10 +69,10 @@ JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("T
 #: Older releases, and the profile that stands for each.
 OLDER_JAVA = (
     _older_java("2.8.2", "java-2.8"),
-    _older_java("3.1.2", "java-3.9"),
+    _older_java("3.1.2", "java-3.1"),
     _older_java("3.3.1", "java-3.3"),
-    _older_java("3.5.2", "java-3.9"),
-    _older_java("3.7.2", "java-3.9"),
+    _older_java("3.5.2", "java-3.5"),
+    _older_java("3.7.2", "java-3.7"),
     _older_java("3.9.1", "java-3.9"),
 )
 LIBRDKAFKA = Client(

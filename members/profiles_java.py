@@ -1,0 +1,100 @@
+"""Kafka's own Java consumer, from the oldest age to the newest: what each does otherwise than the one after it.
+
+Versions of requests are the `validVersions` of the messages in the sources of 2.8.2, 3.1.2, 3.2.3, 3.3.2, 3.5.2, 3.7.1
+and 4.4.0. Real clients of 2.8.2, 3.1.2, 3.3.1, 3.5.2, 3.7.2, 3.9.1 and 4.4.0 were asked the same (docs/twins.md).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from groupsim.members.profile import ClientProfile, HeartbeatPlacement, RebalanceTimeout
+from groupsim.members.profile import defaults_of as _defaults
+from groupsim.members.profile import versions_of as _versions
+from groupsim.members.reactions import JAVA_3_3 as _OF_3_3
+from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1
+
+_JAVA_ID = "consumer-{group}-1"
+
+JAVA_4 = ClientProfile(
+    name="java-4.x",
+    title="Apache Kafka Java consumer 4.x, classic protocol",
+    resets_by_duration=True,
+    client_id=_JAVA_ID,
+    defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13, data=(17, 10, 4)),
+)
+JAVA_3 = evolve(
+    JAVA_4,
+    name="java-3.9",
+    title="Apache Kafka Java consumer 3.x (3.9), classic protocol",
+    resets_by_duration=False,
+    offline_racks_count=True,
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 9, 4)),
+)
+JAVA_3_7 = evolve(
+    JAVA_3,
+    name="java-3.7",
+    title="Apache Kafka Java consumer 3.7 and 3.8: as 3.9, with older versions of its requests",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=4, metadata=12, data=(16, 8, 4)),
+)
+JAVA_3_5 = evolve(
+    JAVA_3,
+    name="java-3.5",
+    title="Apache Kafka Java consumer 3.4 to 3.6: every backoff has one length (before KIP-580)",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(15, 8, 4)),
+    exponential_backoff=False,
+    given_id_is_failure=True,
+)
+JAVA_3_2 = evolve(
+    JAVA_3_5,
+    name="java-3.2",
+    title="Apache Kafka Java consumer 3.2: its subscription carries neither generation nor rack",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
+    subscription_version=1,
+)
+JAVA_3_3 = evolve(
+    JAVA_3_2,
+    name="java-3.3",
+    title="Apache Kafka Java consumer 3.3: more is revoked after a sync that came too late (KAFKA-14016)",
+    reactions=_OF_3_3,
+)
+JAVA_3_1 = evolve(
+    JAVA_3_2,
+    name="java-3.1",
+    title="Apache Kafka Java consumer 3.0 and 3.1: gives no reasons, forgets its id with its generation",
+    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
+    sorts_partitions=False,
+    reactions=JAVA_UNTIL_3_1,
+)
+JAVA_2 = evolve(
+    JAVA_3_1,
+    name="java-2.8",
+    title="Apache Kafka Java consumer 2.x (2.8)",
+    defaults=_defaults(10_000, 3_000, "range"),
+    versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
+)
+JAVA_0_11 = evolve(
+    JAVA_2,
+    name="java-0.11",
+    title="Apache Kafka Java consumer 0.10.1 to 1.x (0.11)",
+    client_id="consumer-1",
+    defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
+    versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
+    subscription_version=0,
+    heartbeats_while_syncing=False,
+    tells_lost=False,
+    revokes_on_leaving=False,
+    reactions=JAVA_UNTIL_2_3,
+)
+JAVA_0_9 = evolve(
+    JAVA_0_11,
+    name="java-0.9",
+    title="Apache Kafka Java consumer 0.9 to 0.10.0: heartbeats only from poll()",
+    defaults=_defaults(30_000, 3_000, "range", request_timeout_ms=40_000, max_poll_records=2_147_483_647),
+    versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0, data=(1, 0, None)),
+    heartbeats=HeartbeatPlacement.IN_POLL,
+    rebalance_timeout=RebalanceTimeout.UNSENT,
+    enforces_poll_limit=False,
+    reactions=JAVA_UNTIL_0_10_0,
+)
