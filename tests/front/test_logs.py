@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -396,37 +395,6 @@ def test_files_are_written_whole_into_a_new_directory(tmp_path: Path) -> None:
     written = logs.write_logs(bounced(), tmp_path / "deep" / "logs")
     assert [path.name for path in written] == ["broker-1.log", "c1.log"]
     assert sorted(path.name for path in (tmp_path / "deep" / "logs").iterdir()) == ["broker-1.log", "c1.log"]
-
-
-@pytest.mark.parametrize(
-    ("profile", "expected"),
-    [
-        (
-            "kafka-python-1.3",
-            "2026-01-01 00:00:03,100 - kafka.coordinator - INFO - Setting newly assigned partitions "
-            "{orders-0, orders-1} for group g1",
-        ),
-        (
-            "franz-go",
-            "2026-01-01T00:00:03.100Z INFO new group session begun, group: g1, added: orders-0, orders-1, lost: ",
-        ),
-        ("brod", "  orders-0, orders-1"),
-    ],
-)
-def test_other_libraries_speak_their_own_way(profile: str, expected: str) -> None:
-    """Layout and words are those of the library."""
-    assert logs.render(bounced(profile=profile))["c1.log"][-1] == expected
-
-
-def test_kafkajs_logs_json() -> None:
-    """One JSON record per line, with level, time and message."""
-    tape = Tape()
-    tape.client(Kind.PROCESS_STARTED, "c1", payload={"client_id": "app", "profile": "kafkajs"})
-    tape.at(3)
-    tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="REBALANCE_IN_PROGRESS")
-    (line,) = logs.render(tape.end())["c1.log"]
-    assert json.loads(line)["message"] == "The group is rebalancing, so a rejoin is needed., resync group"
-    assert json.loads(line)["timestamp"] == "2026-01-01T00:00:03.000Z"
 
 
 def test_what_ended_a_client_is_logged_under_its_exception() -> None:

@@ -1,4 +1,4 @@
-"""The clients' logs, from each process's own events: the Java consumer's, and librdkafka's with `debug=cgrp`."""
+"""The Java consumer's log, from its own events."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 from attrs import define, field
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.logs_broker import Blanks, Line
-from groupsim.logs_wording import JAVA_CLIENT, MESSAGES, Version, wording
+from groupsim.logs.java_words import JAVA_CLIENT
+from groupsim.logs.known import COOPERATIVE, Known
+from groupsim.logs.layout import stock
+from groupsim.logs.messages import MESSAGES
+from groupsim.logs.wording import Blanks, Version, wording
 from groupsim.members.failures import exception_name
 from groupsim.protocol.errors import ErrorCode
 
@@ -21,32 +24,6 @@ COORDINATING = (
     *("C_GIVING_AWAY", "C_UPDATING", "C_ASSIGNOR_NOTIFIED", "C_ASSIGNMENT_FINISHED", "C_COMMIT_FAIL"),
     *("C_NO_COMMITTED_OFFSET", "C_OFFSET_SET", *CALLBACKS),
 )
-COOPERATIVE = "cooperative-sticky"
-
-
-@define
-class Known:
-    """What a client knows of its group and its topics that is in events of others."""
-
-    rounds: dict[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
-    given: dict[str, Mapping[str, list[str]]] = field(factory=dict)  # group → what its leader gave to whom
-    leaders: dict[str, tuple[int, int]] = field(factory=dict)  # partition → the node that leads it, and the epoch
-    chosen: dict[str, tuple[str, int]] = field(factory=dict)  # group → its leader, and how many members it has
-
-    def note(self, event: TraceEvent) -> None:
-        """Learn from an event."""
-        payload = event.payload or {}
-        if event.kind is Kind.GROUP_STATE and event.group and payload.get("protocol"):
-            self.rounds[event.group] = (event.generation or 0, str(payload["protocol"]))
-            members = payload.get("members", 0)
-            self.chosen[event.group] = (
-                str(payload.get("leader") or ""),
-                len(members) if isinstance(members, list | tuple) else members,
-            )
-        elif event.kind is Kind.ASSIGNMENT_COMPUTED and event.group:
-            self.given[event.group] = payload.get("assignment") or {}
-        elif event.kind is Kind.PARTITION_LEADER and str(event.to).isdigit():
-            self.leaders[f"{event.topic}-{event.partition}"] = (int(str(event.to)), payload.get("epoch", 0))
 
 
 @define
@@ -63,7 +40,7 @@ class JavaLog:
     owned: dict[str, None] = field(factory=dict)
     broken_us: int = -1  # when a request last failed with its connection
 
-    def lines(self, event: TraceEvent) -> Iterator[Line]:
+    def lines(self, event: TraceEvent) -> Iterator[str]:
         """The lines one event of this process makes."""
         worder = JAVA_WORDERS.get(event.kind)
         for code, values in worder(self, event) if worder else ():
@@ -71,7 +48,7 @@ class JavaLog:
             if words is not None:
                 text = words.text.format_map(Blanks(self._values(event), values))
                 prefix = "" if code == "C_OFFSET_SET" and self.version >= (3, 7) else self._prefix()
-                yield event.t_us, words.level, prefix + text, self._logger(code)
+                yield stock(event.t_us, words.level, prefix + text, self._logger(code))
         self._note(event)
 
     def _note(self, event: TraceEvent) -> None:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from attrs import define, field
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.logs_client import COOPERATIVE, Known
-
-Entry = tuple[int, int, str, str]  # time, syslog level, facility, message
+from groupsim.logs.known import COOPERATIVE, Known
+from groupsim.logs.layout import epoch_ms
 
 JOIN_STATES = {
     "UNJOINED": "init",
@@ -50,11 +49,12 @@ class LibrdkafkaLog:
     node: int = -1
     rejoins: bool = False  # whether what is revoked is revoked for a rebalance
 
-    def lines(self, event: TraceEvent) -> Iterator[Entry]:
+    def lines(self, event: TraceEvent) -> Iterator[str]:
         """The lines one event of this process makes."""
         worder = WORDERS.get(event.kind)
         for level, facility, text in worder(self, event) if worder else ():
-            yield event.t_us, level, facility, text
+            seconds = epoch_ms(event.t_us) / 1000
+            yield f"%{level}|{seconds:.3f}|{facility}|{self.client_id}#consumer-1| [thrd:main]: {text}"
 
     def said(self, text: str) -> str:
         """Most sentences begin with the group."""

@@ -9,13 +9,14 @@ from attrs import define, field
 
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.logs_wording import BROKER, JAVA_COORDINATOR, REASONS, Version, wording
+from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
+from groupsim.logs.layout import stock
+from groupsim.logs.wording import Blanks, Version, wording
 
 MANAGED = ("LOAD_GROUP", "UNLOAD_GROUP", "LOAD_SCHEDULED", "OFFSETS_EXPIRED")
 JAVA_SPEAKERS = {"FENCED": "classic.ClassicGroup"}
 # ClassicGroup.validateOffsetCommit calls each by the other's name.
 MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
-Line = tuple[int, str, str, str]  # time, level, message, logger
 
 
 @define
@@ -28,7 +29,7 @@ class BrokerLog:
     missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # dropped at one join timeout
     instances: dict[str, str] = field(factory=dict)  # member → its group.instance.id
 
-    def lines(self, event: TraceEvent) -> Iterator[Line]:
+    def lines(self, event: TraceEvent) -> Iterator[str]:
         """The lines one event makes; events of clients make none."""
         if event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_REPLACED) and event.member:
             self.instances[event.member] = (event.payload or {}).get("instance_id") or ""
@@ -39,14 +40,14 @@ class BrokerLog:
         if event.kind is Kind.GROUP_STATE and event.group:
             self.states[event.group] = event.to or ""
 
-    def takes_over(self, event: TraceEvent) -> Iterator[Line]:
+    def takes_over(self, event: TraceEvent) -> Iterator[str]:
         """What the broker logs to which the controller gives a partition of the offsets topic that another one led."""
         values = {"op": event.partition, "epoch": (event.payload or {}).get("epoch", 0)}
         for code in ("ELECTED", "LOAD_SCHEDULED"):
             words = wording(BROKER, code, self.version)
             if words is not None:
                 prefix, logger = self._of_broker(event.to or "0", code)
-                yield event.t_us, words.level, prefix + words.text.format_map(values), logger
+                yield stock(event.t_us, words.level, prefix + words.text.format_map(values), logger)
 
     def _of_broker(self, broker: str, code: str) -> tuple[str, str]:
         """Prefix and logger of what concerns no group."""
@@ -57,13 +58,13 @@ class BrokerLog:
             return f"[GroupMetadataManager brokerId={broker}] ", f"{package}.GroupMetadataManager"
         return f"[GroupCoordinator {broker}]: ", f"{package}.GroupCoordinator"
 
-    def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[Line]:
+    def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[str]:
         words = wording(BROKER, code, self.version)
         if words is None:
             return
         text = words.text.format_map(Blanks(self.values(event), values))
         prefix, logger = self._speaker(event, code)
-        yield event.t_us, words.level, prefix + text, logger
+        yield stock(event.t_us, words.level, prefix + text, logger)
 
     def _speaker(self, event: TraceEvent, code: str) -> tuple[str, str]:
         broker = (event.host or "0").rsplit("-", 1)[-1]
@@ -98,18 +99,6 @@ class BrokerLog:
             "s": size.get("static", 0),
             "state": payload.get("state") or self.states.get(group, "Empty"),
         }
-
-
-class Blanks(dict[str, object]):
-    """Values for a template; what is not known stays a question mark."""
-
-    def __init__(self, *parts: Mapping[str, object]) -> None:
-        super().__init__()
-        for part in parts:
-            self.update(part)
-
-    def __missing__(self, key: str) -> str:
-        return "?"
 
 
 Words = Iterator[tuple[str, Mapping[str, object]]]

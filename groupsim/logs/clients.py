@@ -1,0 +1,57 @@
+"""Which log a client profile has. To add a library is to write its table and to name it here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.logs.brod import BROD
+from groupsim.logs.go import FRANZ_GO, SARAMA
+from groupsim.logs.java import JavaLog
+from groupsim.logs.kafka_python import AIOKAFKA, KAFKA_PYTHON_1, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
+from groupsim.logs.kafkajs import KAFKAJS
+from groupsim.logs.known import Known
+from groupsim.logs.library import Library, LibraryLog
+from groupsim.logs.librdkafka import LibrdkafkaLog
+from groupsim.logs.wording import version
+
+# How a profile's name begins → its library; the first that fits.
+LIBRARIES: tuple[tuple[str, Library], ...] = (
+    ("kafka-python-1", KAFKA_PYTHON_1),
+    ("kafka-python-2.3", KAFKA_PYTHON_2_3),
+    ("kafka-python", KAFKA_PYTHON_2),
+    ("aiokafka", AIOKAFKA),
+    ("franz-go", FRANZ_GO),
+    ("sarama", SARAMA),
+    ("kafkajs", KAFKAJS),
+    ("brod", BROD),
+)
+
+
+class ClientLog(Protocol):
+    """What one process logs."""
+
+    def lines(self, event: TraceEvent) -> Iterable[str]:
+        """The physical lines one event of this process makes."""
+
+
+class Silent:
+    """The log of a client that has no logger unless it is given one, and whose words nobody compared."""
+
+    def lines(self, event: TraceEvent) -> Iterable[str]:
+        """None."""
+        return ()
+
+
+def client_log(event: TraceEvent, known: Known) -> ClientLog:
+    """The log of the process that this event starts."""
+    payload = event.payload or {}
+    group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
+    profile, instance = str(payload.get("profile") or "java"), payload.get("instance_id")
+    if profile.startswith("java"):
+        return JavaLog(group, client_id, instance, version(profile), known)
+    if profile.startswith("librdkafka"):
+        return LibrdkafkaLog(group, client_id, known)
+    library = next((library for name, library in LIBRARIES if profile.startswith(name)), None)
+    return Silent() if library is None else LibraryLog(library, group, client_id, instance, known)

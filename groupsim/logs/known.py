@@ -1,0 +1,36 @@
+"""What a client knows of its group and its topics that is in events of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from groupsim.eventloop.events import Kind, TraceEvent
+
+COOPERATIVE = "cooperative-sticky"
+
+
+@define
+class Known:
+    """What a client knows of its group and its topics that is in events of others."""
+
+    rounds: dict[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
+    given: dict[str, Mapping[str, list[str]]] = field(factory=dict)  # group → what its leader gave to whom
+    leaders: dict[str, tuple[int, int]] = field(factory=dict)  # partition → the node that leads it, and the epoch
+    chosen: dict[str, tuple[str, int]] = field(factory=dict)  # group → its leader, and how many members it has
+
+    def note(self, event: TraceEvent) -> None:
+        """Learn from an event."""
+        payload = event.payload or {}
+        if event.kind is Kind.GROUP_STATE and event.group and payload.get("protocol"):
+            self.rounds[event.group] = (event.generation or 0, str(payload["protocol"]))
+            members = payload.get("members", 0)
+            self.chosen[event.group] = (
+                str(payload.get("leader") or ""),
+                len(members) if isinstance(members, list | tuple) else members,
+            )
+        elif event.kind is Kind.ASSIGNMENT_COMPUTED and event.group:
+            self.given[event.group] = payload.get("assignment") or {}
+        elif event.kind is Kind.PARTITION_LEADER and str(event.to).isdigit():
+            self.leaders[f"{event.topic}-{event.partition}"] = (int(str(event.to)), payload.get("epoch", 0))
