@@ -85,7 +85,7 @@ def loosely(told: Told) -> Told:
     lines = [line for at, line in enumerate(nameless) if line != "threw" or nameless[at - 1 : at] != [line]]
     pairs = zip(("", *told.requests), told.requests, told.pauses, strict=False)
     pauses = [_SOON if _awaits_records(before, request) else pause for before, request, pause in pairs]
-    return Told(tuple(pauses), told.requests, tuple(lines))
+    return evolve(told, pauses=tuple(pauses), application=tuple(lines))
 
 
 def _awaits_records(before: str, request: str) -> bool:

@@ -18,6 +18,7 @@ from attrs import evolve
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.realtime import RealTimeLoop
 from tests.twins.clients import Client
+from tests.twins.held_up import Waits, watch
 from tests.twins.simulated import ERROR_PAUSE_MS
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
@@ -36,6 +37,11 @@ class Program:
         self.said: dict[str, list[str]] = {}
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
         self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
 
     def _read(self, stdout: IO[str]) -> None:
         for line in stdout:
@@ -71,6 +77,7 @@ def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
         listeners = TcpListeners(world.cluster)
         await listeners.open()
         program = Program(command)
+        loop.start_soon(watch, loop, Waits(program.pid), world.tap.plays.values(), name="watch")
         try:
             warm_up = evolve(stories[0], name="warm up", ends_ms=_WARM_UP_MS, rules=())
             await _played(world, program, client, listeners.bootstrap, [warm_up])

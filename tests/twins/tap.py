@@ -55,7 +55,7 @@ class Seen:
 @define(eq=False)
 class Play:
     """A story while it is played by one consumer. `carry_out` does what the story says is to be done; requests of the
-    APIs `unseen` meet the story's rules and are not written down.
+    APIs `unseen` meet the story's rules and are not written down. `held_up_us`: so long the machine held it up.
     """
 
     loop: EventLoop
@@ -67,6 +67,7 @@ class Play:
     began_us: int | None = None
     connection: Line | None = None
     at_the_end: Callable[[], None] | None = None
+    held_up_us: int = 0
     _count: Counter[Api] = field(factory=Counter)
     _in_hand: dict[int, Seen] = field(factory=dict)
 

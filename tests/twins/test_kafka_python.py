@@ -10,7 +10,7 @@ import pytest
 from groupsim.members.profiles import PROFILES
 from tests.interop.outcomes import unavailable
 from tests.twins import facts
-from tests.twins.__main__ import TRIES, compared, live
+from tests.twins.__main__ import TRIES, TooBusy, compared, live
 from tests.twins.clients import KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, Client
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
@@ -77,5 +77,7 @@ def test_a_real_kafka_python_does_what_was_recorded_of_it(client: Client) -> Non
 def _asked(client: Client, stories: list[Story]) -> None:
     try:
         assert compared(client, stories, live, TRIES) == {}
+    except TooBusy as busy:
+        pytest.skip(f"the machine was too busy to judge {busy}")
     except kafka_jars.Unavailable as why:
         unavailable(why, "kafka-python")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupsim.protocol.consumer_protocol import decode_assignment, decode_subscription
 from groupsim.protocol.messages import (
@@ -49,11 +49,15 @@ def pause(us: int) -> str:
 
 @frozen
 class Told:
-    """A play as it is compared: each request with the class of its pause, and what the application went through."""
+    """A play as it is compared: each request with the class of its pause, and what the application went through.
+
+    `held_up_us` is how long the machine held it up at most (`held_up`); in virtual time nothing does.
+    """
 
     pauses: tuple[str, ...]
     requests: tuple[str, ...]
     application: tuple[str, ...]
+    held_up_us: int = field(default=0, eq=False)
 
 
 def written(play: Play, lived: Sequence[str]) -> Told:
@@ -63,6 +67,7 @@ def written(play: Play, lived: Sequence[str]) -> Told:
         tuple(pause(us) for us in _pauses(play.seen, play.began_us)),
         tuple(_said(_told(seen), symbols, play.story) for seen in play.seen),
         tuple(application(lived, play.story)),
+        play.held_up_us,
     )
 
 
