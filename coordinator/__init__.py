@@ -9,9 +9,10 @@ Where to read:
     steady      the short ways of a heartbeat while nothing happens
     rebalance, voting    how a round opens and closes, and which protocol it chooses
     purgatory, timers    what waits, and what ends the wait
-    commit, offsets, transactions, retention    committed offsets: who may, where they are kept, when they go
+    commit, offsets, transactions    committed offsets: who may, and where they are kept
+    retention, expiry    when they go
     loading, replay, serde    what a broker that takes over knows, from the log
-    admin       describe, list, delete
+    admin, describing    describe, list, delete
     shard       one partition of `__consumer_offsets`: a state machine, effects out
     service     a broker's coordinator: what it answers
     runtime, leadership, alarms    the partitions it leads, each with its core, on the event loop

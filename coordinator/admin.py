@@ -1,21 +1,18 @@
-"""DescribeGroups, ListGroups and DeleteGroups.
+"""DescribeGroups, ListGroups and DeleteGroups: of which groups of a partition.
 
-Describe and List see which groups are committed, but of a group what it is now: `PreparingRebalance` shows at once.
-Assignments are shown as stored: in a round still open, those of the generation before.
+Describe and List see which groups are committed, but of a group what it is now (`describing`).
 
-Source: `ClassicGroup.describe`, `GroupMetadataManager.listGroups`; classic-protocol reference, 1.10 and 1.11.
+Source: `GroupMetadataManager.describeGroups`, `listGroups`; classic-protocol reference, 1.10 and 1.11.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.failures import operation_error
-from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.states import State
+from groupsim.coordinator.kinds import Group
+from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -23,49 +20,13 @@ from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribedGroup,
-    DescribedMember,
     DescribeGroupsRequest,
     ListedGroup,
     ListGroupsRequest,
 )
 from groupsim.protocol.refusals import refusal
 
-if TYPE_CHECKING:
-    from groupsim.coordinator.kinds import Group
-    from groupsim.coordinator.partition import Partition
-
 _NOT_FOUND_VERSION = 6
-
-
-def describe(group: GroupData) -> DescribedGroup:
-    """A classic group's description; protocol and metadata only in Stable.
-
-    Raises IllegalState for a group that is Stable without a protocol, as only a record of somebody else's can make it.
-    """
-    stable = group.state is State.STABLE
-    members = tuple(
-        DescribedMember(
-            member.member_id,
-            member.instance_id,
-            member.client_id,
-            member.client_host,
-            member.metadata(group.protocol) if stable else b"",
-            member.assignment,
-        )
-        for member in group.members.values()
-    )
-    return DescribedGroup(
-        group.group_id,
-        state=group.state.printed,
-        protocol_type=group.protocol_type or "",
-        protocol=(group.protocol or "") if stable else "",
-        members=members,
-    )
-
-
-def listed(group: GroupData) -> ListedGroup:
-    """A classic group's line in a list; a simple group has no protocol type."""
-    return ListedGroup(group.group_id, group.protocol_type or "", group.state.printed, "classic")
 
 
 def describe_one(partition: Partition, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from attrs import define
 
-from groupsim.coordinator.admin import describe, listed
 from groupsim.coordinator.commit import commit_error, keep_session, txn_commit_error
+from groupsim.coordinator.describing import describe, listed
 from groupsim.coordinator.effects import CallToken
+from groupsim.coordinator.expiry import ExpiryRule, expiry_rule
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.heartbeat import heartbeat, session_expired
 from groupsim.coordinator.join import join
@@ -18,7 +19,6 @@ from groupsim.coordinator.leave import leave
 from groupsim.coordinator.loading import loaded, unloaded, vanished
 from groupsim.coordinator.purgatory import ANSWERED
 from groupsim.coordinator.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
-from groupsim.coordinator.retention import ExpiryRule, expiry_rule
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
 from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
 from groupsim.coordinator.steady import Steady, quick_heartbeat, steady_member

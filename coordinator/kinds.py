@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from groupsim.coordinator.effects import CallToken
-from groupsim.coordinator.retention import ExpiryRule
+from groupsim.coordinator.expiry import ExpiryRule
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer

@@ -1,66 +1,22 @@
 """What becomes of offsets nobody needs (KIP-211).
 
 Every `offsets.retention.check.interval.ms` each partition looks for offsets older than `offsets.retention.minutes`.
-What "older" counts from depends on the group:
+What "older" counts from depends on the group (`expiry`). An offset stays as long as an open transaction has another one
+for the same partition. A group that is empty, with no offset left and no transaction open, is deleted, so one that
+never had any vanishes at the next look, and its generation begins at 0 when it comes back.
 
-    has been joined, and is empty    since it became empty
-    consumers, Stable                since the commit, for topics nobody subscribes to any more
-    in a rebalance, or not readable  nothing expires
-    never joined (simple)            since the commit
-
-A commit of versions 2 to 4 may carry its own time. An offset stays as long as an open transaction has another one for
-the same partition. A group that is empty, with no offset left and no transaction open, is deleted, so one
-that never had any vanishes at the next look, and its generation begins at 0 when it comes back.
-
-Source: `OffsetExpirationConditionImpl`, `ClassicGroup.offsetExpirationCondition`,
-`OffsetMetadataManager.cleanupExpiredOffsets`; classic-protocol reference, 2.12.
+Source: `OffsetMetadataManager.cleanupExpiredOffsets`, `GroupCoordinatorShard.cleanupGroupMetadata`; classic-protocol
+reference, 2.12.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from attrs import frozen
-
-from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.records import OffsetRecord, OffsetValue, Record
-from groupsim.coordinator.states import State
+from groupsim.coordinator.kinds import Group
+from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.records import OffsetRecord, Record
 from groupsim.coordinator.timers import TimerKind
-from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.messages import TopicPartition
-
-if TYPE_CHECKING:
-    from groupsim.coordinator.kinds import Group
-    from groupsim.coordinator.partition import Partition
-
-
-@frozen
-class ExpiryRule:
-    """From when offsets count their retention: `since_us`, or with None their own commit; `spared` topics are kept."""
-
-    since_us: int | None = None
-    spared: frozenset[str] = frozenset()
-
-    def expired(self, partition: TopicPartition, value: OffsetValue, now_us: int, retention_us: int) -> bool:
-        """Whether this offset is due."""
-        if partition.topic in self.spared:
-            return False
-        if value.expire_us is not None:
-            return now_us >= value.expire_us
-        base_us = value.commit_us if self.since_us is None else self.since_us
-        return now_us - base_us >= retention_us
-
-
-def expiry_rule(turn: Turn, group: GroupData) -> ExpiryRule | None:
-    """The rule for a classic group; None when nothing of it may expire now."""
-    if not turn.differences.retention_from_empty or group.protocol_type is None:
-        return ExpiryRule()
-    if group.state is State.EMPTY:
-        return ExpiryRule(group.state_us)
-    if group.is_consumer and group.state is State.STABLE and group.subscribed is not None:
-        return ExpiryRule(spared=group.subscribed)
-    return None
 
 
 def expiry_timer(partition: int) -> str:
