@@ -15,6 +15,8 @@ from groupsim.coordinator.leadership import Leadership
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.interface import EventLoop, Host, Order
 
+_REMEMBERED = 4_096  # groups whose leadership is at hand: clients may name as many as they like
+
 
 class CoordinatorRuntime:
     """The partitions of one broker. `elect` and `resign` follow the partition leaders."""
@@ -120,6 +122,8 @@ class CoordinatorRuntime:
         try:
             return self._by_group[group_id]
         except KeyError:
+            if len(self._by_group) >= _REMEMBERED:
+                self._by_group.clear()
             partition = partition_for(group_id, self.config.offsets_topic_num_partitions)
             led = self._by_group[group_id] = self._led.get(partition)
             return led

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Collection
 
 import pytest
 
+from groupsim.coordinator import runtime
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.fakes import HandCall, MemoryLog, Topics
+from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
@@ -419,6 +421,23 @@ def test_groups_of_all_partitions_are_listed_and_described() -> None:
         assert [one.state for one in described.groups] == ["Empty", "Dead", "Stable"]
 
     run(story)
+
+
+def test_groups_that_clients_make_up_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a group belongs is looked up once, and once more when thousands of others were asked about meanwhile."""
+    looked_up: list[str] = []
+
+    def look_up(group_id: str, partitions: int) -> int:
+        looked_up.append(group_id)
+        return partition_for(group_id, partitions)
+
+    async def story(broker: Broker) -> None:
+        for groups in (("a", "a"), ("a",), tuple(f"made-up-{number}" for number in range(5_000)), ("a",)):
+            broker.send(DescribeGroupsRequest(groups))
+
+    monkeypatch.setattr(runtime, "partition_for", look_up)
+    run(story)
+    assert looked_up.count("a") == 2
 
 
 def test_records_and_their_ends_stand_in_the_trace() -> None:
