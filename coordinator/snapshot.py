@@ -20,7 +20,15 @@ from groupsim.protocol.messages import TopicPartition
 
 @frozen
 class MemberSnapshot:
-    """One member; `session_due_us` is None when its timer does not run."""
+    """One member.
+
+    member_id, instance_id, client_id, client_host    who it is; `instance_id` is its group.instance.id
+    session_timeout_ms, rebalance_timeout_ms, protocols    of its last JoinGroup
+    assignment        the bytes that its leader gave it
+    is_new            its first JoinGroup is not answered yet
+    awaiting_join, awaiting_sync    a JoinGroup, a SyncGroup of it waits for an answer
+    session_due_us    when its session ends; None when that timer does not run
+    """
 
     member_id: str
     instance_id: str | None
@@ -64,7 +72,20 @@ class PendingOffset:
 
 @frozen
 class GroupSnapshot:
-    """A group at one instant; `state` is the name Kafka's tools print. `held` are answers of the whole partition."""
+    """A group at one instant.
+
+    group_id, kind, state, previous_state    states as Kafka's tools print them; the kind is "classic"
+    state_us          when it got into its state; None when the log does not say
+    generation, protocol_type, protocol, leader    of the present generation; `leader` is a member id
+    members           each as a MemberSnapshot; `member(id)` finds one
+    pending_join      member ids that were handed out and have not come back
+    pending_sync      members whose SyncGroup is still to come
+    new_member_added  somebody joined during the initial delay, which begins again
+    subscribed        topics that somebody subscribes to; None when nobody knows
+    parked, held      requests without an answer: of this group; of its partition, until an append is committed
+    timers            those that run, with their deadlines
+    pending_offsets   offsets of transactions that are open
+    """
 
     group_id: str
     kind: str

@@ -119,7 +119,16 @@ class Kind(StrEnum):
 
 
 class TraceEvent(NamedTuple):
-    """One row of the trace. Columns in schema order; None means the kind does not fill it.
+    """One row of the trace. Columns in schema order; None means the kind does not fill it (docs/traces.md).
+
+        seq, t_us         its number, from 1; virtual time since the start
+        kind, host        what happened; at which process, `broker-0` or a member's
+        group, member, generation, topic, partition    of the group; member is the id that the coordinator gave
+        api, correlation, error    of a request or response; Kafka's name of the error, None for none
+        from_, to, reason    old and new state, and why in words (for timers their name)
+        span              ties a begin to its end
+        cause             `seq` of the event that brought this one about; 0 for none
+        payload           what else the kind carries
 
     A tuple, not an attrs class: a run makes tens of thousands, and a frozen attrs class of so many fields takes nine
     times as long to make.

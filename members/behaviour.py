@@ -59,31 +59,38 @@ def _distribution(said: Distribution | str | None) -> Distribution | None:
 class Behaviour:
     """One application. None means: takes no time. Durations are drawn in microseconds, and may be written as text:
     `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`.
+
+        processing         time for each record
+        per_batch          time for a batch of a partition, on top of its records
+        poll_timeout       `poll` returns empty-handed after this; None: one long wait
+        poll_gap           between a batch (with `poll_timeout` set: between any two polls) and the next poll
+        on_assigned, on_revoked, on_lost    time that the callback takes
+        assignor_time      how long the leader computes an assignment
+        commit             when it commits: "auto", "sync-after-batch", "async-after-batch", "on-revoke", "never"
+        on_error           what it does about an exception out of poll: "stop", "retry", "retry-all"
+        error_pause_us     how long it waits then, before it polls again
+        on_commit_failure  what it does when commitSync throws: logs that and goes on polling, unless told
+        enforce_rebalance_every    it asks for a rebalance again and again, with this time between (ClickHouse #33433)
+        stuck              defects on purpose: "never-heartbeat", "never-sync", "never-rejoin"
+        push_buffer        records are pushed, not pulled, into so many bytes; the process dies of more (`pull.pushed`)
+        exactly_once       awaited with the records of each poll, in whose place it commits (`producer.eos`)
     """
 
-    #: Per record, and once per batch of a partition on top of it.
     processing: Distribution | None = field(default=None, converter=_distribution)
     per_batch: Distribution | None = field(default=None, converter=_distribution)
-    #: `poll(timeout)` returns empty-handed after this; None: the application polls again at once, as one long wait.
     poll_timeout: Distribution | None = field(default=None, converter=_distribution)
-    #: Between a batch (with `poll_timeout` set: between any two polls) and the next poll.
     poll_gap: Distribution | None = field(default=None, converter=_distribution)
     on_assigned: Distribution | None = field(default=None, converter=_distribution)
     on_revoked: Distribution | None = field(default=None, converter=_distribution)
     on_lost: Distribution | None = field(default=None, converter=_distribution)
-    #: How long the leader computes an assignment.
     assignor_time: Distribution | None = field(default=None, converter=_distribution)
     commit: CommitPolicy = field(default=CommitPolicy.AUTO, converter=CommitPolicy)
     on_error: OnError = field(default=OnError.STOP, converter=OnError)
     error_pause_us: int = 1_000_000
-    #: What it does when commitSync throws: by default it logs that and goes on polling.
     on_commit_failure: OnError = field(default=OnError.RETRY, converter=OnError)
-    #: The application asks for a rebalance again and again, with this time between (ClickHouse #33433).
     enforce_rebalance_every: Distribution | None = field(default=None, converter=_distribution)
     stuck: frozenset[Stuck] = frozenset()
-    #: Records are pushed, not pulled, into a buffer of so many bytes; the process dies of more (`pull.pushed`).
     push_buffer: int | None = None
-    #: Exactly once: awaited with the records of each poll, in whose place it commits (`producer.eos`).
     exactly_once: ExactlyOnce | None = None
 
 

@@ -91,7 +91,9 @@ class GroupMetadata(NamedTuple):
 class Consumer:
     """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host.
 
-    With `data` records come from there (the light way); with None they are pulled from brokers through the transport.
+    `settings`, `profile` and `behaviour` are what it was made with; `failed` is the ClientFailure that ended it, None
+    else; `host.name` is its name. With `data` records come from there (the light way); with None they are pulled from
+    brokers through the transport.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Consumer:
         transport: Transport,
         data: Data | None,
         behaviour: Behaviour | None = None,
-        profile: ClientProfile = JAVA_3,
+        profile: ClientProfile | None = None,
         *,
         plugin_errors: PluginErrors = PluginErrors.STOP,
         assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
@@ -110,7 +112,7 @@ class Consumer:
         self.loop = loop
         self.host = loop.host(host_name)
         self.settings = settings
-        self.profile = profile
+        self.profile = JAVA_3 if profile is None else profile
         self._transport = transport
         self._data = data
         self._behaviour = _PLAIN if behaviour is None else behaviour

@@ -70,7 +70,15 @@ class Judged:
 
 @frozen
 class Run:
-    """A finished run. `exit_code` is 0, or 1 when an expectation failed; `told` how many events there were."""
+    """A finished run.
+
+    events         the trace; `tell(run.events)` is its story
+    checks         the expectations, judged; `failed`: those that do not hold
+    exit_code      0, or 1 when an expectation failed
+    scenario, seed    what was run
+    told           how many events there were
+    snapshots      the groups at the instants that were asked for, by microsecond and name
+    """
 
     events: list[TraceEvent] = field(repr=False)
     checks: tuple[Judged, ...]

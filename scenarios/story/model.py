@@ -81,27 +81,39 @@ class Hindrance:
 
 @frozen
 class Generation:
-    """One rebalance of one group, from PreparingRebalance to its end."""
+    """One rebalance of one group, from PreparingRebalance to its end.
+
+    number         the generation it led to, or would have
+    cause, culprit, why    from the closed list; whose doing; a clause about him: "left (rolling restart)"
+    follow_up      the second half of a cooperative rebalance
+    began_us, completing_us, stable_us    when it got there, None for never
+    ended_us       the end of the rebalance, or of the trace
+    late, absent   the last to join; those who never came
+    members, size  who is in the generation; how many, also when they are not listed
+    moves          partitions that another process owns now
+    stopped_us     time in which at least one partition stood still because of it
+    hindrances     what hindered it without having begun it
+    """
 
     group: str
-    number: int  # the generation it led to, or would have
+    number: int
     cause: Cause
     culprit: Who | None
-    why: str  # a clause with the culprit as its subject: "left (rolling restart)"
-    follow_up: bool  # the second half of a cooperative rebalance
+    why: str
+    follow_up: bool
     began_us: int
     completing_us: int | None
     stable_us: int | None
-    ended_us: int  # the end of the rebalance, or of the trace
+    ended_us: int
     outcome: Outcome
     late: Late | None
     absent: tuple[Late, ...]
     members: tuple[Who, ...]
-    size: int  # members in the generation, also when they are not listed
+    size: int
     leader: Who | None
     protocol: str | None
     moves: tuple[Move, ...] = ()
-    stopped_us: int = 0  # time in which at least one partition stood still because of it
+    stopped_us: int = 0
     hindrances: tuple[Hindrance, ...] = ()
 
     @property
@@ -369,24 +381,37 @@ class Rollout:
 
 @frozen
 class GroupStory:
-    """One group: its generations, and what happened to its partitions."""
+    """One group: its generations, and what happened to its partitions.
+
+    formed_us          from its first join to its first stable generation; None: it never was
+    spans              who owned which partition, from when to when
+    standstills        partitions without an owner at work; overlaps: with two
+    stopped_us         time in which at least one partition stood still; partition_stop_us: summed over partitions
+    worst              the partition that stood still longest, in all, and for how long
+    delivered, duplicates    records that poll returned; those of them that came again
+    commits_failed     errors of commits, and how often each
+    fenced             group.instance.id → how often one of its users was fenced
+    evictions          members the coordinator removed against their will
+    present            members at the end of the trace, as the coordinator counts them; undetected: the dead of them
+    rollouts           what became of each rolling restart
+    """
 
     group: str
-    formed_us: int | None  # from its first join to its first stable generation
+    formed_us: int | None
     generations: tuple[Generation, ...]
     spans: tuple[Span, ...]
     standstills: tuple[Standstill, ...]
     overlaps: tuple[Overlap, ...]
-    stopped_us: int  # time in which at least one partition stood still
-    partition_stop_us: int  # the same, summed over partitions
-    worst: tuple[TopicPartition, int] | None  # the partition that stood still longest, in all
+    stopped_us: int
+    partition_stop_us: int
+    worst: tuple[TopicPartition, int] | None
     delivered: int
     duplicates: int
     commits_failed: tuple[tuple[str, int], ...]
-    fenced: tuple[tuple[str, int], ...] = ()  # group.instance.id → how often one of its users was fenced
+    fenced: tuple[tuple[str, int], ...] = ()
     evictions: tuple[Eviction, ...] = ()
-    present: tuple[Who, ...] = ()  # members at the end of the trace, as the coordinator counts them
-    undetected: tuple[Who, ...] = ()  # of these, those whose process had died
+    present: tuple[Who, ...] = ()
+    undetected: tuple[Who, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
 
     @property
@@ -424,7 +449,17 @@ class TakeOver:
 
 @frozen
 class Story:
-    """What happened in a run."""
+    """What happened in a run.
+
+    headline       the one line to quote
+    groups         each group's generations, with cause and cost
+    lanes          each process's states, from when to when
+    actions, faults, notes    what was done and noted: warnings, expired offsets, failed plug-ins, fencings
+    accounts, totals    where every record is, by group and partition, and by group
+    take_overs     changes of coordinator, where brokers have logs of their own
+    given_up       records that no log ever took
+    scenario, seed, end_us    of the run
+    """
 
     scenario: str
     seed: int | None
@@ -433,9 +468,9 @@ class Story:
     lanes: tuple[Lane, ...]
     actions: tuple[Doing, ...]
     faults: tuple[Doing, ...]
-    notes: tuple[Doing, ...]  # warnings, offsets that expired, plug-ins that failed, fencings
+    notes: tuple[Doing, ...]
     headline: str
-    accounts: tuple[Account, ...] = ()  # by group and partition
-    totals: tuple[GroupAccount, ...] = ()  # the same by group
-    take_overs: tuple[TakeOver, ...] = ()  # where brokers have logs of their own
-    given_up: tuple[GivenUp, ...] = ()  # records that no log ever took
+    accounts: tuple[Account, ...] = ()
+    totals: tuple[GroupAccount, ...] = ()
+    take_overs: tuple[TakeOver, ...] = ()
+    given_up: tuple[GivenUp, ...] = ()

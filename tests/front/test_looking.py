@@ -1,0 +1,86 @@
+"""A test author looks for something that is not there: what there is, or why it cannot be, is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim import Simulation
+from groupsim.protocol.messages import HeartbeatRequest
+
+pytest_plugins = ["pytester"]
+
+
+async def test_a_look_for_heartbeats_that_are_not_listed_is_refused(sim: Simulation) -> None:
+    """Quiet heartbeats are counted, so no test holds because there are none; those with an error are there."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    for kind, columns in (("request.sent", {"host": "c1"}), ("response.received", {"error": None})):
+        with pytest.raises(ValueError, match=r'look at `member.heartbeats`, or list them all.*level="full"'):
+            sim.find(kind, api="Heartbeat", **columns)
+    answer = await sim.request(HeartbeatRequest("g1", 1, "nobody"))
+    assert [event.error for event in sim.find("response.sent", api="Heartbeat", error=answer.error.name)]
+
+
+@pytest.mark.sim(level="full")
+async def test_a_full_trace_lists_every_heartbeat(sim: Simulation) -> None:
+    """With `level="full"` there are as many requests as the member counts."""
+    sim.topic("orders", 2)
+    member = sim.member("c1")
+    await sim.settled(members=1)
+    await sim.run_for("10s")
+    assert len(sim.find("request.sent", api="Heartbeat")) == member.heartbeats == 3
+
+
+def test_an_attribute_that_is_not_there_is_told_with_what_is(pytester: pytest.Pytester) -> None:
+    """A name that an answer, a snapshot, an error code or an event does not have is answered with those it has."""
+    pytester.makepyfile(
+        """
+        from groupsim import ErrorCode
+        from groupsim.coordinator.testing import Bench
+
+        async def test_near(sim):
+            sim.topic("orders", 2)
+            sim.member("c1")
+            (await sim.stable(members=1)).static_members
+
+        async def test_far(sim):
+            sim.topic("orders", 2)
+            sim.member("c1")
+            (await sim.stable(members=1)).xyz
+
+        def test_class():
+            ErrorCode.FENCED
+
+        async def test_word(sim):
+            sim.topic("orders", 2)
+            getattr(sim.events[0], "from")
+
+        def test_bench():
+            Bench().advance(3)
+
+        def test_other():
+            "text".xyz
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=6)
+    told = [line.removeprefix("E       ") for line in result.outlines if "did you mean" in line or " has: " in line]
+    assert [line.strip().partition(", held")[0] for line in told] == [
+        "did you mean `members`?",
+        "GroupSnapshot has: generation, group_id",
+        "did you mean `FENCED_INSTANCE_ID` or `FENCED_LEADER_EPOCH`?",
+        "did you mean `from_`?",
+        "did you mean `advance_ms` or `advance_to`?",
+    ]
+
+
+@pytest.mark.sim(brokers=3)
+async def test_the_coordinators_broker_has_a_name(sim: Simulation) -> None:
+    """`sim.coordinator()` is the node of the group's coordinator, before a move and after it."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    before = sim.coordinator()
+    assert {event.host for event in sim.find("group.state")} == {f"broker-{before}"}
+    assert sim.move_coordinator() == sim.coordinator() != before
