@@ -182,7 +182,7 @@ def _rate(once: Callable[[], None], seconds: float) -> float:
         once()
     count, began = 0, time.perf_counter()
     end = began + seconds
-    while (now := time.perf_counter()) < end:
+    while (now := time.perf_counter()) < end or not count:
         for _ in range(20):
             once()
         count += 20

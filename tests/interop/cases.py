@@ -13,8 +13,11 @@ from functools import partial
 
 from attrs import frozen
 
-from tests.interop.bench import SESSION_MS, Bench, records, until
+from tests.interop.bench import Bench, records, until
 from tests.interop.members import Member, Partition, Place, Record, Unsupported
+
+PATIENT = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
+"""Of members whose going is noticed by something else than the end of a session or of a rebalance."""
 
 
 @frozen
@@ -86,14 +89,14 @@ def rebalances_evenly(assignor: str, bench: Bench) -> None:
 def keeps_static_members(bench: Bench) -> None:
     """A static member that goes and comes back within its session has its partitions again, and nobody rebalanced."""
     topic = bench.topic()
-    first, second = (bench.consumer(topic, instance_id=f"i-{n}", session_timeout_ms=20_000) for n in range(2))
+    first, second = (bench.consumer(topic, instance_id=f"i-{n}", **PATIENT) for n in range(2))
     bench.stable(topic, [first, second])
     until(lambda: bench.state() == ("STABLE", 2), "the group is Stable")
     before, ids = second.owned, bench.member_ids()
     seen = len(first.events)
     second.close()
     time.sleep(1)
-    back = bench.consumer(topic, instance_id="i-1", session_timeout_ms=20_000)
+    back = bench.consumer(topic, instance_id="i-1", **PATIENT)
     until(lambda: back.owned == before, "the same partitions again", bench.told)
     bench.stable(topic, [first, back])
     assert not first.moves(seen), f"the other member was moved: {first.moves(seen)}"
@@ -204,7 +207,7 @@ def survives_a_killed_member(bench: Bench) -> None:
     """A member dies without a word: after its session timeout its partitions are the others', and nothing is lost."""
     topic = bench.topic()
     producer = bench.producer()
-    members = [bench.consumer(topic), bench.consumer(topic)]
+    members = [bench.consumer(topic, session_timeout_ms=6_000) for _ in range(2)]
     bench.stable(topic, members)
     sent = producer.send(topic, records(60, "before-"))
     bench.all_read(sent, members)
@@ -214,7 +217,8 @@ def survives_a_killed_member(bench: Bench) -> None:
     sent |= producer.send(topic, records(60, "while-"))
     bench.stable(topic, [alive])
     took = time.monotonic() - killed
-    assert took > SESSION_MS / 1000 - 1, f"its partitions moved after {took:.1f} s, before its session was over"
+    # Its last heartbeat may have been late.
+    assert took > 3, f"its partitions moved after {took:.1f} s, before its session was over"
     sent |= producer.send(topic, records(60, "after-"))
     bench.all_read(sent, members)
 
@@ -223,18 +227,17 @@ def leaves(bench: Bench) -> None:
     """Members that close leave at once: the others have everything, then the group is Empty, and its offsets stay."""
     topic = bench.topic()
     producer = bench.producer()
-    patient = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 60_000}
-    first, second = bench.consumer(topic, **patient), bench.consumer(topic, **patient)
+    first, second = bench.consumer(topic, **PATIENT), bench.consumer(topic, **PATIENT)
     bench.stable(topic, [first, second])
     sent = producer.send(topic, records(60))
     bench.all_read(sent, [first, second])
     first.close()
     closed = time.monotonic()
     bench.stable(topic, [second])
-    assert time.monotonic() - closed < 20, "the member that closed was waited for"
+    assert time.monotonic() - closed < PATIENT["session_timeout_ms"] / 1_000, "the member that closed was waited for"
     bench.all_read(sent, [first, second])
     second.close()
-    until(lambda: bench.state() == ("EMPTY", 0), "the group is Empty", bench.told, seconds=15)
+    until(lambda: bench.state() == ("EMPTY", 0), "the group is Empty", bench.told, seconds=45)
     assert bench.committed(topic) == ends_of(sent)
 
 

@@ -14,12 +14,13 @@ def topics(bench: Bench) -> None:
     name = f"topics-{bench.group}"
     asked, kept = ("--topic", name), ("--config", "retention.ms=7200000")
     tool(bench, "kafka-topics", "--create", *asked, "--partitions", "3", "--replication-factor", "3", *kept)
-    assert name in tool(bench, "kafka-topics", "--list").split()
+    until(lambda: name in tool(bench, "kafka-topics", "--list").split(), "every broker knows the topic")
     again = tool(bench, "kafka-topics", "--create", *asked, fails=True)
     assert f"Topic '{name}' already exists." in again
     tool(bench, "kafka-topics", "--alter", *asked, "--partitions", "5")
     fewer = tool(bench, "kafka-topics", "--alter", *asked, "--partitions", "2", fails=True)
     assert "currently has 5 partition" in fewer
+    until(lambda: "PartitionCount: 5" in tool(bench, "kafka-topics", "--describe", *asked), "five partitions are told")
     described = tool(bench, "kafka-topics", "--describe", *asked)
     assert "PartitionCount: 5\tReplicationFactor: 3" in described
     assert "retention.ms=7200000" in described
@@ -36,7 +37,7 @@ def console(bench: Bench) -> None:
     sent = "".join(f"{line}\n" for line in lines)
     tool(bench, "kafka-console-producer", "--topic", topic, *parsed, "--compression-codec", "lz4", told=sent)
     shown = [word for one in ("key", "headers") for word in ("--formatter-property", f"print.{one}=true")]
-    asked = ("--topic", topic, "--group", bench.group, "--from-beginning", "--timeout-ms", "20000")
+    asked = ("--topic", topic, "--group", bench.group, "--from-beginning", "--timeout-ms", "60000")
     printed = tool(bench, "kafka-console-consumer", *asked, "--max-messages", "20", *shown)
     assert sorted(line for line in printed.splitlines() if "\t" in line) == sorted(lines)
     tool(bench, "kafka-console-producer", "--topic", topic, told="one more\n")
@@ -145,7 +146,7 @@ def acls(bench: Bench) -> None:
         until(lambda: listed in tool(own, "kafka-acls", "--list", *asked), "the ACL is listed")
         refused = tool(own, "kafka-consumer-groups", "--describe", *asked)
         assert "GroupAuthorizationException" in refused
-        reads = ("--topic", topic, *asked, "--timeout-ms", "20000", "--max-messages", "1")
+        reads = ("--topic", topic, *asked, "--timeout-ms", "60000", "--max-messages", "1")
         assert "Processed a total of 0 messages" in tool(own, "kafka-console-consumer", *reads)
         tool(own, "kafka-acls", "--remove", *asked, "--force")
         until(lambda: listed not in tool(own, "kafka-acls", "--list", *asked), "the ACL is gone")

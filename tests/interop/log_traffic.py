@@ -21,6 +21,7 @@ RECORDS = 300
 STEP_MS = 20
 ROLL_MS = 500
 """Of the broker's own topics: their records have the time of day."""
+CLEANER_MS = 200
 SHORT = {"segment.ms": "1000", "index.interval.bytes": "300"}
 COMPACTED = {**SHORT, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 BROKER = {
@@ -28,7 +29,7 @@ BROKER = {
     "default.replication.factor": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
-    "log.cleaner.backoff.ms": "200",
+    "log.cleaner.backoff.ms": str(CLEANER_MS),
     "log.roll.ms": str(ROLL_MS),
     "offsets.topic.num.partitions": "4",
     "offsets.topic.replication.factor": "1",
@@ -232,8 +233,8 @@ class Traffic:
     # --- what there is ---------------------------------------------------------------------------------------------
 
     def truth(self, groups: Iterable[str]) -> Truth:
-        """What clients are told now."""
-        records = self.consumed("read_uncommitted")
+        """What clients are told when the cleaner has come to rest."""
+        records = self._at_rest()
         return Truth(
             records,
             self.consumed("read_committed"),
@@ -247,6 +248,19 @@ class Traffic:
             {group: self._described(group) for group in groups},
             self._open,
         )
+
+    def _at_rest(self) -> dict[str, list[Record]]:
+        """Every topic, when the compacted one has been cleaned and was the same some turns of the cleaner later."""
+        found = self.consumed("read_uncommitted")
+
+        def is_at_rest() -> bool:
+            before = found["latest"]
+            time.sleep(5 * CLEANER_MS / 1000)
+            found.update(self.consumed("read_uncommitted"))
+            return found["latest"] == before and len(before) < RECORDS
+
+        until(is_at_rest, "the compacted topic has been cleaned")
+        return found
 
     def consumed(self, isolation: str) -> dict[str, list[Record]]:
         """Every topic from its beginning to its end."""
@@ -289,7 +303,7 @@ class Traffic:
 
     def offsets(self, group: str) -> dict[tuple[str, int], tuple[int, str]]:
         """What a group has committed, with its metadata."""
-        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=5)
+        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)
         places = asked[group].result().topic_partitions
         return {(one.topic, one.partition): (one.offset, one.metadata or "") for one in places}
 

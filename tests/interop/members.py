@@ -16,7 +16,7 @@ Partition = tuple[str, int]
 Place = tuple[str, int, int]
 Event = dict[str, Any]
 
-ANSWER_SECONDS = 40
+ANSWER_SECONDS = 90
 
 
 class Unsupported(Exception):
@@ -111,13 +111,13 @@ class Member:
     def send(self, topic: str, records: Sequence[Record], partition: int | None = None) -> dict[Place, Record]:
         """Produce; returns where each record lies."""
         rows = [record.as_json(topic, partition) for record in records]
-        answer = self.ask("send", "sent", records=rows, seconds=90)
+        answer = self.ask("send", "sent", records=rows, seconds=120)
         return {(t, int(p), int(o)): record for (t, p, o), record in zip(answer["positions"], records, strict=True)}
 
     def close(self) -> None:
         """An orderly end. Raises MemberError when the process does not end with 0."""
         self.ask("close", "closed")
-        code = self._process.wait(20)
+        code = self._process.wait(60)
         if code:
             raise MemberError(f"{self.name} closed with exit code {code}{self.last()}")
 
@@ -154,7 +154,7 @@ class Member:
 
     def ready(self) -> None:
         """Wait until it is. Raises Unsupported when the client cannot do what its config asks for."""
-        event = self.wait(lambda event: event["event"] in {"ready", "unsupported"}, 60, "'ready'")
+        event = self.wait(lambda event: event["event"] in {"ready", "unsupported"}, 120, "'ready'")
         if event["event"] == "unsupported":
             raise Unsupported(event["what"])
 

@@ -48,8 +48,8 @@ def moves_replicas(bench: Bench) -> None:
     election = ("--election-type", "preferred", "--topic", topic, "--partition", "0")
     elected = tool(bench, "kafka-leader-election", *election)
     assert f"{topic}-0" in elected
-    described = tool(bench, "kafka-topics", "--describe", "--topic", topic)
-    assert f"Leader: {three}\tReplicas: {three},{one}" in described
+    led = f"Leader: {three}\tReplicas: {three},{one}"
+    until(lambda: led in tool(bench, "kafka-topics", "--describe", "--topic", topic), "the preferred replica leads")
     again = tool(bench, "kafka-leader-election", *election)
     assert "Valid replica already elected for partitions" in again
 
@@ -102,7 +102,7 @@ def codecs(bench: Bench) -> None:
             codec,
             told=f"{codec} {'x' * 99}\n",
         )
-    asked = ("--topic", topic, "--from-beginning", "--timeout-ms", "20000", "--max-messages", str(len(CODECS)))
+    asked = ("--topic", topic, "--from-beginning", "--timeout-ms", "60000", "--max-messages", str(len(CODECS)))
     printed = tool(bench, "kafka-console-consumer", *asked)
     assert [line.split()[0] for line in printed.splitlines() if "xxx" in line] == list(CODECS)
 

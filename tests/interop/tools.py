@@ -32,7 +32,7 @@ CLASSES = {
     "kafka-log-dirs": "LogDirsCommand",
     "kafka-transactions": "TransactionsCommand",
 }
-SECONDS = 90
+SECONDS = 240
 
 
 def command(name: str) -> list[str]:
