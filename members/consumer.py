@@ -1,23 +1,8 @@
 """A simulated consumer process: the object that scenarios, the pytest plugin and users hold.
 
 `Consumer` survives restarts: `start` begins a process, `close`, `crash` or a failure ends it, `start` begins the next
-on the same host with nothing remembered. What happens in between is the work of the parts, one module each:
-
-    poll_loop            the story of the application's thread
-    rounds               records of a quiet group, and looks in poll that take no time, as events
-    wake                 the one flag that both wait for
-    links, requests      connections, and what is sent on them
-    coordinator_client   which broker coordinates the group
-    joining, leader      the rebalance, and the leader's part in it; pauses and reasons of its tries
-    meanwhile, resyncing what a library's own thread does of it while the application is away, or sends again
-    ownership            partitions and the listener's callbacks
-    heartbeat            keeps the membership alive, by events alone
-    poll_clock           max.poll.interval.ms
-    committing, fetching offsets and positions
-    light, pull          records, from a stand-in for the data or from the partitions' leaders
-    metadata             which topics and partitions there are
-    subscription         which of them it wants; topics_ready: whether those are known that it joins for
-    leaving              unsubscribe, and the clean close
+on the same host with nothing remembered. What happens in between is the work of the parts, one module each (the list is
+in `members/__init__.py`); here they are put together.
 """
 
 from __future__ import annotations

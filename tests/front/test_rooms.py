@@ -1,0 +1,20 @@
+"""The lists of modules at the front of rooms."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("room", ["coordinator", "eventloop", "members"])
+def test_the_list_of_a_room_names_every_module_and_no_other(room: str) -> None:
+    """Whoever looks for a place finds each module in the room's docstring; `profiles` stands for `profiles_…`, too."""
+    package = importlib.import_module(f"groupsim.{room}")
+    rows = re.findall(r"^ {4}(\w+(?:, \w+)*)  +\w", package.__doc__ or "", re.M)
+    listed = {name for row in rows for name in row.split(", ")}
+    there = {path.stem for path in Path(str(package.__file__)).parent.glob("*.py")} - {"__init__"}
+    assert {name for name in there if name.split("_")[0] not in listed} <= listed
+    assert listed <= there
