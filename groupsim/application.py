@@ -26,6 +26,8 @@ Strategy = str | type[Assignor]
 
 _Time = Distribution | str | None
 
+__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+
 
 class Application(TypedDict, total=False):
     """Fields of `Behaviour` as a test says them, by name: distributions and choices may be text."""

@@ -12,6 +12,8 @@ SHOWN = 8
 _REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
 _RESPONSES = (Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED)
 
+__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+
 
 def are_listed(kind: Kind, asked: Mapping[str, object], level: Level) -> None:
     """Raises ValueError for heartbeats that go well: they are counted, so that a look for them would find none."""

@@ -9,6 +9,8 @@ from typing import Any
 from groupsim.cluster.faults import Fault
 from groupsim.scenarios.problems import suggest
 
+__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+
 
 def known(name: str, names: Iterable[str], what: str) -> str:
     """The name, if it is one of these. Raises ValueError with the nearest otherwise."""

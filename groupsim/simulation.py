@@ -53,6 +53,7 @@ from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, broke
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.story import Story, tell
 
+__tracebackhide__ = True  # a report ends where the test calls: `pytest --full-trace` shows the rest
 Duration = str | int
 Result = TypeVar("Result")
 HAND = "hand"  # the host that requests by hand come from

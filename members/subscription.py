@@ -61,6 +61,7 @@ def partition_of(name: str | TopicPartition) -> TopicPartition:
 
 def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
     """Names as a tuple. Raises ValueError for one name alone, which would be taken for its letters."""
+    __tracebackhide__ = True
     if isinstance(names, str):
         pattern = f", or pattern={names!r} for all whose names match" if what == "topics" else ""
         raise ValueError(f"{what}={names!r}: write a list, [{names!r}]{pattern}")

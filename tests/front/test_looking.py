@@ -75,6 +75,27 @@ def test_an_attribute_that_is_not_there_is_told_with_what_is(pytester: pytest.Py
     ]
 
 
+def test_a_mistake_is_shown_at_the_line_that_made_it(pytester: pytest.Pytester) -> None:
+    """No frame of this package stands between the test's call and what was wrong with it."""
+    pytester.makepyfile(
+        """
+        async def test_kind(sim):
+            sim.find("group.stat")
+
+        async def test_topics(sim):
+            sim.topic("orders", 2)
+            sim.member("c1", topics="orders")
+
+        async def test_field(sim):
+            sim.topic("orders", 2)
+            sim.member("c1", proccessing="5ms")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=3)
+    assert [line for line in result.outlines if ".py:" in line and "groupsim" in line.partition(".py:")[0]] == []
+
+
 @pytest.mark.sim(brokers=3)
 async def test_the_coordinators_broker_has_a_name(sim: Simulation) -> None:
     """`sim.coordinator()` is the node of the group's coordinator, before a move and after it."""
