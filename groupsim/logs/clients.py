@@ -52,6 +52,6 @@ def client_log(event: TraceEvent, known: Known) -> ClientLog:
     if profile.startswith("java"):
         return JavaLog(group, client_id, instance, version(profile), known)
     if profile.startswith("librdkafka"):
-        return LibrdkafkaLog(group, client_id, known)
+        return LibrdkafkaLog.of(group, client_id, known)
     library = next((library for name, library in LIBRARIES if profile.startswith(name)), None)
     return Silent() if library is None else LibraryLog(library, group, client_id, instance, known)

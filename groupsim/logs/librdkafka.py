@@ -1,248 +1,226 @@
 """A librdkafka client's log with `debug=cgrp`: the facility is the key, and the join state tells the story.
 
-The words are those of 2.16; of its lines those are here that say what the group does, not how its queues are emptied.
+Of its lines those are here that say what the group does, not how queues are emptied and offsets are fetched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from attrs import define, field
+from attrs import define
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.logs.known import COOPERATIVE, Known
+from groupsim.logs.known import Known
 from groupsim.logs.layout import epoch_ms
-
-JOIN_STATES = {
-    "UNJOINED": "init",
-    "PREPARING_REBALANCE": "wait-join",
-    "COMPLETING_REBALANCE": "wait-sync",
-    "STABLE": "steady",
-}
-ERRORS = {
-    "UNKNOWN_MEMBER_ID": "Broker: Unknown member",
-    "ILLEGAL_GENERATION": "Broker: Specified group generation id is not valid",
-    "REBALANCE_IN_PROGRESS": "Broker: Group rebalance in progress",
-    "NOT_COORDINATOR": "Broker: Not coordinator",
-    "COORDINATOR_LOAD_IN_PROGRESS": "Broker: Coordinator load in progress",
-    "COORDINATOR_NOT_AVAILABLE": "Broker: Coordinator not available",
-    "FENCED_INSTANCE_ID": "Broker: Static consumer fenced by other consumer with same group.instance.id",
-    "MEMBER_ID_REQUIRED": "Broker: Group member needs a valid member ID",
-    "DISCONNECTED": "Local: Broker transport failure",
-    "TIMED_OUT": "Local: Timed out",
-}
-
-
-Words = Iterator[tuple[int, str, str]]
+from groupsim.logs.librdkafka_member import Member, Words
+from groupsim.logs.librdkafka_rebalance import callback, called, given_to
+from groupsim.logs.librdkafka_words import ERRORS, LINES, TIMED_OUT
+from groupsim.logs.wording import Blanks
+from groupsim.members.profiles import PROFILES
 
 
 @define
 class LibrdkafkaLog:
     """One librdkafka consumer's log."""
 
-    group: str
     client_id: str
-    known: Known = field(factory=Known)
-    state: str = "init"
-    owned: int = 0
-    topics: int = 1
-    node: int = -1
-    rejoins: bool = False  # whether what is revoked is revoked for a rebalance
+    member: Member
+
+    @classmethod
+    def of(cls, group: str, client_id: str, known: Known) -> LibrdkafkaLog:
+        """The log of a consumer that is about to start."""
+        return cls(client_id, Member(group, known))
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
         """The lines one event of this process makes."""
         worder = WORDERS.get(event.kind)
-        for level, facility, text in worder(self, event) if worder else ():
+        for code, more in worder(self.member, event) if worder else ():
+            level, facility, text = LINES[code]
+            said = text.format_map(Blanks(self.member.values(event), more))
             seconds = epoch_ms(event.t_us) / 1000
-            yield f"%{level}|{seconds:.3f}|{facility}|{self.client_id}#consumer-1| [thrd:main]: {text}"
-
-    def said(self, text: str) -> str:
-        """Most sentences begin with the group."""
-        return f'Group "{self.group}" {text}'
-
-    def told(self, text: str) -> str:
-        """… and some have a colon there."""
-        return f'Group "{self.group}": {text}'
-
-    def broker(self) -> str:
-        """The coordinator, as it stands before what is said of it."""
-        return f"broker-{self.node}:9092/{self.node}"
-
-    def change(self, new: str) -> Words:
-        """A line for another join state."""
-        if new != self.state:
-            yield 7, "CGRPJOINSTATE", self.said(f"changed join state {self.state} -> {new} (state up)")
-            self.state = new
-
-    @property
-    def protocol(self) -> str:
-        """The assignor that was chosen."""
-        return self.known.rounds.get(self.group, (-1, ""))[1]
+            yield f"%{level}|{seconds:.3f}|{facility}|{self.client_id}#consumer-1| [thrd:main]: {said}"
 
 
-def _started(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    log.state, log.owned, log.node, log.rejoins = "init", 0, -1, False
-    log.topics = len((event.payload or {}).get("topics") or ()) or 1
-    yield 7, "SUBSCRIBE", log.told(f"subscribe to new subscription of {log.topics} topics (join-state init)")
-
-
-def _state(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    new = JOIN_STATES.get(event.to or "", "init")
-    if new == "wait-sync":
-        leader, count = log.known.chosen.get(log.group, ("", 0))
-        leads = event.member == leader
-        yield 7, "JOINGROUP", _joined(event, log.protocol, leader + " (me)" * leads, count if leads else 0)
-        if leads:
-            yield 7, "JOINGROUP", f'I am elected leader for group "{log.group}" with {count} member(s)'
-            new = "wait-metadata"
-    if new in ("wait-sync", "wait-metadata", "init"):
-        yield from log.change(new)
-
-
-def _joined(event: TraceEvent, protocol: str = "", leader: str = "", count: int = 0) -> str:
-    generation = -1 if event.error else event.generation
-    who = f"LeaderId {leader}, my MemberId {event.member or ''}, member metadata count {count}"
-    error = ERRORS.get(event.error, event.error) if event.error else "(no error)"
-    return f"JoinGroup response: GenerationId {generation}, Protocol {protocol}, {who}: {error}"
-
-
-def _found(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    before, log.node = log.node, int((event.payload or {}).get("node", -1))
-    yield 7, "CGRPCOORD", log.said(f"coordinator is broker-{log.node}:9092 id {log.node}")
-    yield 7, "CGRPCOORD", log.said(f"changing coordinator {before} -> {log.node}")
-    yield 7, "COORDSET", log.said(f"coordinator set to broker {log.broker()}")
-
-
-def _lost(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    yield 7, "COORDCLEAR", log.said(f"broker {log.broker()} is no longer coordinator")
-    yield 7, "CGRPQUERY", log.told(f"querying for coordinator: {event.reason or 'intervaled in state up'}")
-    log.node = -1
-
-
-def _sent(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    if event.api == "JoinGroup":
-        member, topics = (event.payload or {}).get("member_id", ""), f"{log.topics} subscribed topic(s)"
-        yield 7, "JOIN", log.told(f"join with {topics}")
-        yield 7, "JOIN", f'{log.broker()}: Joining group "{log.group}" with {topics} and member id "{member}"'
-        yield from log.change("wait-join")
-    elif event.api == "LeaveGroup":
-        yield 7, "LEAVE", log.told("leave (in state up)")
-
-
-def _answered(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    if event.api == "JoinGroup" and event.error:
-        yield 7, "JOINGROUP", _joined(event)
-        yield from _rejoins(log, f"JoinGroup error: {ERRORS.get(event.error, event.error)}")
-    elif event.api == "SyncGroup":
-        text = ERRORS.get(event.error or "", event.error) if event.error else "Success"
-        yield 7, "SYNCGROUP", f"SyncGroup response: {text}"
-        yield from _listed(log.known.given.get(log.group, {}).get(event.member or "") if not event.error else None)
-    elif event.api == "Heartbeat" and event.error:
-        text = ERRORS.get(event.error, event.error)
-        where = f"in state up (join-state {log.state}, {log.owned} partition(s) assigned)"
-        yield 7, "HEARTBEAT", log.said(f"heartbeat error response {where}: {text}")
-
-
-def _listed(given: list[str] | None) -> Words:
-    if given is not None:
-        yield 7, "ASSIGNMENT", f"List with {len(given)} partition(s):"
-        for topic, _, number in (one.rpartition("-") for one in given):
-            yield 7, "ASSIGNMENT", f" {topic} [{number}] offset INVALID"
-
-
-def _rejoins(log: LibrdkafkaLog, reason: str) -> Words:
-    assigned = f"with {log.owned} owned partition(s)" if log.owned else "without an assignment"
-    yield 7, "REJOIN", log.told(f"Rejoining group {assigned}: {reason}")
-    yield from log.change("init")
-
-
-def _computed(log: LibrdkafkaLog, event: TraceEvent) -> Words:
+def _started(member: Member, event: TraceEvent) -> Words:
     payload = event.payload or {}
-    members = f"{len(payload.get('counts') or ())} member(s)"
-    yield 7, "ASSIGNOR", log.told(f'"{payload.get("assignor", "?")}" assignor run for {members}')
-    yield from log.change("wait-sync")
+    profile = PROFILES.get(str(payload.get("profile")), PROFILES["librdkafka"])
+    name = "session.timeout.ms"
+    member.session_ms = (payload.get("config") or {}).get(name, profile.defaults[name])
+    member.topics = len(payload.get("topics") or ()) or 1
+    yield "state", {"old": "init", "new": member.state}
+    yield "subscribe", {}
 
 
-def _callback(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    count = len((event.payload or {}).get("partitions") or ())
-    incremental = log.protocol == COOPERATIVE and event.reason != "lost"
-    if event.reason == "assigned":
-        log.owned = log.owned + count if incremental else count
-        yield from log.change("wait-assign-call")
-        what = "incremental assign" if incremental else "assign"
-        yield 7, "ASSIGN", log.told(_delegated(what, count, "new assignment"))
+def _found(member: Member, event: TraceEvent) -> Words:
+    old, new, member.asking = member.node, int((event.payload or {}).get("node", -1)), False
+    yield "found", {"new": new}
+    if new == old:
+        if member.state != "up":
+            yield from member.turns("wait-broker-transport")
         return
-    why = "rebalance in progress" if log.rejoins else "unsubscribe"
-    log.owned = max(log.owned - count, 0) if incremental else 0
-    if event.reason == "lost":
-        yield 7, "LOST", log.told(f"current assignment of {count} partition(s) lost: {why}")
-    yield from log.change("wait-incr-unassign-call" if incremental else "wait-unassign-call")
-    yield 7, "ASSIGN", log.told(_delegated("incremental revoke" if incremental else "revoke", count, why))
+    member.node = new
+    yield "changing", {"old": old, "new": new}
+    if old != -1:
+        yield "clear", {"old": old}
+    yield "set", {"new": new}
+    yield from member.turns("wait-broker-transport")
+    yield from member.turns("up")
 
 
-def _delegated(what: str, count: int, why: str) -> str:
-    return f"delegating {what} of {count} partition(s) to application on queue rd_kafka_cgrp_new: {why}"
+def _coordinator_lost(member: Member, event: TraceEvent) -> Words:
+    _, _, error = (event.reason or "").partition("error response ")
+    if error:
+        member.asks = ERRORS.get(error, error)
+    elif member.state == "up" and not member.asking:
+        yield from member.turns("query-coord")
 
 
-def _asked(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    log.rejoins = True
-    yield from ()
+def _sent(member: Member, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    if event.api == "FindCoordinator":
+        why, member.asks, member.asking = member.asks or f"intervaled in state {member.state}", "", True
+        yield "query", {"asked": "broker-{0}:9092/{0}".format(payload.get("to", "?")), "why": why}
+        if member.state == "query-coord":
+            yield from member.turns("wait-coord")
+    elif event.api == "JoinGroup":
+        yield from member.turns("up")
+        yield from member.joins("init")
+        yield "join", {}
+        yield "joining", {"member": payload.get("member_id", "")}
+        yield from member.joins("wait-join")
+    elif event.api == "LeaveGroup":
+        yield from member.named("")
+        yield "leave", {}
+        if member.left:
+            yield from _ended(member)
 
 
-def _called(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    if event.reason == "assigned":
-        yield 7, "ASSIGN", log.told(f"new assignment of {log.owned} partition(s) in join-state {log.state}")
-        log.rejoins = False
-        yield from log.change("steady")
+def _ended(member: Member) -> Words:
+    member.left = False
+    yield "no-rejoin", {}
+    yield from member.joins("init")
+
+
+def _answered(member: Member, event: TraceEvent) -> Words:
+    if event.api == "JoinGroup" and event.error == "MEMBER_ID_REQUIRED":
+        member.given_id = True  # the id itself is in the next event
+    elif event.api == "JoinGroup" and event.error:
+        yield "joined", _join_answer(member, event, ERRORS.get(event.error, event.error))
+        yield from member.rejoins(f"JoinGroup error: {ERRORS.get(event.error, event.error)}")
+    elif event.api == "SyncGroup":
+        yield "synced", {} if event.error else {"error": "Success"}
+        given = None if event.error else member.known.given.get(member.group, {}).get(event.member or "")
+        if given is not None:
+            yield from given_to(member, given)
+    elif event.api == "Heartbeat" and event.error:
+        yield "heartbeat", {}
+        if event.error in RESET:
+            member.why = RESET[event.error]
+        elif event.error == "NOT_COORDINATOR":
+            member.asks = ERRORS[event.error]
+        elif event.error == "REBALANCE_IN_PROGRESS" and member.cooperative and member.join == "steady":
+            yield from member.rejoins("Group is rebalancing")
+    elif event.api == "LeaveGroup":
+        yield "left", {}
+
+
+RESET = {"UNKNOWN_MEMBER_ID": "resetting member-id", "ILLEGAL_GENERATION": "illegal generation"}
+
+
+def _join_answer(member: Member, event: TraceEvent, error: str) -> Mapping[str, object]:
+    """What a JoinGroup that made nobody a member was answered."""
+    nothing = {"generation": -1, "protocol": "", "leader": "", "count": 0}
+    return {**nothing, "member": event.member or "", "error": error}
+
+
+def _state(member: Member, event: TraceEvent) -> Words:
+    if event.to != "COMPLETING_REBALANCE":
         return
-    yield from log.change("wait-incr-unassign-to-complete" if "incr" in log.state else "wait-unassign-to-complete")
-    yield 7, "UNASSIGN", log.told(f"unassign done in state up (join-state {log.state})")
-    if log.rejoins:
-        yield from _rejoins(log, "Unassignment done")
-    else:
-        text = "Not rejoining group without an assignment: Unassignment done: no subscribed topics"
-        yield 7, "NOREJOIN", log.told(text)
-        yield from log.change("init")
-
-
-def _max_poll(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    limit = int((event.payload or {}).get("limit_us", 0)) // 1000
+    leader, count = member.known.chosen.get(member.group, ("", 0))
+    leads, protocol = event.member == leader, member.known.rounds.get(member.group, (-1, ""))[1]
+    member.id, member.called = event.member or "", False
     yield (
-        4,
-        "MAXPOLL",
-        f"Application maximum poll interval ({limit}ms) exceeded by 0ms (adjust max.poll.interval.ms for "
-        "long-running message processing): leaving group",
+        "joined",
+        {
+            "generation": event.generation,
+            "protocol": protocol,
+            "leader": leader + " (me)" * leads,
+            "member": member.id,
+            "count": count if leads else 0,
+            "error": "(no error)",
+        },
     )
+    if leads:
+        yield "elected", {"count": count}
+    yield from member.joins("wait-metadata" if leads else "wait-sync")
 
 
-def _session(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    text = f"Consumer group session timed out (in join-state {log.state}) without a successful response from the group"
-    yield 4, "SESSTMOUT", f"{text} coordinator: revoking assignment and rejoining group"
+def _computed(member: Member, event: TraceEvent) -> Words:
+    payload = event.payload or {}
+    yield "assignor", {"assignor": payload.get("assignor", "?"), "count": len(payload.get("counts") or ())}
+    yield from member.joins("wait-sync")
 
 
-def _commit_failed(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    count = len((event.payload or {}).get("offsets") or ())
-    error = ERRORS.get(event.error or "", event.error)
-    yield 4, "COMMITFAIL", f"Offset commit failed for {count}/{count} partition(s) in join-state {log.state}: {error}"
+def _asked(member: Member, event: TraceEvent) -> Words:
+    member.called = True
+    if not member.given_id:
+        return
+    member.given_id = False
+    error = ERRORS["MEMBER_ID_REQUIRED"]
+    yield "joined", _join_answer(member, event, error)
+    yield from member.named(event.member or "")
+    if member.cooperative and member.assigned:
+        yield "rebalance", {"lost": " (lost)", "why": "JoinGroup error"}
+        yield from member.rejoins("Current assignment is empty")
+    else:
+        yield from member.rejoins(f"JoinGroup error: {error}")
 
 
-def _failed(log: LibrdkafkaLog, event: TraceEvent) -> Words:
-    yield 3, "FATAL", f"Fatal error: {ERRORS.get(event.error or '', event.reason or event.error)}"
+def _stopped(member: Member, event: TraceEvent) -> Words:
+    if member.left:
+        yield from _ended(member)
+    yield "terminated", {}
 
 
-WORDERS: dict[Kind, Callable[[LibrdkafkaLog, TraceEvent], Words]] = {
+def _max_poll(member: Member, event: TraceEvent) -> Words:
+    member.why = "max.poll.interval.ms exceeded"
+    yield "max-poll", {"limit_ms": int((event.payload or {}).get("limit_us", 0)) // 1000}
+
+
+def _session(member: Member, event: TraceEvent) -> Words:
+    member.why = TIMED_OUT.format(join=member.join, session_ms=member.session_ms, node=member.node)
+    yield "session", {}
+    yield from member.named("")
+
+
+def _commit_failed(member: Member, event: TraceEvent) -> Words:
+    """Of what was sent; of a commit that it fails by itself it says nothing."""
+    payload, error = event.payload or {}, ERRORS.get(event.error or "")
+    if error is not None:
+        split = ((*one.rpartition("-"), offset) for one, offset in (payload.get("offsets") or {}).items())
+        shown = [f"{topic}[{number}]@{offset}({error})" for topic, _, number, offset in split]
+        why = "cgrp auto commit timer" if payload.get("auto") else "manual"
+        yield "commit-failed", {"why": why, "count": len(shown), "shown": ", ".join(shown)}
+
+
+def _failed(member: Member, event: TraceEvent) -> Words:
+    yield "fatal", {"error": ERRORS.get(event.error or "", event.reason or event.error or "")}
+
+
+WORDERS: dict[Kind, Callable[[Member, TraceEvent], Words]] = {
     Kind.PROCESS_STARTED: _started,
     Kind.CLIENT_STATE: _state,
     Kind.COORDINATOR_FOUND: _found,
-    Kind.COORDINATOR_LOST: _lost,
+    Kind.COORDINATOR_LOST: _coordinator_lost,
     Kind.REQUEST_SENT: _sent,
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.ASSIGNMENT_COMPUTED: _computed,
-    Kind.CALLBACK_BEGUN: _callback,
-    Kind.CALLBACK_ENDED: _called,
+    Kind.CALLBACK_BEGUN: callback,
+    Kind.CALLBACK_ENDED: called,
     Kind.REJOIN_REQUESTED: _asked,
     Kind.POLL_EXPIRED: _max_poll,
     Kind.SESSION_EXPIRED: _session,
     Kind.COMMIT_FAILED: _commit_failed,
     Kind.PROCESS_FAILED: _failed,
+    Kind.PROCESS_STOPPED: _stopped,
 }
