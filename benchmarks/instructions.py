@@ -4,8 +4,8 @@
 
 A second of CPU is worth less on a machine that others use. This counts instead what Python carries out, bytecode
 instruction by instruction, while a group forms, loses a member by a crash and is stable again: two virtual minutes, as
-in the second table of `benchmarks.heartbeats`. So it says whether a change made a room do more (of trio's own a few may
-be other ones). It does not say what an instruction costs: that of a call into C may be anything. Figures of two versions
+in the second table of `benchmarks.heartbeats`. So it says whether a change made a room do more (of trio's own some may
+differ). It does not say what an instruction costs: that of a call into C may be anything. Figures of two versions
 of Python cannot be compared.
 """
 
