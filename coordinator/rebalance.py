@@ -191,7 +191,7 @@ class EmptyStored:
 
 def _next_generation(turn: Turn, group: GroupData) -> None:
     group.generation += 1
-    group.protocol = select_protocol(group)
+    group.protocol = select_protocol(group, in_scala_order=turn.differences.votes_in_scala_order)
     group.subscribed = subscribed_topics(group)
     group.pending_sync.clear()
     turn.change_state(

@@ -50,7 +50,8 @@ def replace_static_member(
     turn.set_session(group, member)  # the old timeout: the request's is taken below
     _take(group, member, request)
     group.park_join(member, arrival.call)
-    quiet = group.state is STABLE and select_protocol(group) == (group.protocol or "")
+    in_scala_order = turn.differences.votes_in_scala_order
+    quiet = group.state is STABLE and select_protocol(group, in_scala_order=in_scala_order) == (group.protocol or "")
     _note_replaced(turn, group, member, old_id, rebalance=not quiet)
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
     if quiet:

@@ -98,6 +98,9 @@ class Differences:
     unstable_plain_commits: bool = False
     """OffsetFetch with require_stable answers UNSTABLE_OFFSET_COMMIT for commits that are not replicated yet."""
 
+    votes_in_scala_order: bool = False
+    """A tie between protocols goes by the order of Scala 2.13's map: `cooperative-sticky` first, `sticky` last."""
+
     retention_from_empty: bool = True
     """Offsets of a group count their retention from when it became empty (KIP-211); before, from the commit."""
 
@@ -126,6 +129,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
     "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),
     "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
+    "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),
     "describe_unknown_is_error": (("0.9", False), ("4.0", True)),
     "max_session_timeout_ms": (("0.9", 30_000), ("0.10.1", 300_000), ("2.3", 1_800_000)),

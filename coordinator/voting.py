@@ -2,7 +2,8 @@
 
 Candidates are the names that every member offers. Each member votes for the first candidate in its own list; most
 votes win. A tie goes to the name that comes first in Java's `HashMap` order, which has nothing to do with who voted
-first: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`.
+first: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`. The Scala coordinator, up to 3.9, had another map,
+and just the other order.
 
 Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTopics`; classic-protocol reference, 2.3.
 """
@@ -15,6 +16,7 @@ from groupsim.protocol.consumer_protocol import decode_topics_v0_prefix
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.scalahash import scala_map_order
 
 
 def candidates(group: GroupData) -> dict[str, None]:
@@ -23,8 +25,11 @@ def candidates(group: GroupData) -> dict[str, None]:
     return {name: None for name, count in group.supported.items() if count == everyone}
 
 
-def select_protocol(group: GroupData) -> str:
-    """The winner of the vote. Raises IllegalState for a group without members."""
+def select_protocol(group: GroupData, *, in_scala_order: bool = False) -> str:
+    """The winner of the vote; `in_scala_order`: as the Scala coordinator settled ties.
+
+    Raises IllegalState for a group without members.
+    """
     if not group.members:
         raise IllegalState(f"group {group.group_id} has no members to choose a protocol")
     names = candidates(group)
@@ -32,7 +37,7 @@ def select_protocol(group: GroupData) -> str:
     for member in group.members.values():
         choice = member.vote(names)
         votes[choice] = votes.get(choice, 0) + 1
-    return max(JavaHashMap(votes), key=votes.__getitem__)
+    return max(scala_map_order(votes) if in_scala_order else JavaHashMap(votes), key=votes.__getitem__)
 
 
 def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol, ...]) -> bool:

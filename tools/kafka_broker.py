@@ -54,6 +54,14 @@ appender.file.layout.pattern=[%d] %p %m (%c)%n
 rootLogger.level={level}
 rootLogger.appenderRef.file.ref=file
 """
+# What brokers before 4.0 read (log4j 1).
+_LOG4J_1 = """
+log4j.rootLogger={level},file
+log4j.appender.file=org.apache.log4j.FileAppender
+log4j.appender.file.File={file}
+log4j.appender.file.layout=org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
 # Reads "+pid" and "-pid"; when its input ends, the process that started the nodes is gone, and so are they.
 _GUARD = """
 import os, shutil, signal, sys
@@ -79,7 +87,7 @@ class KafkaBroker:
     """One node, or several, as a context manager.
 
     `properties` are a broker's settings, for every node alike; those that `start` reads may be changed in
-    `self.properties` while a node is stopped. Entering raises `kafka_jars.Unavailable` without Java or jars,
+    `self.properties` while a node is stopped. `before`: of the release `kafka_jars.BEFORE`. Entering raises `kafka_jars.Unavailable` without Java or jars,
     `BrokerError` when a node does not start.
     """
 
@@ -90,12 +98,14 @@ class KafkaBroker:
         *,
         log_level: str = "INFO",
         keep: bool = False,
+        before: bool = False,
     ) -> None:
         self.nodes = range(nodes)
         self.properties: dict[str, object] = dict(properties or {})
         self.folder = Path()
         self._log_level = log_level
         self._keep = keep
+        self._before = before
         self._ports: dict[int, int] = {}
         self._controllers: dict[int, int] = {}
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -104,7 +114,7 @@ class KafkaBroker:
     # --- Life ------------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> KafkaBroker:
-        self._class_path = kafka_jars.class_path(kafka_jars.BROKER)
+        self._class_path = kafka_jars.class_path(kafka_jars.BROKER_BEFORE if self._before else kafka_jars.BROKER)
         self._java = kafka_jars.java()
         for attempt in range(3):
             try:
@@ -228,8 +238,8 @@ class KafkaBroker:
         home.mkdir(exist_ok=True)
         lines = [f"{name}={value}\n" for name, value in self.settings(node).items()]
         (home / "server.properties").write_text("".join(lines), "utf-8")
-        log4j = _LOG4J.format(file=home / "server.log", level=self._log_level)
-        (home / "log4j2.properties").write_text(log4j, "utf-8")
+        log4j = (_LOG4J_1 if self._before else _LOG4J).format(file=home / "server.log", level=self._log_level)
+        (home / "log4j.properties").write_text(log4j, "utf-8")
         return home / "server.properties"
 
     def _format(self) -> None:
@@ -243,8 +253,9 @@ class KafkaBroker:
                 raise BrokerError(f"StorageTool could not format node {node}: {done.stdout}{done.stderr}")
 
     def _command(self, node: int) -> list[str]:
-        log4j = f"-Dlog4j2.configurationFile={self._home(node) / 'log4j2.properties'}"
-        return [self._java, *_JVM, log4j, "-cp", self._class_path]
+        log4j, own = self._home(node) / "log4j.properties", "log4j" if self._before else "log4j2"
+        told = f"-D{own}.configuration{'' if self._before else 'File'}={'file:' if self._before else ''}{log4j}"
+        return [self._java, *_JVM, told, "-cp", self._class_path]
 
     def _launch(self, node: int) -> None:
         if self.running(node):
@@ -305,10 +316,11 @@ def main() -> None:
     """Run a broker until ctrl-C."""
     parser = argparse.ArgumentParser(description="A real Kafka broker on loopback, until ctrl-C")
     parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--before", action="store_true", help=f"of release {kafka_jars.BEFORE}")
     parser.add_argument("settings", nargs="*", metavar="name=value")
     asked = parser.parse_args()
     properties = dict(setting.split("=", 1) for setting in asked.settings)
-    with KafkaBroker(asked.nodes, properties) as broker:
+    with KafkaBroker(asked.nodes, properties, before=asked.before) as broker:
         print(broker.bootstrap, broker.folder, flush=True)
         try:
             signal.pause()

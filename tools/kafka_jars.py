@@ -86,6 +86,46 @@ STORAGE = (*_kafka(VERSION), *_LIBRARIES)
 """Records, segments, coordinators' schemas of the baseline: what writes and reads logs."""
 BROKER = (*_kafka(VERSION, "kafka-server", "kafka_2.13"), *_LIBRARIES, *_CODECS, *_SERVER)
 """A whole broker of the baseline (`kafka.Kafka`)."""
+BEFORE = "3.9.1"
+"""The last line of the classic group coordinator in Scala, and of log4j 1."""
+BROKER_BEFORE = (
+    *[
+        f"org.apache.kafka:{name}:{BEFORE}"
+        for name in (*_OWN, "kafka-server", "kafka_2.13", "kafka-tools-api")
+        if name not in ("kafka-coordinator-common", "kafka-share-coordinator")
+    ],
+    "ch.qos.reload4j:reload4j:1.2.25",
+    "com.fasterxml.jackson.core:jackson-annotations:2.16.2",
+    "com.fasterxml.jackson.core:jackson-core:2.16.2",
+    "com.fasterxml.jackson.core:jackson-databind:2.16.2",
+    "com.fasterxml.jackson.dataformat:jackson-dataformat-csv:2.16.2",
+    "com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.16.2",
+    "com.fasterxml.jackson.module:jackson-module-scala_2.13:2.16.2",
+    "com.github.ben-manes.caffeine:caffeine:2.9.3",
+    "com.github.luben:zstd-jni:1.5.6-4",
+    "com.thoughtworks.paranamer:paranamer:2.8",
+    "com.typesafe.scala-logging:scala-logging_2.13:3.9.5",
+    "com.yammer.metrics:metrics-core:2.2.0",
+    "commons-cli:commons-cli:1.4",
+    "commons-io:commons-io:2.14.0",
+    "commons-validator:commons-validator:1.7",
+    "net.sf.jopt-simple:jopt-simple:5.0.4",
+    "net.sourceforge.argparse4j:argparse4j:0.7.0",
+    "org.apache.yetus:audience-annotations:0.12.0",
+    "org.apache.zookeeper:zookeeper-jute:3.8.4",
+    "org.apache.zookeeper:zookeeper:3.8.4",
+    "org.bitbucket.b_c:jose4j:0.9.4",
+    "org.lz4:lz4-java:1.8.0",
+    "org.pcollections:pcollections:4.0.1",
+    "org.scala-lang.modules:scala-collection-compat_2.13:2.10.0",
+    "org.scala-lang.modules:scala-java8-compat_2.13:1.0.2",
+    "org.scala-lang:scala-library:2.13.15",
+    "org.scala-lang:scala-reflect:2.13.15",
+    "org.slf4j:slf4j-api:1.7.36",
+    "org.slf4j:slf4j-reload4j:1.7.36",
+    "org.xerial.snappy:snappy-java:1.1.10.5",
+)
+"""A whole broker of `BEFORE`."""
 TOOLS = (*_kafka(TOOLS_VERSION, "kafka-tools", "kafka-tools-api"), *_LIBRARIES, *_CODECS)
 """The command-line tools that need no broker's code."""
 

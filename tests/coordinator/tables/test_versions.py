@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked
+from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, offering
 
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.coordinator.versions import BASELINE, HISTORY
@@ -117,6 +117,14 @@ def unstable_plain_commits(made: Bench) -> bool:
     return sent.answered and _unstable(sent)
 
 
+def votes_in_scala_order(made: Bench) -> bool:
+    """Whether a tie between range and roundrobin goes to roundrobin, as a real 3.9.1 has it."""
+    made.join("a", protocols=offering("range", "roundrobin"), version=0)
+    made.join("b", protocols=offering("roundrobin", "range"), version=0)
+    made.finish_round()
+    return made.snapshot().protocol == "roundrobin"
+
+
 def _unstable(sent: Sent) -> bool:
     assert isinstance(sent.response, OffsetFetchResponse)
     return sent.response.offsets == (FetchedOffset(T0, error=E.UNSTABLE_OFFSET_COMMIT),)
@@ -172,7 +180,11 @@ def test_difference_at_its_release(probe: Callable[[Bench], bool]) -> None:
     assert [probe(broker(version)) for version in (before, since, BASELINE)] == [False, True, True]
 
 
-GONE = {sync_keeps_session: ("0.9", "3.9", "4.0"), unstable_plain_commits: ("2.5", "3.9", "4.0")}
+GONE = {
+    sync_keeps_session: ("0.9", "3.9", "4.0"),
+    unstable_plain_commits: ("2.5", "3.9", "4.0"),
+    votes_in_scala_order: ("0.11", "3.9", "4.0"),
+}
 
 
 @pytest.mark.parametrize("probe", [pytest.param(p, id=f"old-{p.__name__}") for p in GONE])
