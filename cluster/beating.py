@@ -169,7 +169,11 @@ def _due(owner: Repeater) -> None:
 
 
 class Beating(Wire):
-    """The part of a connection that heartbeats go by themselves on. `rhythm` is the one that has begun."""
+    """The part of a connection that heartbeats go by themselves on. `rhythm` is the one that has begun.
+
+    It is a base class, for a connection is to be one object: of ten thousand each has to be found. Rhythm and choir
+    know the connection's own fields, and nobody else does.
+    """
 
     __slots__ = (
         "_busy",

@@ -54,7 +54,7 @@ class Host:
         order: Order = Order.TIMER,
         ticket: int | None = None,
     ) -> Handle:
-        """As `Loop.call_at`, in this life of the host."""
+        """As `Loop.call_at`, in this life of the host; written out, for one call less on the way of every timer."""
         loop = self._loop
         if ticket is not None or when_us < loop.now_us:
             return loop._schedule(when_us, callback, arg, order, ticket, self.life)

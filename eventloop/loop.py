@@ -25,7 +25,6 @@ T = TypeVar("T")
 class Loop:
     """Clock, heap, randomness and trace of one run. `VirtualLoop` and `RealTimeLoop` drive it."""
 
-    free: Life = FREE
     # In virtual time nothing lies in the past. In real time it may, and keeps its place before what is due later.
     late_is_now = True
     _nursery: trio.Nursery

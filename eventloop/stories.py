@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from groupsim.eventloop.errors import single
-from groupsim.eventloop.heap import Entry, Life
+from groupsim.eventloop.heap import FREE, Entry, Life
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.units import show_us
 
@@ -39,7 +39,7 @@ class Waiter:
         self.what = what
         self.task = task = trio.lowlevel.current_task()
         self.story = story = loop._by_task.get(task)
-        self.life = loop.free if story is None else story.life
+        self.life = FREE if story is None else story.life
 
     async def park(self) -> Any:
         """Wait to be released; returns the value it was woken with, or raises."""
@@ -74,7 +74,7 @@ class Waiter:
             if self.forget is not None:
                 self.forget(self)
             # A cancellation is the loop's doing, not the host's: a pause does not hold it.
-            self.entry = self.loop._release_soon(self, Order.CANCEL, self.loop.free)
+            self.entry = self.loop._release_soon(self, Order.CANCEL, FREE)
         return trio.lowlevel.Abort.FAILED
 
     def __str__(self) -> str:

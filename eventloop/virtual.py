@@ -151,7 +151,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
             if life.held:
                 life.hold(entry)
                 continue
-            if when > now:
+            if when > now:  # or than what a callback has come to: nothing is due before that
                 self.now_us = now = when
                 self._still = 0
             else:

@@ -1,4 +1,7 @@
-"""The place of a member, kept by whoever brings its heartbeats: it says no more than the coordinator would."""
+"""The short way of a member's heartbeats, kept by whoever brings them: it says no more than the coordinator would.
+
+A *place* is what is kept: the way, and the member's session.
+"""
 
 from __future__ import annotations
 
