@@ -1,4 +1,4 @@
-"""The broker's log, from the coordinator's events."""
+"""What a broker logs of its groups, from the coordinator's events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from attrs import define, field
 
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs.broker_life import speaker
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Blanks, Version, wording
 
-MANAGED = ("LOAD_GROUP", "UNLOAD_GROUP", "LOAD_SCHEDULED", "OFFSETS_EXPIRED")
 JAVA_SPEAKERS = {"FENCED": "classic.ClassicGroup"}
 # ClassicGroup.validateOffsetCommit calls each by the other's name.
 MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
@@ -40,24 +40,6 @@ class BrokerLog:
         if event.kind is Kind.GROUP_STATE and event.group:
             self.states[event.group] = event.to or ""
 
-    def takes_over(self, event: TraceEvent) -> Iterator[str]:
-        """What the broker logs to which the controller gives a partition of the offsets topic that another one led."""
-        values = {"op": event.partition, "epoch": (event.payload or {}).get("epoch", 0)}
-        for code in ("ELECTED", "LOAD_SCHEDULED"):
-            words = wording(BROKER, code, self.version)
-            if words is not None:
-                prefix, logger = self._of_broker(event.to or "0", code)
-                yield stock(event.t_us, words.level, prefix + words.text.format_map(values), logger)
-
-    def _of_broker(self, broker: str, code: str) -> tuple[str, str]:
-        """Prefix and logger of what concerns no group."""
-        if self.version >= JAVA_COORDINATOR:
-            return f"[GroupCoordinator id={broker}] ", "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime"
-        package = "kafka.coordinator.group" if self.version >= (0, 11) else "kafka.coordinator"
-        if code in MANAGED:
-            return f"[GroupMetadataManager brokerId={broker}] ", f"{package}.GroupMetadataManager"
-        return f"[GroupCoordinator {broker}]: ", f"{package}.GroupCoordinator"
-
     def _line(self, event: TraceEvent, code: str, values: Mapping[str, object]) -> Iterator[str]:
         words = wording(BROKER, code, self.version)
         if words is None:
@@ -73,7 +55,7 @@ class BrokerLog:
                 f"[GroupCoordinator id={broker} topic=__consumer_offsets partition={partition_for(event.group or '')}] "
             )
             return prefix, f"org.apache.kafka.coordinator.group.{JAVA_SPEAKERS.get(code, 'GroupMetadataManager')}"
-        return self._of_broker(broker, code)
+        return speaker(self.version, broker, code)
 
     def listed(self, members: Iterable[str]) -> str:
         """A set of members, as Scala or Java prints it."""

@@ -191,13 +191,35 @@ BROKER: Table = {
         ),
         Wording((4, 0), "Scheduling loading of metadata from __consumer_offsets-{op} with epoch {epoch}"),
     ),
+    "RESIGNED": (
+        Wording((2, 8), "Resigned as the group coordinator for partition {op} in epoch {epoch}"),
+        Wording((4, 0), ""),
+    ),
+    "UNLOAD_SCHEDULED": (
+        Wording((0, 11), "Scheduling unloading of offsets and group metadata from __consumer_offsets-{op}"),
+        Wording((4, 0), "Scheduling unloading of metadata for __consumer_offsets-{op} with epoch OptionalInt[{epoch}]"),
+    ),
+    "UNLOAD_STARTED": (
+        Wording((4, 0), "Started unloading metadata for __consumer_offsets-{op} with epoch OptionalInt[{epoch}]."),
+    ),
+    "UNLOAD_IGNORED": (
+        Wording(
+            (4, 0),
+            "Ignored unloading metadata for __consumer_offsets-{op} in epoch OptionalInt[{epoch}] since metadata was "
+            "never loaded.",
+        ),
+    ),
+    "STARTING": (Wording((0, 9), "Starting up."),),
+    "STARTED": (Wording((0, 9), "Startup complete."),),
+    "STOPPING": (Wording((0, 9), "Shutting down."), Wording((4, 0), "")),  # log4j2 has ended before
+    "STOPPED": (Wording((0, 9), "Shutdown complete."), Wording((4, 0), "")),
     "LOAD_GROUP": (
         Wording((0, 9), "Loading group metadata for {g} with generation {n}"),
         Wording((4, 0), "Loaded classic group {g} with {k} members."),
     ),
     "UNLOAD_GROUP": (
         Wording((0, 9), "Unloading group metadata for {g} with generation {n}"),
-        Wording((4, 0), "[GroupId={g}] Unloaded group metadata for group epoch {n}."),
+        Wording((4, 0), "[GroupId={g}] Unloading group metadata for generation {n}."),
     ),
     "GROUPS_DELETED": (
         Wording((1, 1), "The following groups were deleted: {g}. A total of {k} offsets were removed."),

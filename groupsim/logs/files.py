@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.broker import BrokerLog
+from groupsim.logs.broker_life import BrokerLife
 from groupsim.logs.clients import ClientLog, client_log
 from groupsim.logs.known import Known
 from groupsim.logs.wording import version
@@ -20,27 +20,20 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     """File name → its lines, in the order of the trace; who says nothing has no file."""
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
-    broker = BrokerLog(version((started.payload or {}).get("broker") if started else None))
+    spoken = version((started.payload or {}).get("broker") if started else None)
+    life, groups = BrokerLife.of(spoken, events), BrokerLog(spoken)
     clients: dict[str, ClientLog] = {}
     known = Known()
     for event in events:
         known.note(event)
         if event.kind is Kind.PROCESS_STARTED and event.host:
             clients[event.host] = client_log(event, known)
-        host, client = event.host, clients.get(event.host or "")
-        if event.kind is Kind.PARTITION_LEADER:
-            host = f"broker-{event.to}"
-            lines = list(broker.takes_over(event)) if _moves(event) else []
-        else:
-            lines = list((client or broker).lines(event))
-        if lines:
-            files.setdefault(_file(host), []).extend(lines)
+        for host, line in life.lines(event):
+            files.setdefault(_file(host), []).append(line)
+        lines = list(clients.get(event.host or "", groups).lines(event))
+        if lines and event.host not in life.hushed:
+            files.setdefault(_file(event.host), []).extend(lines)
     return files
-
-
-def _moves(event: TraceEvent) -> bool:
-    """Whether a partition of the offsets topic gets another leader; that it has one when it is made is no news."""
-    return event.topic == OFFSETS_TOPIC and event.from_ != "-1" and event.to not in (None, "-1", event.from_)
 
 
 def _file(host: str | None) -> str:

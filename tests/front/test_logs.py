@@ -161,6 +161,68 @@ def test_who_takes_a_coordinators_partition_over_says_so(version: str, lines: li
     }
 
 
+def moving(version: str) -> dict[str, list[str]]:
+    """Broker 0 is restarted; then 1, which leads, goes on beside 2, which is to lead, and 0: what each says."""
+    tape = Tape(broker="broker-1")
+    tape.add(Kind.RUN_STARTED, payload={"broker": version})
+    stop = tape.add(Kind.ACTION, payload={"do": "stop-broker", "broker": "coordinator"})
+    tape.broker = "broker-0"
+    tape.coordinator(Kind.GROUP_UNLOADED, generation=1)
+    tape.add(Kind.BROKER_FENCED, host="controller", reason="shut down", cause=stop, payload={"node": 0})
+    tape.add(Kind.ACTION, payload={"do": "restart-broker", "broker": "0"})
+    again = tape.add(Kind.ACTION, payload={"do": "restart-broker", "broker": "0"})
+    tape.add(Kind.ACTION_REFUSED, reason="broker 0 is running", cause=again)
+    moved = {"host": "controller", "topic": "__consumer_offsets", "partition": 42}
+    tape.add(Kind.PARTITION_LEADER, from_="1", to="2", payload={"epoch": 3, "isr": [2, 1, 0]}, **moved)
+    tape.broker = "broker-1"
+    tape.coordinator(Kind.GROUP_UNLOADED, generation=1)
+    files = logs.render(tape.end())
+    return {name: [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in told] for name, told in files.items()}
+
+
+def test_brokers_of_4_4_0_say_that_they_start_and_who_leads() -> None:
+    """All replicas are told of a new leader; of its own shutdown a broker says nothing: log4j2 ends before."""
+    service = "(org.apache.kafka.coordinator.group.GroupCoordinatorService)"
+    runtime = "(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)"
+    where = "metadata for __consumer_offsets-42"
+    manager = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+    assert moving("4.4") == {
+        "broker-0.log": [
+            f"[GroupCoordinator id=0] Starting up. {service}",
+            f"[GroupCoordinator id=0] Startup complete. {service}",
+            f"[GroupCoordinator id=0] Scheduling unloading of {where} with epoch OptionalInt[3] {runtime}",
+            f"[GroupCoordinator id=0] Ignored unloading {where} in epoch OptionalInt[3] since metadata was never "
+            f"loaded. {runtime}",
+        ],
+        "broker-1.log": [
+            f"[GroupCoordinator id=1] Scheduling unloading of {where} with epoch OptionalInt[3] {runtime}",
+            f"[GroupCoordinator id=1] Started unloading {where} with epoch OptionalInt[3]. {runtime}",
+            "[GroupCoordinator id=1 topic=__consumer_offsets partition=42] [GroupId=g1] Unloading group metadata for "
+            f"generation 1. {manager}",
+        ],
+        "broker-2.log": [
+            "[GroupCoordinator id=2] Scheduling loading of metadata from __consumer_offsets-42 with epoch 3 " + runtime,
+        ],
+    }
+
+
+def test_brokers_with_the_scala_coordinator_say_that_they_stop_too() -> None:
+    """By the coordinator's own logger, and its manager's for what it loads and unloads."""
+    told = moving("3.9")
+    coordinator, manager = (
+        "(kafka.coordinator.group.GroupCoordinator)",
+        "(kafka.coordinator.group.GroupMetadataManager)",
+    )
+    assert told["broker-0.log"] == [
+        f"[GroupMetadataManager brokerId=0] Unloading group metadata for g1 with generation 1 {manager}",
+        *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Shutting down.", "Shutdown complete.")),
+        *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Starting up.", "Startup complete.")),
+        f"[GroupCoordinator 0]: Resigned as the group coordinator for partition 42 in epoch 3 {coordinator}",
+        "[GroupMetadataManager brokerId=0] Scheduling unloading of offsets and group metadata from "
+        f"__consumer_offsets-42 {manager}",
+    ]
+
+
 def test_the_scala_coordinator_prints_sets_and_operations_its_own_way() -> None:
     """Until 3.9: Set(…), and an offset commit is one."""
     told = "\n".join(troubled("3.9"))

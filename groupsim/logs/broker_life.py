@@ -1,0 +1,90 @@
+"""What brokers log besides their groups: that they start and stop, and who leads a partition of the offsets topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import define, field
+
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR
+from groupsim.logs.layout import stock
+from groupsim.logs.wording import Version, wording
+
+MANAGED = ("LOAD_GROUP", "UNLOAD_GROUP", "LOAD_SCHEDULED", "UNLOAD_SCHEDULED", "OFFSETS_EXPIRED")
+SERVICE = ("STARTING", "STARTED")
+
+
+@define
+class BrokerLife:
+    """All brokers' logs of one run, but for their groups."""
+
+    version: Version
+    stops: dict[int, str]  # the action's seq → who goes down in good order because of it
+    refused: frozenset[int]  # actions that were not done
+    hushed: set[str] = field(factory=set)  # hosts whose logging has ended before they did
+
+    @classmethod
+    def of(cls, version: Version, events: Sequence[TraceEvent]) -> BrokerLife:
+        """For the brokers of a trace, all of one version."""
+        down = [event for event in events if event.kind is Kind.BROKER_FENCED and event.reason == "shut down"]
+        refused = frozenset(event.cause for event in events if event.kind is Kind.ACTION_REFUSED)
+        return cls(version, {event.cause: _node(event) for event in down}, refused)
+
+    def lines(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
+        """Host and line of all that one event makes."""
+        if event.kind is Kind.ACTION and event.seq not in self.refused:
+            yield from self._acted(event)
+        elif event.kind is Kind.BROKER_FENCED and event.reason == "shut down":
+            yield from self._said(event, _node(event), ("STOPPING", "STOPPED"))
+        elif event.kind is Kind.PARTITION_LEADER and _moves(event):
+            yield from self._moved(event)
+
+    def _acted(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
+        """Since 4.0 log4j2 ends with the signal: of its own shutdown a broker says nothing."""
+        payload = event.payload or {}
+        if event.seq in self.stops and self.version >= JAVA_COORDINATOR:
+            self.hushed.add(f"broker-{self.stops[event.seq]}")
+        elif payload.get("do") == "restart-broker":
+            node = str(payload.get("broker"))
+            self.hushed.discard(f"broker-{node}")
+            yield from self._said(event, node, ("STARTING", "STARTED"))
+
+    def _moved(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
+        """Every replica is told: one loads, one unloads what it had, and the others have nothing."""
+        replicas = sorted(str(node) for node in (event.payload or {}).get("isr") or ())
+        yield from self._said(event, event.to or "0", ("ELECTED", "LOAD_SCHEDULED"))
+        for node in replicas:
+            if node != event.to:
+                end = "UNLOAD_STARTED" if node == event.from_ else "UNLOAD_IGNORED"
+                yield from self._said(event, node, ("RESIGNED", "UNLOAD_SCHEDULED", end))
+
+    def _said(self, event: TraceEvent, node: str, codes: Iterable[str]) -> Iterator[tuple[str, str]]:
+        values = {"op": event.partition, "epoch": (event.payload or {}).get("epoch", 0)}
+        for code in codes:
+            words = wording(BROKER, code, self.version)
+            if words is not None and f"broker-{node}" not in self.hushed:
+                prefix, logger = speaker(self.version, node, code)
+                yield f"broker-{node}", stock(event.t_us, words.level, prefix + words.text.format_map(values), logger)
+
+
+def speaker(version: Version, node: str, code: str) -> tuple[str, str]:
+    """Prefix and logger of a line that concerns no group."""
+    if version >= JAVA_COORDINATOR:
+        package = "org.apache.kafka.coordinator"
+        service = "group.GroupCoordinatorService" if code in SERVICE else "common.runtime.CoordinatorRuntime"
+        return f"[GroupCoordinator id={node}] ", f"{package}.{service}"
+    package = "kafka.coordinator.group" if version >= (0, 11) else "kafka.coordinator"
+    if code in MANAGED:
+        return f"[GroupMetadataManager brokerId={node}] ", f"{package}.GroupMetadataManager"
+    return f"[GroupCoordinator {node}]: ", f"{package}.GroupCoordinator"
+
+
+def _node(event: TraceEvent) -> str:
+    return str((event.payload or {}).get("node", "?"))
+
+
+def _moves(event: TraceEvent) -> bool:
+    """Whether a partition of the offsets topic gets another leader; that it has one when it is made is no news."""
+    return event.topic == OFFSETS_TOPIC and event.from_ != "-1" and event.to not in (None, "-1", event.from_)
