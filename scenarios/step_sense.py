@@ -18,7 +18,7 @@ from groupsim.scenarios.problems import WARNING, Problem
 AT_ONCE = "`rolling-restart` without `start-time` replaces all pods within milliseconds"
 SAY_HOW_LONG = "write how long a pod takes until its consumer starts, for example `start-time: 20s`"
 """Remedy. A pod takes 20 to 90 s until a JVM is ready (user needs, section 4.1)."""
-_REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
+_REQUESTS = (Kind.REQUEST_SENT.value, Kind.REQUEST_RECEIVED.value)
 
 
 def noted_steps(scenario: Scenario, document: Document) -> Iterator[Problem]:
