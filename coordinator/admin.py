@@ -7,12 +7,13 @@ Source: `GroupMetadataManager.describeGroups`, `listGroups`; classic-protocol re
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.failures import operation_error
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.states import State
 from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -33,10 +34,18 @@ def describe_one(partition: Partition, group_id: str, request: DescribeGroupsReq
     """One group of a DescribeGroups."""
     group = partition.groups.get_committed(group_id)
     if group is not None:
-        return group.describe()
+        described = group.describe()
+        return described if partition.turn.differences.describe_tells_old_assignments else _hidden(described)
     if request.version >= _NOT_FOUND_VERSION and partition.turn.differences.describe_unknown_is_error:
         return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.", "Dead")
     return DescribedGroup(group_id, state="Dead")
+
+
+def _hidden(described: DescribedGroup) -> DescribedGroup:
+    """As the Scala coordinator told of a group: assignments are those of a Stable one."""
+    if described.state == State.STABLE.printed:
+        return described
+    return evolve(described, members=tuple(evolve(member, assignment=b"") for member in described.members))
 
 
 def list_groups(partition: Partition, request: ListGroupsRequest) -> list[ListedGroup]:

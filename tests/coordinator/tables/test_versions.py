@@ -143,6 +143,15 @@ def describe_unknown_is_error(made: Bench) -> bool:
     return describe(made, version=6).error is E.GROUP_ID_NOT_FOUND
 
 
+def describe_tells_old_assignments(made: Bench) -> bool:
+    """Whether a member's assignment is told while its group rebalances; that of a Stable group is, always."""
+    made.stable("a")
+    assert describe(made).members[0].assignment
+    made.join("b")
+    assert made.state == PREPARING
+    return bool(describe(made).members[0].assignment)
+
+
 def retention_from_empty(made: Bench) -> bool:
     """Whether an old commit of a group that was emptied just now survives the next look."""
     made = Bench(made.config.__class__(made.config.broker_version, offsets_retention_minutes=15))
@@ -169,6 +178,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     answers_wait_for_writes: ("3.9", "4.0"),
     deletes_after_writes: ("4.0", "4.1"),
     describe_unknown_is_error: ("3.9", "4.0"),
+    describe_tells_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
 }
 
