@@ -92,7 +92,8 @@ def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None)
     if host is None:
         return Verdict(Cause.DEPLOY_JOIN, "joined")
     return (
-        _after_eviction(facts, group, host, member, at)
+        _forgotten(facts, group, this, host)
+        or _after_eviction(facts, group, host, member, at)
         or _after_poll_limit(host, at)
         or _after_fault(facts, group, this, host)
         or _mixes(facts, this, host, member)
@@ -110,6 +111,19 @@ def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict |
         Cause.SUBSCRIPTION_MIX,
         f"joined for {', '.join(host.topics)}, the others are there for {', '.join(sorted(theirs))}",
     )
+
+
+def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
+    """The same life of the process was a member, nobody removed it, and the group begins anew from nothing."""
+    if this.old:
+        return None
+    before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
+    born = _life_began(host, this.prepare.t_us)
+    gone = {removal.member for removal in group.removals}
+    theirs = {known for known in before.present if facts.process.get(known) == host.name} if before else set()
+    if before is None or before.prepare.t_us < born or not theirs - gone:
+        return None
+    return Verdict(Cause.COORDINATOR_MOVE, "joined again: the coordinator no longer knew the group")
 
 
 def _life_began(host: HostFacts, at_us: int) -> int:
@@ -203,7 +217,15 @@ def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
     died = host.end_between(-1, born)
     behind = facts.behind(this.prepare, Kind.ACTION)
     began = "joined again after its restart" if died is not None else "joined"
-    return f"{began} ({behind.reason})" if behind is not None and behind.reason else began
+    return began + _by(behind)
+
+
+def _by(step: TraceEvent | None) -> str:
+    """The step behind it. Of a rollout the name alone: its settings stand once in the timeline, not with every pod."""
+    if step is None or not step.reason:
+        return ""
+    rolled = (step.payload or {}).get("do") == "rolling-restart"
+    return f" ({step.reason.partition(':')[0] if rolled else step.reason})"
 
 
 # --- a member went -----------------------------------------------------------------------------------------------
@@ -221,7 +243,7 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None
         return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
     behind = facts.behind(this.prepare, Kind.ACTION)
     what = "was removed" if this.began_by is not None and this.began_by.reason == "admin" else "left"
-    return Verdict(Cause.DEPLOY_LEAVE, f"{what} ({behind.reason})" if behind and behind.reason else what)
+    return Verdict(Cause.DEPLOY_LEAVE, what + _by(behind))
 
 
 def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:

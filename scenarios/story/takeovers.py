@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.model import Doing, GroupAccount, TakeOver
+from groupsim.scenarios.story.model import Doing, TakeOver
 from groupsim.scenarios.story.words import count, span
 
 _OFFSETS = "__consumer_offsets"
@@ -65,14 +65,17 @@ def _without(facts: Facts, loaded: TraceEvent) -> int | None:
         ),
         None,
     )
-    if elected is None:
-        return None
-    ended = {"coordinator", elected.from_}
+    step = None if elected is None else ended_by(facts, elected)
+    return None if step is None else loaded.t_us - step.t_us
+
+
+def ended_by(facts: Facts, change: TraceEvent) -> TraceEvent | None:
+    """The step that ended the leader of before `change`, if it is known to be that one."""
+    ended = {"coordinator", change.from_}
     for step in reversed(facts.actions):
         said = step.payload or {}
-        if step.t_us <= elected.t_us and said.get("do") in _ENDS:
-            known = elected.from_ == _NOBODY or str(said.get("broker")) in ended
-            return loaded.t_us - step.t_us if known else None
+        if step.t_us <= change.t_us and said.get("do") in _ENDS:
+            return step if change.from_ == _NOBODY or str(said.get("broker")) in ended else None
     return None
 
 
@@ -119,16 +122,3 @@ def _manner(event: TraceEvent, last: str | None) -> str:
     if event.reason == "unclean" and event.from_ == _NOBODY and event.to == last:
         return "unclean: the last leader again, with what its machine kept"
     return event.reason or "?"
-
-
-def aftermath(changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
-    """What the headline adds: changes of coordinator, and acknowledged records that are gone."""
-    parts = []
-    if changes:
-        longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
-        without = f", {span(longest)} without one" if longest is not None else ""
-        parts.append(f"{count(len(changes), 'change')} of coordinator{without}")
-    lost = max((total.records.lost for total in totals if total.records is not None), default=0)
-    if lost:
-        parts.append(f"{count(lost, 'acknowledged record')} lost")
-    return "".join(f"; {part}" for part in parts)

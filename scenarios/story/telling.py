@@ -11,6 +11,7 @@ from attrs import evolve
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.accounts import accounts
+from groupsim.scenarios.story.aftermath import aftermath
 from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.evictions import evicted, undetected
@@ -35,7 +36,7 @@ from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, ov
 from groupsim.scenarios.story.rollouts import doings as ends_of_rollouts
 from groupsim.scenarios.story.rollouts import in_the_headline, rollouts
 from groupsim.scenarios.story.rounds import generations
-from groupsim.scenarios.story.takeovers import aftermath, doings, take_overs
+from groupsim.scenarios.story.takeovers import doings, take_overs
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
@@ -67,7 +68,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
             *ends_of_rollouts(rolled),
             *(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
         ),
-        headline=headline(groups, failures, strangers) + in_the_headline(rolled) + aftermath(changes, totals),
+        headline=headline(groups, failures, strangers) + in_the_headline(rolled) + aftermath(facts, changes, totals),
         accounts=accounted,
         totals=totals,
         take_overs=changes,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.story import tell
+from groupsim.scenarios.story.aftermath import of_records
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.model import Records
 
 
 def killed(broker: str = "1", do: str = "crash-broker", how: str = "clean") -> Tape:
@@ -71,3 +75,65 @@ def test_a_last_leader_that_comes_back_is_told_apart_from_another_replica() -> N
     whose = "controller: partitions that nobody led: 1 of orders"
     told = [line for line in lines(tape) if line.startswith(whose)]
     assert told == [f"{whose} (unclean: the last leader again, with what its machine kept)", f"{whose} (unclean)"]
+
+
+def forgotten(*, back: bool, loaded: bool = False) -> Tape:
+    """The lone replica of the group's offsets is killed at 0:20; at 1:20 it is back and knows nothing, or all."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.ACTION, reason="crash-broker: broker 1", payload={"do": "crash-broker", "broker": "1"})
+    place = {"host": "controller", "topic": "__consumer_offsets"}
+    for partition in range(50):
+        tape.at(29).add(Kind.PARTITION_LEADER, from_="1", to="-1", reason="offline", partition=partition, **place)
+    if back:
+        for partition in range(50):
+            tape.at(80).add(Kind.PARTITION_LEADER, from_="-1", to="1", reason="clean", partition=partition, **place)
+    if loaded:
+        tape.add(Kind.GROUP_LOADED, host="broker-1", group="g1", generation=1, payload={"members": 2, "generation": 1})
+    return tape
+
+
+def test_a_group_that_nobody_coordinates_any_more_is_in_the_headline() -> None:
+    """No member leaves and no rebalance begins, and yet nothing can be committed until the end."""
+    told = tell(forgotten(back=False).at(120).end())
+    assert told.headline.startswith("no rebalance: ")
+    assert told.headline.endswith("; g1 without a coordinator from 0:20.000 on")
+
+
+def test_a_group_that_its_log_lost_is_told_as_that_and_not_as_a_deploy() -> None:
+    """Members that join again because nobody knows them are the coordinator's doing; it was away for a minute."""
+    tape = forgotten(back=True).at(81)
+    tape.generation, tape.state = 0, "Empty"
+    for host in ("c1", "c2"):
+        tape.release(host, ["c1", "c2"].index(host), reason="lost")
+    tape.join("c1", incarnation=2).prepare("c1", "ADD_MEMBER")
+    tape.join("c2", incarnation=2).at(84).complete("c1", "c2").stable()
+    told = tell(tape.at(120).end())
+    assert [one.cause for one in told.groups[0].generations] == [Cause.FIRST_START, Cause.COORDINATOR_MOVE]
+    assert "c1 joined again: the coordinator no longer knew the group" in told.headline
+    assert told.headline.endswith("; 60.0 s without a coordinator, which forgot the group")
+
+
+def test_a_group_that_was_loaded_is_told_once() -> None:
+    """The change of coordinator has its clause, and the time without one is in it."""
+    told = tell(forgotten(back=True, loaded=True).at(120).end())
+    assert told.headline.endswith("; 1 change of coordinator, 60.0 s without one")
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        (Records(written=5399, once=5298, again=101), []),
+        (Records(written=7199, once=4380, again=2819), ["2,819 of 7,199 records delivered again"]),
+        (Records(written=1000, once=999, skipped=1), ["1 record never delivered"]),
+        (Records(written=1000, once=990, skipped=4, expired=6), ["10 records never delivered"]),
+        (Records(written=1000, once=800, lost=100, waiting=100),
+         ["100 acknowledged records lost", "100 of 1,000 records still waiting at the end"]),
+        (Records(written=1000, once=901, waiting=99), []),
+        (Records(), []),
+    ],
+)  # fmt: skip
+def test_the_headline_tells_what_became_of_the_records_where_that_is_the_incident(
+    records: Records, told: list[str]
+) -> None:
+    """Whatever is lost; what came twice or waits from a tenth of all on: a few do with any rebalance."""
+    assert list(of_records([Records(written=10, once=10), records])) == told
