@@ -366,10 +366,11 @@ class CrashBroker(Deed):
 
     broker: Broker = key("Which broker: a number, or `coordinator`.")
     machine: bool = key("The whole machine dies: what the broker has not flushed is lost, too.", False)
+    restart_after: Duration | None = key("A supervisor starts it again after this time.", None)
 
     def perform(self, stage: Stage) -> None:
         """Kill it."""
-        stage.on_brokers.crash(self.broker, machine=self.machine)
+        stage.on_brokers.crash(self.broker, machine=self.machine, restart_after=self.restart_after)
 
 
 @action("restart-broker")
@@ -390,10 +391,11 @@ class StopBroker(Deed):
     """Stop a broker in good order (controlled shutdown): it hands over what it leads, then goes."""
 
     broker: Broker = key("Which broker: a number, or `coordinator`.")
+    restart_after: Duration | None = key("A supervisor starts it again this long after it has gone.", None)
 
     def perform(self, stage: Stage) -> None:
         """Begin; it goes when the controller has moved its leaderships."""
-        stage.on_brokers.stop(self.broker)
+        stage.on_brokers.stop(self.broker, restart_after=self.restart_after)
 
 
 @action("move-leader")

@@ -53,21 +53,39 @@ class OnBrokers:
 
     # --- actions -----------------------------------------------------------------------------------------------------
 
-    def crash(self, target: Broker, *, machine: bool) -> None:
-        """Kill a broker, or the machine it is on. Raises ValueError when it is down already."""
+    def crash(self, target: Broker, *, machine: bool, restart_after: int | None = None) -> None:
+        """Kill a broker, or the machine it is on. Raises ValueError when it is down already.
+
+        With `restart_after` (µs) it comes back then, unless a step has brought it back before.
+        """
         node, cluster = self._node_up(target), self._cluster
         if isinstance(cluster, ReplicatedCluster):
             cluster.crash_broker(node, machine=machine)
         else:
             cluster.crash_broker(node)
+        self._supervise(node, restart_after)
+
+    def _supervise(self, node: int, after_us: int | None) -> None:
+        """Bring a broker that has just ended back in a while, if it is still the same end that it suffers from."""
+        host = self._cluster.brokers[node].host
+        life = host.incarnation
+
+        def back(_: Any) -> None:
+            if not host.alive and host.incarnation == life:
+                self._cluster.restart_broker(node)
+
+        if after_us is not None:
+            self._loop.call_at(self._loop.now_us + after_us, back)
 
     def restart(self, target: Broker) -> None:
         """Bring a broker back. Raises ValueError when it runs: nothing would end the life that is there."""
         node = self._stage.broker_node(target)
         if self._cluster.brokers[node].host.alive:
-            raise ValueError(
-                f"broker {node} is running; end it first with `crash-broker`, or `stop-broker` and time to go down"
-            )
+            down = [str(number) for number, broker in self._cluster.brokers.items() if not broker.host.alive]
+            remedy = "end it first with `crash-broker`, or `stop-broker` and time to go down"
+            if down:
+                remedy = f"those that are down: {', '.join(down)}"
+            raise ValueError(f"broker {node} is running; {remedy}")
         self._cluster.restart_broker(node)
 
     def _node_up(self, target: Broker) -> int:
@@ -76,10 +94,14 @@ class OnBrokers:
             raise ValueError(f"broker {node} is down already; bring it back first with `restart-broker`")
         return node
 
-    def stop(self, target: Broker) -> None:
-        """Begin a controlled shutdown. Raises ValueError when the broker is down, or stopping already."""
+    def stop(self, target: Broker, *, restart_after: int | None = None) -> None:
+        """Begin a controlled shutdown. Raises ValueError when the broker is down, or stopping already.
+
+        With `restart_after` (µs) it comes back that long after it has gone.
+        """
+        node = self._node_up(target)
         try:
-            self.replicated.stop_broker(self._node_up(target))
+            self.replicated.stop_broker(node, lambda: self._supervise(node, restart_after))
         except RuntimeError as error:
             raise ValueError(str(error)) from error
 

@@ -24,6 +24,7 @@ from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.acls import wrong_acls
 from groupsim.scenarios.actions import AddAcls, AddPartitions, RemoveAcls
+from groupsim.scenarios.broker_lives import impossible_lives
 from groupsim.scenarios.clients import is_profile, simulated
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
@@ -63,6 +64,8 @@ def judge(
     `doubtful` (see `unread.py`).
     """
     errors = [*_whole(scenario, document), *_groups(scenario), *_times(scenario), *wrong_names(scenario, doubtful)]
+    if not any(cut[0] == "timeline" for cut in cuts if cut) and "brokers" not in doubtful:
+        errors += impossible_lives(scenario)
     told = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))
     problems = list(dict.fromkeys(told))
     settings = list(_settings(scenario, document))

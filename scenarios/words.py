@@ -19,8 +19,14 @@ def deed_words(deed: Deed) -> str:
     whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
     head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
     rest = {name: text for name, text in _said(deed).items() if name not in _NOT_SAID and text != ""}
-    said = [str(text) if name == "acls" else f"{name} {text}" for name, text in rest.items()]
+    said = [_worded(name, text) for name, text in rest.items()]
     return head + (": " + ", ".join(said) if said else "")
+
+
+def _worded(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    return str(value) if name == "acls" else f"{name} {value}"
 
 
 _NOT_SAID = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")

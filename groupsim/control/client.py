@@ -108,13 +108,13 @@ class Control:
         """Let the coordinator lose the group: members, generation and offsets."""
         self.do("forget-group", group=group)
 
-    def crash_broker(self, broker: int | str, *, machine: bool | None = None) -> None:
-        """Kill a broker; a role such as "coordinator of g" will do."""
-        self.do("crash-broker", broker=broker, machine=machine)
+    def crash_broker(self, broker: int | str, *, machine: bool | None = None, restart_after: str | None = None) -> None:
+        """Kill a broker; a role such as "coordinator of g" will do. It comes back after a time such as "10s"."""
+        self.do("crash-broker", broker=broker, machine=machine, restart_after=restart_after)
 
-    def stop_broker(self, broker: int | str) -> None:
-        """Stop a broker in good order; it hands over first, so this goes on after the call."""
-        self.do("stop-broker", broker=broker)
+    def stop_broker(self, broker: int | str, *, restart_after: str | None = None) -> None:
+        """Stop a broker in good order; it hands over first, so this goes on after the call. As `crash_broker`."""
+        self.do("stop-broker", broker=broker, restart_after=restart_after)
 
     def restart_broker(self, broker: int | str) -> None:
         """Bring a broker back that crashed or was stopped."""

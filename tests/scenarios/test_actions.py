@@ -11,7 +11,8 @@ from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.runner import Run, StepError
+from groupsim.scenarios.runner import Run, StepError, run_scenario
+from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.steps import ACTIONS
 from groupsim.scenarios.story import tell
 
@@ -331,20 +332,37 @@ def test_a_step_that_is_refused_says_so_in_the_trace() -> None:
     """The action is told, for it was asked, and after it that it was refused, and why."""
     sink = MemorySink()
     with pytest.raises(StepError):
-        base().at("20s").restart_broker(1).run(sinks=[sink])
+        base().at("20s").restart_broker("coordinator").run(sinks=[sink])
     action, refused = (event for event in sink.events if event.kind in (Kind.ACTION, Kind.ACTION_REFUSED))
     assert (action.kind, refused.kind, refused.cause) == (Kind.ACTION, Kind.ACTION_REFUSED, action.seq)
     assert refused.payload == {"action": action.reason}
     assert refused.reason is not None
-    assert refused.reason.startswith("broker 1 is running")
+    assert "is running" in refused.reason
     assert tell(sink.events).actions[0].what == f"{action.reason} (refused: {refused.reason})"
 
 
 @pytest.mark.parametrize("logs", ["counted", "replicated"])
 def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
-    """`restart-broker` of a broker that is up is refused, with what to do first."""
-    with pytest.raises(StepError, match=r"restart-broker.* at 20\.000 s: broker 1 is running; .*`crash-broker`"):
-        base().cluster(logs=logs).at("20s").restart_broker(1).run()
+    """`restart-broker` of a broker that is up is refused: with what to do first, or with those that are down."""
+    with pytest.raises(StepError, match=r"restart-broker.* at 20\.000 s: broker \d is running; .*`crash-broker`"):
+        base().cluster(logs=logs).at("20s").restart_broker("coordinator").run()
+    down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1).at("35s")
+    with pytest.raises(StepError, match=r"broker \d is running; those that are down: 1\b"):
+        down.restart_broker("coordinator").run()
+
+
+@pytest.mark.parametrize(("logs", "deed"), [("counted", "crash"), ("replicated", "crash"), ("replicated", "stop")])
+def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, deed: str) -> None:
+    """With `restart-after` a broker that nobody knows by its number beforehand comes back: the coordinator."""
+    looks: list[list[bool]] = []
+
+    def look(stage: Stage) -> None:
+        looks.append([broker.host.alive for broker in stage.cluster.brokers.values()])
+
+    ended = base().cluster(logs=logs).at("10s")
+    built = getattr(ended, f"{deed}_broker")("coordinator", restart_after="10s").build()
+    run_scenario(built, looks=[(at * 1_000_000, look) for at in (15, 30)])
+    assert [before.count(False) for before in looks] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +370,7 @@ def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
 )
 def test_a_broker_that_is_down_cannot_be_ended(logs: str, deed: str) -> None:
     """`crash-broker` and `stop-broker` of a broker that is down are refused, with what to do first."""
-    down = base().cluster(logs=logs).at("10s").crash_broker(1)
+    down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1)
     with pytest.raises(StepError, match=r"at 20\.000 s: broker 1 is down already; .*`restart-broker`"):
         getattr(down.at("20s"), deed)(1).run()
 
