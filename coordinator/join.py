@@ -46,6 +46,8 @@ def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupReque
     if not accepts(turn, group, request.member_id):
         _kick(turn, group, request.member_id)
         _refuse(turn, arrival, ErrorCode.GROUP_MAX_SIZE_REACHED)
+        if turn.differences.looks_after_refusal:
+            maybe_complete(turn, group)
     elif request.member_id == "":
         _join_without_id(turn, group, arrival, request)
     else:
