@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Level
+from groupsim.naming import known
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
 
 SHOWN = 8
+_LOST = ("DISCONNECTED", "TIMED_OUT")  # in place of an error: there was no answer
 _REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
 _RESPONSES = (Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED)
 
 __tracebackhide__ = True  # mistakes are told at the line of the test that made them
+
+
+def as_in_traces(asked: Mapping[str, object]) -> dict[str, object]:
+    """Members of enumerations as events have them: `Api.SYNC_GROUP` is "SyncGroup", an error code its name."""
+    return {name: _plain(value) for name, value in asked.items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Api):
+        return value.title
+    return value.name if isinstance(value, ErrorCode) else value
+
+
+def can_be(asked: Mapping[str, object], events: Iterable[TraceEvent], hosts: Iterable[str]) -> None:
+    """Raises ValueError for a name that no event could have, so that no test holds because none has it."""
+    api, error, host = (asked.get(name) for name in ("api", "error", "host"))
+    if api is not None:
+        known(str(api), [one.title for one in Api], "API")
+    if error is not None and not str(error).endswith(("Exception", "Error")):
+        known(str(error), [*(code.name for code in ErrorCode), *_LOST, *_seen(events, "error")], "error code")
+    if host is not None:
+        known(str(host), [*hosts, *_seen(events, "host")], "host")
+
+
+def _seen(events: Iterable[TraceEvent], column: str) -> Iterator[str]:
+    yield from dict.fromkeys(value for event in events if (value := getattr(event, column)) is not None)
 
 
 def are_listed(kind: Kind, asked: Mapping[str, object], level: Level) -> None:

@@ -39,7 +39,7 @@ from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.failure_told import failure_told
-from groupsim.found_events import Found, are_listed
+from groupsim.found_events import Found, are_listed, as_in_traces, can_be
 from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginError, PluginErrors
@@ -284,11 +284,14 @@ class Simulation:
 
     def inject(self, fault: Fault) -> FaultHandle:
         """Begin a fault of the network. Raises ValueError when it names a host that there is not."""
-        brokers = (broker.host.name for broker in self.cluster.brokers.values())
-        hosts_exist(fault, [*self.members, *brokers, "controller", *self._hands])
+        hosts_exist(fault, self._hosts())
         handle = self.cluster.network.inject(fault)
         self.faults.append(handle)
         return handle
+
+    def _hosts(self) -> list[str]:
+        brokers = (broker.host.name for broker in self.cluster.brokers.values())
+        return [*self.members, *brokers, "controller", *self._hands]
 
     def coordinator(self, group: str = "g1") -> int:
         """The node id of the broker that coordinates a group; its host is `broker-<id>`. LookupError when none does."""
@@ -437,12 +440,17 @@ class Simulation:
     def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
         """The events of one kind whose columns have these values, in order.
 
-        Raises `ValueError` for a kind or a column that no event has, and for heartbeats that nobody has listed.
+        Raises `ValueError` for what no event can have: a kind, a column, an API, an error or a host that there is not,
+        and for heartbeats that go well, which are not listed.
         """
         wanted = kind if isinstance(kind, Kind) else Kind(known(kind, [one.value for one in Kind], "kind of event"))
         only_known(columns, TraceEvent._fields, "column of events")
-        are_listed(wanted, columns, self.level)
-        return Found.among(self.events, wanted, columns)
+        asked = as_in_traces(columns)
+        are_listed(wanted, asked, self.level)
+        found = Found.among(self.events, wanted, asked)
+        if not found:
+            can_be(asked, self.events, [*self._hosts(), *(f"producer-{topic}" for topic in self.topics)])
+        return found
 
     def story(self) -> Story:
         """What happened so far, told; the logs end where they do now."""

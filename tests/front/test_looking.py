@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim import Simulation
-from groupsim.protocol.messages import HeartbeatRequest
+from groupsim import ErrorCode, Simulation
+from groupsim.protocol.messages import Api, HeartbeatRequest
 
 pytest_plugins = ["pytester"]
 
@@ -20,6 +20,22 @@ async def test_a_look_for_heartbeats_that_are_not_listed_is_refused(sim: Simulat
             sim.find(kind, api="Heartbeat", **columns)
     answer = await sim.request(HeartbeatRequest("g1", 1, "nobody"))
     assert [event.error for event in sim.find("response.sent", api="Heartbeat", error=answer.error.name)]
+
+
+async def test_a_look_for_what_cannot_be_is_refused(sim: Simulation) -> None:
+    """`assert not sim.find(…)` holds with a misspelt name whatever happens: such a name is told."""
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled(members=1)
+    for columns, told in (
+        ({"api": "SyncGroups"}, "no API 'SyncGroups'; did you mean `SyncGroup`"),
+        ({"error": "UNKNOWN_MEMBER"}, "no error code 'UNKNOWN_MEMBER'; did you mean `UNKNOWN_MEMBER_ID`"),
+        ({"host": "c2"}, "no host 'c2'"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            sim.find("response.received", **columns)
+    assert sim.find("response.received", host="c1", api=Api.JOIN_GROUP, error=ErrorCode.MEMBER_ID_REQUIRED)
+    assert not sim.find("response.received", host="producer-orders", error="DISCONNECTED")
 
 
 @pytest.mark.sim(level="full")
