@@ -3,56 +3,23 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from groupsim.eventloop.errors import EventLoopError
-from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import Sink
 from groupsim.exits import RUN_FAILED, Trouble
 from groupsim.members.failures import PluginError
+from groupsim.run_progress import RunProgress
+from groupsim.scenarios.clusters import is_replicated
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import REPEAT, Run, run_scenario
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.story.words import clock
 
-PATIENCE_S = 0.7  # a run that takes longer shows its progress
-EVERY = 2_000  # events between two looks at the wall clock
-
-
-class ProgressSink:
-    """A sink that shows how far virtual time has come, on stderr, once the run takes long enough to ask."""
-
-    def __init__(self, run_for_us: int, console: Console) -> None:
-        self._total = run_for_us
-        self._console = console
-        self._begun = time.monotonic()
-        self._count = 0
-        self._bar: Progress | None = None
-
-    def __call__(self, event: TraceEvent) -> None:
-        self._count += 1
-        if self._count % EVERY == 0 and (self._bar or time.monotonic() - self._begun > PATIENCE_S):
-            self._show(event.t_us)
-
-    def _show(self, t_us: int) -> None:
-        if self._bar is None:
-            columns = (TextColumn("virtual time"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[at]}"))
-            self._bar = Progress(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-            self._bar.add_task("run", total=self._total, at="")
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=t_us, at=clock(t_us))
-
-    def close(self) -> None:
-        """The run is over."""
-        if self._bar is not None:
-            self._bar.stop()
-
-    abort = close
+COUNTED_LOGS = "`--set cluster.logs=counted` takes about a third of it, where it is only the group that matters"
 
 
 def perform(
@@ -70,13 +37,13 @@ def perform(
     Raises `Trouble` (exit code 3) when the run fails, with the command that repeats it: `settings` are what `--set` has
     changed.
     """
-    console = Console(stderr=True)
-    progress = [ProgressSink(scenario.run_for, console)] if console.is_terminal else []
+    hint = COUNTED_LOGS if is_replicated(scenario) and not scenario.producers else ""
+    progress = RunProgress(scenario.run_for, Console(stderr=True), hint)
     try:
         return run_scenario(
             scenario,
             seed=seed,
-            sinks=(*sinks, *progress),
+            sinks=(*sinks, progress),
             snapshots_at=snapshots_at,
             looks=looks,
             data_dir=data_dir,

@@ -110,7 +110,7 @@ def _analyse(outcome: Outcome, quiet: bool) -> Answer | None:
 def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
     """The answer on stdout; what was done, and where it lies, on stderr."""
     from groupsim import answer_shown
-    from groupsim.sweep_progress import duration
+    from groupsim.run_progress import duration
 
     if answer is not None:
         answer_shown.show(answer, Terminal())

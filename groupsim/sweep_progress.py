@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from groupsim.pipeline.sweep.driver import Progress as State
+from groupsim.run_progress import duration
 
 EVERY_S = 10.0  # between two lines where there is no terminal, at least
 RARER = 10  # … and this part of the time that has passed: a sweep of hours says no more than some dozen lines
@@ -49,7 +50,7 @@ class SweepProgress:
 
     def _draw(self, state: State) -> None:
         if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+            columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TextColumn("runs"))
             last = (TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
             self._bar = Progress(*columns, *last, console=self._console, transient=True)
             self._bar.add_task(state.doing, total=state.total, left="")
@@ -68,13 +69,3 @@ def line(state: State) -> str:
     if state.seconds_left is not None and state.finished < state.total:
         parts.append(f"about {duration(state.seconds_left)} left")
     return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """A wall-clock time such as `8 s`, `3 min 20 s` or `2 h 5 min`."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

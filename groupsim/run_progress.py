@@ -1,0 +1,92 @@
+"""How far a run is, on stderr, once it takes long enough to ask: a bar on a terminal, else a line every so often.
+
+What is left is judged by the pace so far, of virtual time by wall-clock time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.scenarios.story.words import clock
+
+PATIENCE_S = 0.7  # a run that takes longer shows its progress on a terminal
+SILENCE_S = 10.0  # … and where there is none, after this time, and again after it
+RARER = 5  # … and this part of the time that has passed: a run of an hour says no more than some dozen lines
+SURE_S = 3.0  # how long it must have run before its pace says anything
+LONG_S = 60.0  # a run that will take longer is told what would make it shorter
+EVERY = 2_000  # events between two looks at the wall clock
+
+
+class RunProgress:
+    """A sink that shows how far virtual time has come. `hint` is said once, when the run will take long."""
+
+    def __init__(
+        self, run_for_us: int, console: Console, hint: str = "", now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._total = run_for_us
+        self._console = console
+        self._hint = hint
+        self._now = now
+        self._begun = self._said = now()
+        self._count = 0
+        self._bar: Progress | None = None
+
+    def __call__(self, event: TraceEvent) -> None:
+        self._count += 1
+        if self._count % EVERY == 0:
+            self._look(event.t_us)
+
+    def _look(self, t_us: int) -> None:
+        passed = self._now() - self._begun
+        left = passed * (self._total - t_us) / t_us if t_us and passed >= SURE_S else None
+        if self._console.is_terminal:
+            if self._bar or passed > PATIENCE_S:
+                self._draw(t_us, left)
+        elif self._now() - self._said >= max(SILENCE_S, passed / RARER):
+            self._said = self._now()
+            self._say(f"virtual time {clock(t_us)} of {clock(self._total)}{_about(left, ', ')}")
+        else:
+            return
+        if self._hint and left is not None and passed + left > LONG_S:
+            self._say(self._hint)
+            self._hint = ""
+
+    def _say(self, words: str) -> None:
+        console = self._bar.console if self._bar is not None else self._console
+        console.print(Text(words), soft_wrap=True, highlight=False)
+
+    def _draw(self, t_us: int, left: float | None) -> None:
+        if self._bar is None:
+            columns = (TextColumn("virtual time"), BarColumn(16), TaskProgressColumn(), TextColumn("{task.fields[at]}"))
+            last = (TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+            self._bar = Progress(*columns, *last, console=self._console, transient=True)
+            self._bar.add_task("run", total=self._total, at="", left="")
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=t_us, at=clock(t_us), left=_about(left))
+
+    def close(self) -> None:
+        """The run is over."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    abort = close
+
+
+def _about(left: float | None, before: str = "") -> str:
+    return "" if left is None else f"{before}about {duration(left)} left"
+
+
+def duration(seconds: float) -> str:
+    """A wall-clock time such as `8 s`, `3 min 20 s` or `2 h 5 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
