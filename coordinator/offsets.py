@@ -11,7 +11,8 @@ from groupsim.coordinator import retention
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, whole_ms
+from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
+from groupsim.eventloop.events import Kind
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
@@ -177,12 +178,16 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
     results = tuple((tp, _delete_error(group, tp)) for tp in request.partitions)
     stored = partition.offsets.latest(request.group_id)
     pending = partition.offsets.view.held(request.group_id)
-    records = tuple(
+    records: tuple[Record, ...] = tuple(
         OffsetRecord(request.group_id, tp, None)
         for tp, error in results
         if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
     if records:
+        last = group.is_empty and not pending and set(stored) <= set(request.partitions)
+        if last and turn.differences.offset_delete_ends_group:
+            turn.mention(Kind.GROUP_DELETED, request.group_id, reason="nothing is left of it")
+            records = (*records, partition.tombstones(group)[-1])
         partition.append(records)
     turn.reply_when_written(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
 

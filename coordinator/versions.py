@@ -98,6 +98,9 @@ class Differences:
     unstable_plain_commits: bool = False
     """OffsetFetch with require_stable answers UNSTABLE_OFFSET_COMMIT for commits that are not replicated yet."""
 
+    offset_delete_ends_group: bool = False
+    """An OffsetDelete of the last offsets of an Empty group removes the group; else the next look at offsets does."""
+
     looks_after_refusal: bool = False
     """A round is closed when the last one that it waited for is refused by a full group, and so put out."""
 
@@ -135,6 +138,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
     "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),
     "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
+    "offset_delete_ends_group": (("0.9", True), ("4.0", False)),
     "looks_after_refusal": (("0.9", True), ("4.0", False)),
     "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),

@@ -14,6 +14,7 @@ from groupsim.protocol.messages import (
     FetchedOffset,
     LeaveGroupRequest,
     LeavingMember,
+    OffsetDeleteRequest,
     OffsetFetchResponse,
     TopicPartition,
 )
@@ -117,6 +118,15 @@ def unstable_plain_commits(made: Bench) -> bool:
     return sent.answered and _unstable(sent)
 
 
+def offset_delete_ends_group(made: Bench) -> bool:
+    """Whether a group without members goes with its last offset, as on a real 3.9.1."""
+    made.commit_offset(5)
+    assert describe(made).state == "Empty"
+    made.send(OffsetDeleteRequest("g", (T0,)))
+    assert offsets_of(made.fetch_offsets(T0)) == {T0: -1}
+    return describe(made).state == "Dead"
+
+
 def looks_after_refusal(made: Bench) -> bool:
     """Whether the round goes on without the last one, whom a full group has put out, as on a real 3.9.1."""
     made = Bench(made.config.__class__(made.config.broker_version, group_max_size=2))
@@ -203,6 +213,7 @@ def test_difference_at_its_release(probe: Callable[[Bench], bool]) -> None:
 GONE = {
     sync_keeps_session: ("0.9", "3.9", "4.0"),
     unstable_plain_commits: ("2.5", "3.9", "4.0"),
+    offset_delete_ends_group: ("2.4", "3.9", "4.0"),
     looks_after_refusal: ("2.2", "3.9", "4.0"),
     votes_in_scala_order: ("0.11", "3.9", "4.0"),
 }
