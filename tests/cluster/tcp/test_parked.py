@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 import time
 
-from tcp_stage import Client, serving, text
+from tcp_stage import Client, Stage, serving, text
 
+from groupsim.eventloop.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 
@@ -15,6 +16,17 @@ def _fetch(max_wait_ms: int) -> bytes:
     """Fetch 4 of a partition that is empty."""
     head = struct.pack(">iiiib", -1, max_wait_ms, 1, 1 << 20, 0)
     return head + struct.pack(">i", 1) + text("orders") + struct.pack(">iiqi", 1, 0, 0, 1 << 20)
+
+
+def _until_received(stage: Stage, api: str, count: int) -> None:
+    """So many requests of an API have reached their broker."""
+    deadline = time.monotonic() + 20
+    while stage.do(lambda *_: _received(stage, api)) < count:
+        assert time.monotonic() < deadline
+
+
+def _received(stage: Stage, api: str) -> int:
+    return sum(event.kind is Kind.REQUEST_RECEIVED and event.api == api for event in stage.events.events)
 
 
 def _fetched(answer: bytes) -> tuple[int, int, int]:
@@ -30,7 +42,7 @@ def test_the_end_of_the_service_answers_parked_fetches() -> None:
         client = stage.client()
         assert _fetched(client.ask(Api.FETCH, 4, _fetch(0))) == (0, 0, 0)
         client.send(Api.FETCH, 4, _fetch(60_000))
-        time.sleep(0.2)
+        _until_received(stage, "Fetch", 2)
     error, _, length = _fetched(client.receive()[1])
     assert (error, max(length, 0)) == (0, 0)
     assert client.is_closed()
@@ -43,7 +55,8 @@ def test_the_end_of_the_service_answers_joins_and_fetches_alike() -> None:
         fetching, joining = stage.client(), stage.client()
         fetching.send(Api.FETCH, 4, _fetch(60_000))
         joining.send(Api.JOIN_GROUP, 2, joining.join_frame("g"))
-        time.sleep(0.3)
+        _until_received(stage, "Fetch", 1)
+        _until_received(stage, "JoinGroup", 1)
     assert struct.unpack(">h", joining.receive()[1][4:6])[0] == ErrorCode.NOT_COORDINATOR
     assert _fetched(fetching.receive()[1])[0] == 0
     for client in (fetching, joining):

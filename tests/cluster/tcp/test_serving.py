@@ -40,12 +40,18 @@ def test_a_parked_join_holds_up_what_is_behind_it() -> None:
     """A heartbeat behind a parked JoinGroup waits; on another connection it is answered at once."""
     slow = {"group.initial.rebalance.delay.ms": "1500"}
     with serving(properties=slow) as stage, stage.client() as client, stage.client() as other:
+        begun = time.monotonic()
         client.send(Api.JOIN_GROUP, 2, client.join_frame("g"))
         client.send(Api.HEARTBEAT, 1, client.heartbeat_body("g"))
         assert other.heartbeat("g") == ErrorCode.UNKNOWN_MEMBER_ID
-        begun = time.monotonic()
         assert [client.receive()[0], client.receive()[0]] == [1, 2]
-        assert time.monotonic() - begun > 0.5
+        assert time.monotonic() - begun > 1.4
+    answered = [event for event in stage.events.events if event.kind is Kind.RESPONSE_SENT]
+    assert [event.api for event in answered if event.api in ("JoinGroup", "Heartbeat")] == [
+        "Heartbeat",
+        "JoinGroup",
+        "Heartbeat",
+    ]
 
 
 def test_a_member_that_went_away_stays_until_its_session_ends() -> None:
@@ -171,7 +177,7 @@ def test_more_connections_than_there_may_be_are_turned_away() -> None:
 
 def test_idle_connections_are_closed() -> None:
     """A connection on which nothing moves is closed after a while, with a line in the log; a busy one is not."""
-    with serving(max_idle_us=600_000) as stage, stage.client() as idle, stage.client() as busy:
+    with serving(max_idle_us=2_000_000) as stage, stage.client() as idle, stage.client() as busy:
         assert busy.join("g") == 0
         idle.socket.settimeout(0.05)
         deadline = time.monotonic() + 20
@@ -203,10 +209,12 @@ def test_the_end_of_a_connection_frees_it() -> None:
 def test_a_flood_of_nonsense_leaves_few_lines() -> None:
     """Of a hundred connections closed for nonsense ten a second get a line; a later one counts the rest."""
     with serving() as stage:
-        for _ in range(100):
-            with stage.client() as client:
-                client.socket.sendall(bytes(4))
-                assert client.is_closed()
+        clients = [stage.client() for _ in range(100)]
+        for client in clients:  # all of them within few seconds, however slow the machine is
+            client.socket.sendall(bytes(4))
+        for client in clients:
+            assert client.is_closed()
+            client.socket.close()
         first = len(stage.notes.saying("closed a connection"))
         time.sleep(1.1)
         with stage.client() as client:
