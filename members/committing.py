@@ -138,8 +138,12 @@ class Committer:
             self._auto_commit()
 
     def _auto_commit(self) -> None:
-        if not self._member.ownership.owned:
+        member = self._member
+        if not member.ownership.owned:
             self.owed = False
+            return
+        if member.group_comes_first:
+            self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
             return
         self._arm(self._interval_us)
         if not self._member.coordinator.known:
@@ -264,9 +268,14 @@ class Committer:
                 return  # said in the trace already
 
     def commit_async(self, offsets: Offsets) -> None:
-        """Send and forget; nothing is retried."""
+        """Send and forget; nothing is retried. Without a coordinator it goes out when the next look-up finds one."""
         self._pending += bool(offsets)
-        self._attempt(offsets, auto=False, on_result=self._async_done)
+        coordinator = self._member.coordinator
+        attempt = partial(self._attempt, offsets, auto=False, on_result=self._async_done)
+        if not offsets or self._main_loop is not None or coordinator.known:
+            attempt()
+        else:
+            coordinator.look_up(attempt)
 
     def _async_done(self, result: CommitResult) -> None:
         self._pending = max(self._pending - 1, 0)

@@ -7,6 +7,7 @@ section 4.4).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from groupsim.eventloop.events import Kind
@@ -35,6 +36,7 @@ class CoordinatorClient:
         "_late_node",
         "_member",
         "_purpose",
+        "_waiting",
         "awaited",
         "link",
         "node",
@@ -51,6 +53,7 @@ class CoordinatorClient:
         self._broke = False  # the connection, not only the coordinator, was lost
         self._began_us = -1  # when the connection was begun
         self._late_node = -1  # its connection is closed at the next look at the network
+        self._waiting: list[Callable[[], None]] = []  # told when the look-up under way has come to something
         self.awaited = False  #: the application's thread waits for it outside poll
 
     @property
@@ -128,6 +131,16 @@ class CoordinatorClient:
         self._busy = True
         self._ask(None)
 
+    def look_up(self, done: Callable[[], None]) -> None:
+        """The same; `done` is called when the present try, or else the next one, has come to something."""
+        self._waiting.append(done)
+        self.ensure()
+
+    def _came_to_something(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for done in waiting:
+            done()
+
     def _ask(self, _: Any) -> None:
         member = self._member
         if self._late_node >= 0:
@@ -157,10 +170,12 @@ class CoordinatorClient:
         else:
             self._busy = False
             self._member.fail(failure)
+            self._came_to_something()
 
     def _again(self) -> None:
         self._member.metadata.outdated()
         self._later()
+        self._came_to_something()
 
     def _later(self) -> None:
         member, main_loop = self._member, self._member.profile.main_loop
@@ -196,6 +211,7 @@ class CoordinatorClient:
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.heartbeat.coordinator_found()
         member.poll_clock.coordinator_found()
+        self._came_to_something()
         member.wake.set()
 
     def _keeps(self, node: int) -> bool:
@@ -224,3 +240,4 @@ class CoordinatorClient:
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
         self._later()
+        self._came_to_something()

@@ -145,9 +145,9 @@ class Fetcher(ABC):
     # -- committed offsets --------------------------------------------------------------------------------------
 
     def look_up(self) -> None:
-        """Ask for the committed offsets of owned partitions without a position."""
+        """Ask for the committed offsets of owned partitions without a position, once no rebalance is in the works."""
         member = self._member
-        if len(self.positions) == len(member.ownership.owned) or self._waiting:
+        if len(self.positions) == len(member.ownership.owned) or self._waiting or member.group_comes_first:
             return
         in_order = self._without_position()
         missing = frozenset(in_order)

@@ -234,6 +234,17 @@ class Member:
         failure = self.failure
         return failure is not None and failure.lasting and self.profile.main_loop is not None
 
+    @property
+    def group_comes_first(self) -> bool:
+        """Whether a rebalance is in the works, which `poll` sees to before auto-commits at intervals and positions.
+
+        A library's main loop sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
+        """
+        joining = self.joining
+        if not (joining.rejoin_needed or joining.under_way):
+            return False
+        return self.subscription.active and self.profile.main_loop is None
+
     def tell(self, error: str, reason: str) -> None:
         """The application is told, among its records, and goes on."""
         self.warn(f"poll threw {error}: {reason}; polling again")

@@ -145,6 +145,8 @@ class PullFetcher(Fetcher):
 
     def _settle(self) -> None:
         """Ask for whatever is missing before everything owned can be fetched."""
+        if self._member.group_comes_first:
+            return
         self.look_up()
         self._resets.send()
         self._validations.send()

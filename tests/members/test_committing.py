@@ -11,7 +11,7 @@ from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, OffsetCommitResponse, TopicPartition
+from groupsim.protocol.messages import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)
@@ -218,6 +218,34 @@ def test_an_async_commit_is_not_retried(on_bench):
         await bench.run_for(5)
         assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 1
         assert [event.error for event in bench.told(Kind.COMMIT_FAILED)] == ["COORDINATOR_LOAD_IN_PROGRESS"]
+
+    on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
+
+
+def test_an_async_commit_waits_for_the_look_up_under_way(on_bench):
+    """commitAsync without a coordinator goes out when the look-up has found one, and fails when it has not."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.FIND_COORDINATOR, E.COORDINATOR_NOT_AVAILABLE, HOLD)
+        bench.broker.reply(Api.HEARTBEAT, E.NOT_COORDINATOR)
+        await bench.run_for(5)
+        found = FindCoordinatorResponse(node=bench.broker.coordinator_node)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        assert (bench.broker.all(Api.OFFSET_COMMIT), bench.told(Kind.COMMIT_FAILED)) == ([], [])
+        bench.broker.release(found)
+        await bench.run_for(1)
+        assert [offsets(commit)[0] for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [1]
+        bench.broker.reply(Api.FIND_COORDINATOR, HOLD)
+        bench.broker.reply(Api.HEARTBEAT, E.NOT_COORDINATOR)
+        await bench.run_for(5)
+        bench.data.append(T0, 1)
+        await bench.run_for(1)
+        bench.broker.release(FindCoordinatorResponse(E.COORDINATOR_NOT_AVAILABLE))
+        await bench.run_for(1)
+        assert len(bench.broker.all(Api.OFFSET_COMMIT)) == 1
+        assert [event.error for event in bench.told(Kind.COMMIT_FAILED)] == ["CoordinatorNotAvailableException"]
 
     on_bench(story, behaviour=Behaviour(commit=CommitPolicy.ASYNC_AFTER_BATCH))
 
@@ -433,6 +461,21 @@ def test_a_rebalance_does_not_wait_for_an_unanswered_commit_for_ever(on_bench):
         assert len(bench.broker.all(Api.JOIN_GROUP)) == 3
 
     on_bench(story, properties={"max.poll.interval.ms": "6s", "auto.commit.interval.ms": "1h"})
+
+
+def test_no_interval_commits_while_a_cooperative_join_is_parked(on_bench):
+    """Java comes to its auto-commit behind the group's affairs: an interval that ends meanwhile fails no commit."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.data.append(T0, 3)
+        bench.broker.reply(Api.JOIN_GROUP, HOLD)
+        bench.broker.rebalance()
+        await bench.run_for(20)
+        assert bench.consumer.state == "PREPARING_REBALANCE"
+        assert [len(bench.told(kind)) for kind in (Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED)] == [1, 0]
+
+    on_bench(story, properties={"partition.assignment.strategy": "cooperative-sticky"})
 
 
 def test_close_waits_for_asynchronous_commits(on_bench):

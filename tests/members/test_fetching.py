@@ -57,6 +57,26 @@ def test_offset_fetch_is_retried(on_bench):
     on_bench(story, topics={"t": 1})
 
 
+def test_committed_offsets_are_not_asked_for_while_a_rebalance_is_under_way(on_bench):
+    """Java comes to positions behind the group's affairs: OffsetFetch again waits for the new generation."""
+
+    async def story(bench):
+        bench.broker.reply(Api.OFFSET_FETCH, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 90)
+        bench.consumer.start()
+        await bench.run_for(1)
+        before = len(bench.broker.all(Api.JOIN_GROUP))
+        bench.broker.reply(Api.JOIN_GROUP, *[E.COORDINATOR_LOAD_IN_PROGRESS] * 6)
+        bench.broker.rebalance()
+        await bench.run_for(6)
+        first, *_, last = bench.broker.times(Api.JOIN_GROUP)[before:]
+        assert last - first > SECOND // 2
+        asked = bench.broker.times(Api.OFFSET_FETCH)
+        assert [at for at in asked if first < at <= last] == []
+        assert [at for at in asked if at > last] != []
+
+    on_bench(story, properties={"partition.assignment.strategy": "cooperative-sticky"})
+
+
 def test_a_broken_connection_is_made_again_after_the_backoff_of_the_look_up(on_bench):
     """It counts as failed from when it broke: so it may be connected to again when the coordinator has been found."""
 

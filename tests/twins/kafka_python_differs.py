@@ -9,11 +9,9 @@ _ORDER = "topics are in the order of a set of Python's"
 _METADATA = "a leader asks for metadata when it assigns, so that the next look comes later"
 _BLOCKS = "a poll that joins, or looks for the coordinator, is not left before it has"
 _CLOSE = "close and unsubscribe wait for the heartbeat's thread, which may sleep for retry.backoff.ms once more"
-_COMMIT = "the commit before a rebalance is not crossed by that of the interval, which is due in the same moment"
 _SHORT_POLLS = "a pause ends with the poll that it falls into, and with short polls it joins twice at first"
 
 _BOTH: Mapping[str, str] = {
-    "a commit before a rebalance is told of a load": _COMMIT,
     "a member that follows": _PARTNER,
     "the leader goes": _PARTNER,
     "the connection breaks under a parked join": _PARTNER,
