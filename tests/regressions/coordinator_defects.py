@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, retention, shard
+from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, shard
+from groupsim.coordinator.expiry import ExpiryRule
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.member import Member
@@ -153,7 +154,7 @@ def protocol_match_any(patch: pytest.MonkeyPatch) -> None:
 def strategy_alphabetical(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 3818: the order of preference is lost; the first name wins."""
 
-    def mutant(group: GroupData) -> str:
+    def mutant(group: GroupData, **_: bool) -> str:
         common = set.intersection(*({one.name for one in member.protocols} for member in group.members.values()))
         return min(common)
 
@@ -232,21 +233,21 @@ def pending_not_counted(patch: pytest.MonkeyPatch) -> None:
 
 def expire_active_group(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-4682: offsets count from their commit, whether or not the group is alive."""
-    patch.setattr(classic, "expiry_rule", lambda turn, group: retention.ExpiryRule())
+    patch.setattr(classic, "expiry_rule", lambda turn, group: ExpiryRule())
 
 
 def expire_while_rebalancing(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-13636: a group in a rebalance is taken for one that nobody consumes with."""
     rule = classic.expiry_rule
     rebalancing = (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
-    mutant = lambda turn, group: retention.ExpiryRule() if group.state in rebalancing else rule(turn, group)  # noqa: E731
+    mutant = lambda turn, group: ExpiryRule() if group.state in rebalancing else rule(turn, group)  # noqa: E731
     patch.setattr(classic, "expiry_rule", mutant)
 
 
 def no_expiry_means_expired(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-8069: an offset without a time of its own is read as one whose time has come."""
     patch.setattr(
-        retention.ExpiryRule,
+        ExpiryRule,
         "expired",
         lambda self, partition, value, now_us, retention_us: value.expire_us is None or now_us >= value.expire_us,
     )
