@@ -169,7 +169,7 @@ class Leadership:
             )
             # fmt: on
             self._trace.begin(seq)
-        self._carry_out(self.shard.append_done(effect.append_id, effect.records, error, self._loop.now_us))
+        self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us))
 
     # --- effects -------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from groupsim.coordinator.kinds import Group
 from groupsim.coordinator.offset_store import OffsetStore
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.purgatory import ANSWERED, Purgatory
-from groupsim.coordinator.records import Loaded, Record, whole_ms
+from groupsim.coordinator.records import Loaded, whole_ms
 from groupsim.coordinator.registry import Registry
 from groupsim.coordinator.replay import replay
 from groupsim.coordinator.snapshot import GroupSnapshot, Parked, PendingOffset, held
@@ -257,9 +257,7 @@ class Shard:
         except IllegalState as error:
             self.turn.mention(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
 
-    def append_done(
-        self, append_id: int, records: tuple[Record, ...], error: ErrorCode | None, now_us: int
-    ) -> list[Effect]:
+    def append_done(self, append_id: int, error: ErrorCode | None, now_us: int) -> list[Effect]:
         """The oldest append under way is committed (error None), or any has failed: its effect is kept or undone."""
         turn = self.turn
         turn.now_us = now_us

@@ -288,7 +288,7 @@ class Bench:
         append = self.in_flight.pop(which)
         if error is None:
             self.log += append.records
-        self.carry_out(self.shard.append_done(append.append_id, append.records, error, self.now_us))
+        self.carry_out(self.shard.append_done(append.append_id, error, self.now_us))
 
     def fail_over(self, *, committed_only: bool = True) -> Bench:
         """This coordinator resigns; another loads the log (with `committed_only=False` also what is in flight)."""

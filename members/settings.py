@@ -166,7 +166,7 @@ def _resolved(
     changed = {key: value for key, value in given.items() if values[key] != value}
     values |= given
     settings = _resolve(profile, values, changed)
-    _check(settings, profile)
+    _check(settings)
     notes += _advice(settings, profile, given)
     return settings, tuple(notes)
 
@@ -358,7 +358,7 @@ def rebalance_timeout_of(profile: ClientProfile, values: Mapping[str, Any]) -> i
     return int(values["session.timeout.ms"])
 
 
-def _check(settings: ConsumerSettings, profile: ClientProfile) -> None:
+def _check(settings: ConsumerSettings) -> None:
     heartbeat, session = settings.heartbeat_interval_ms, settings.session_timeout_ms
     if heartbeat >= session:
         raise SettingError(

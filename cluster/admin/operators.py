@@ -84,7 +84,6 @@ class OperatorRequests:
     ) -> None:
         self._image = image
         self._replicas = replicas
-        self._coordinator = coordinator
         self._disk = disk
         self._pass_on = pass_on
         self.handlers: dict[type, Callable[[Any, Any], None]] = {

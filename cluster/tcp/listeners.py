@@ -176,7 +176,6 @@ class TcpListeners:
         if not isinstance(cluster.loop, RealTimeLoop):
             raise TypeError("sockets need a cluster in real time: make it on a RealTimeLoop")
         self._loop = cluster.loop
-        self._cluster = cluster
         self._host = host
         self._advertised = advertised_host
         self._ports = _ports(ports, len(cluster.brokers))

@@ -309,7 +309,7 @@ class Lane:
     def look(self, now_us: int) -> None:
         """Work out `due_us` and `ready_us` anew, after anything has changed."""
         if not self.queue:
-            self._look_at_share(now_us)
+            self._look_at_share()
             return
         head = self.queue[0]
         if self._must_wait(head):
@@ -323,7 +323,7 @@ class Lane:
             if self.share is not None and not hurry:
                 self.ready_us = min(self.ready_us, self.share.full_us)
 
-    def _look_at_share(self, now_us: int) -> None:
+    def _look_at_share(self) -> None:
         share = self.share
         if share is None or self.wants_memory:
             self.due_us = self.ready_us = NEVER

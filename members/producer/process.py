@@ -83,7 +83,7 @@ class Process:
 
     def _source(self, load: Load) -> Shared | Flow:
         if shares_out(load, self.settings):
-            return Shared(load, self.settings, self.loop.now_us)
+            return Shared(load, self.loop.now_us)
         return Flow(self.loop, self.host.name, load, self.settings, self.loop.now_us)
 
     def start(self) -> None:

@@ -39,11 +39,10 @@ def shares_out(load: Load, settings: ProducerSettings) -> bool:
 class Shared:
     """A load that lanes have shares of. `traffic` is made when the partitions are known."""
 
-    def __init__(self, load: Load, settings: ProducerSettings, start_us: int) -> None:
+    def __init__(self, load: Load, start_us: int) -> None:
         self.load = load
         self.next_us = NEVER  # lanes tell for themselves
         self.rate = load.rate
-        self._settings = settings
         self._start_us = start_us
         self._burst = 0
         self.traffic: Traffic | None = None
