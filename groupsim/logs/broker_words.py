@@ -59,12 +59,12 @@ BROKER: Table = {
     "JOIN_ADDED": (
         Wording(
             (2, 5),
-            "{kind} Member with unknown member id joins group {g} in {state} state. "
+            "Dynamic Member with unknown member id joins group {g} in {state} state. "
             "Created a new member id {m} for this member and add to the group.",
         ),
         Wording(
             (4, 0),
-            "{kind} member with unknown member id joins group {g} in state {state}. "
+            "Dynamic member with unknown member id joins group {g} in state {state}. "
             "Created a new member id {m} and added the member to the group.",
         ),
     ),

@@ -37,7 +37,7 @@ class ClientLog(Protocol):
 
 
 class Silent:
-    """The log of a client that has no logger unless it is given one, and whose words nobody compared."""
+    """The log of a producer, and of a library that has no logger by default and whose words nobody compared."""
 
     def lines(self, event: TraceEvent) -> Iterable[str]:
         """None."""
@@ -47,7 +47,9 @@ class Silent:
 def client_log(event: TraceEvent, known: Known) -> ClientLog:
     """The log of the process that this event starts."""
     payload = event.payload or {}
-    group, client_id = event.group or "?", str(payload.get("client_id") or event.host)
+    if event.group is None:
+        return Silent()
+    group, client_id = event.group, str(payload.get("client_id") or event.host)
     profile, instance = str(payload.get("profile") or "java"), payload.get("instance_id")
     if profile.startswith("java"):
         return JavaLog(group, client_id, instance, version(profile), known)

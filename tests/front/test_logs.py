@@ -33,9 +33,11 @@ def messages(lines: list[str]) -> list[str]:
 
 
 def test_who_says_nothing_has_no_file() -> None:
-    """A topic's built-in producer, say, leaves no empty file."""
+    """A topic's built-in producer, which subscribes to nothing, leaves no empty file."""
     tape = Tape().at(1)
-    tape.add(Kind.PROCESS_STARTED, host="producer-orders", payload={"profile": "java-producer"})
+    payload = {"profile": "java-producer", "topics": ["orders"]}
+    tape.add(Kind.PROCESS_STARTED, host="producer-orders", payload=payload)
+    tape.add(Kind.WARNING, host="producer-orders", reason="a batch is late")
     assert logs.render(tape.end()) == {}
 
 
@@ -76,6 +78,30 @@ def test_a_rebalance_is_worded_as_the_brokers_version_does(version: str, expecte
 
 
 PARTITION = 42  # of __consumer_offsets, for the group g1
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [
+        (
+            "2.8",
+            "Dynamic Member with unknown member id joins group g1 in Empty state. Created a new member id c1-1 for "
+            "this member and add to the group.",
+        ),
+        (
+            "4.4",
+            "Dynamic member with unknown member id joins group g1 in state Empty. Created a new member id c1-1 and "
+            "added the member to the group.",
+        ),
+    ],
+)
+def test_a_client_that_cannot_ask_for_a_member_id_is_added_at_once(version: str, line: str) -> None:
+    """Before JoinGroup v4; the words of both coordinators differ by more than the full stop."""
+    tape = Tape()
+    tape.add(Kind.RUN_STARTED, payload={"broker": version})
+    tape.join("c1")
+    (found,) = messages(logs.render(tape.end())["broker-1.log"])
+    assert found.endswith(f"] {line}" if version == "4.4" else f": {line}")
 
 
 def troubled(broker: str) -> list[str]:
