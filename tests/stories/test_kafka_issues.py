@@ -303,3 +303,23 @@ async def test_a_heartbeat_owed_to_poll_waits_for_no_ends_of_logs(sim: Simulatio
     await sim.run_for("1s")
     late = sim.find(Kind.RESPONSE_SENT, api="Heartbeat", error="UNKNOWN_MEMBER_ID")
     assert late[0].seq < sim.find(Kind.POSITION_SET)[0].seq
+
+
+@quick
+async def test_kafka_16224_a_deleted_topic_holds_a_rebalance_for_the_poll_interval(sim: Simulation) -> None:
+    """KAFKA-16224, still so with Java's classic consumer: what it commits before a rebalance names a deleted topic, and
+    is tried again for max.poll.interval.ms.
+    """
+    for topic in ("orders", "gone"):
+        sim.topic(topic, 2, rate=10)
+    own = {"max.poll.interval.ms": 20_000}
+    sim.member("c1", properties=own)
+    await sim.settled(members=1)
+    await sim.run_for("3s")
+    begun = sim.now_us
+    sim.cluster.delete_topic("gone")
+    sim.member("c2", topics=["orders"], properties=own)
+    await sim.settled(members=2)
+    assert 20 * SECOND <= sim.now_us - begun < 21 * SECOND
+    assert reasons(sim) == []
+    assert {event.error for event in sim.find("commit.failed", host="c1")} == {"UNKNOWN_TOPIC_OR_PARTITION"}
