@@ -435,7 +435,8 @@ class Joining:
             )
         slowly = api is Api.JOIN_GROUP and member.profile.main_loop is not None
         found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
-        self._again(failed(exception_of(api, error)), at_once=reaction in _AT_ONCE and found and not slowly)
+        quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.rejoins_without_pause)
+        self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 

@@ -41,16 +41,22 @@ JAVA_3_7 = evolve(
 JAVA_3_5 = evolve(
     JAVA_3,
     name="java-3.5",
-    title="Apache Kafka Java consumer 3.4 to 3.6: every backoff has one length (before KIP-580)",
+    title="Apache Kafka Java consumer 3.5 and 3.6: every backoff has one length (before KIP-580)",
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(15, 8, 4)),
     exponential_backoff=False,
     given_id_is_failure=True,
 )
-JAVA_3_2 = evolve(
+JAVA_3_4 = evolve(
     JAVA_3_5,
+    name="java-3.4",
+    title="Apache Kafka Java consumer 3.4: a join that failed is tried again at once (KAFKA-12639)",
+    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
+    rejoins_without_pause=True,
+)
+JAVA_3_2 = evolve(
+    JAVA_3_4,
     name="java-3.2",
     title="Apache Kafka Java consumer 3.2: its subscription carries neither generation nor rack",
-    versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
     subscription_version=1,
 )
 JAVA_3_3 = evolve(
@@ -85,6 +91,7 @@ JAVA_0_11 = evolve(
     heartbeats_while_syncing=False,
     tells_lost=False,
     revokes_on_leaving=False,
+    rejoins_without_pause=False,
     reactions=JAVA_UNTIL_2_3,
 )
 JAVA_0_9 = evolve(

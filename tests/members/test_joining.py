@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from members_fakes import DROP, HOLD, SECOND, parts, subscription_of
 
@@ -133,6 +135,19 @@ def test_retriable_join_errors_wait_for_the_backoff(on_bench, error):
             assert len(looked) == 3
 
     on_bench(story)
+
+
+@pytest.mark.parametrize(("profile", "pause_us"), [("java-3.4", 0), ("java-3.5", 100_000)])
+def test_up_to_3_4_a_join_is_tried_again_at_once(on_bench, profile, pause_us):
+    """KAFKA-12639: real clients of 2.8.2, 3.1.2 and 3.3.1 ask a loading coordinator again and again without a pause."""
+
+    async def story(bench):
+        bench.broker.reply(Api.JOIN_GROUP, None, *3 * [E.COORDINATOR_LOAD_IN_PROGRESS])
+        await bench.stable()
+        times = bench.broker.times(Api.JOIN_GROUP)
+        assert [later - one for one, later in pairwise(times[1:])] == 3 * [pause_us + 1_000]
+
+    on_bench(story, profile=profile)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ groups:
     ("name", "profile"),
     [
         ("java-3.6.1", "java-3.5"),
+        ("java-3.4.0", "java-3.4"),
         ("java-3.3.0", "java-3.3"),
         ("java-3.3.2", "java-3.2"),
         ("confluent-kafka-go-1.9.2", "librdkafka-2.x"),
