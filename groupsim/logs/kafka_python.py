@@ -75,6 +75,7 @@ DEAD = "Marking the coordinator dead (node coordinator-{node}) for group {group}
 NOT_VALID = (
     "Heartbeat failed for group {group}: coordinator (node coordinator-{node}) is either not started or not valid"
 )
+FATAL = Said("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
 COMMIT_ENDED = Said("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
 
 
@@ -112,6 +113,7 @@ WORDS_2: Words = {
     "poll-limit": (_warning("Heartbeat poll expired, leaving group"),),
     "leaving": (_info("Leaving consumer group ({group})."),),
     "commit-auto failed": (COMMIT_ENDED,),
+    "join INCONSISTENT_GROUP_PROTOCOL": (FATAL,),
     "failed": (Said("{message}", "ERROR", COORDINATOR),),
     **_heartbeats(COORDINATOR),
 }
@@ -130,6 +132,9 @@ WORDS_1: Words = {
 JOINED = _info(
     "Successfully joined group {group} <Generation {generation} (member_id: {member}, protocol: {protocol})>"
 )
+OBSOLETE = _info("Attempt to join group {group} failed due to obsolete coordinator information: {error}")
+HELD = " due to fenced id error: {instance}"
+FENCED = " failed" + HELD
 WORDS_2_3: Words = {
     **{code: said for code, said in WORDS_2.items() if code != "synced"},
     **_heartbeats(HEARTBEAT),
@@ -142,6 +147,17 @@ WORDS_2_3: Words = {
         _info("Attempt to join group {group} failed due to unknown member id"),
         JOINING,
     ),
+    "join COORDINATOR_LOAD_IN_PROGRESS": (
+        _info("Attempt to join group {group} rejected since coordinator coordinator-{node} is loading the group."),
+    ),
+    "join FENCED_INSTANCE_ID": (FATAL,),
+    "join GROUP_MAX_SIZE_REACHED": (FATAL,),
+    "join NOT_COORDINATOR": (OBSOLETE,),
+    "join COORDINATOR_NOT_AVAILABLE": (OBSOLETE,),
+    "sync REBALANCE_IN_PROGRESS": (_info("SyncGroup for group {group} failed due to coordinator rebalance"),),
+    "sync FENCED_INSTANCE_ID": (Said("SyncGroup for group {group}" + FENCED, "ERROR", COORDINATOR),),
+    "sync failed": (_info("SyncGroup for group {group} failed due to {error}"),),
+    "heartbeat FENCED_INSTANCE_ID": (Said("Heartbeat failed for group {group}" + HELD, "ERROR", HEARTBEAT),),
     "leads": (JOINED,),
     "follows": (JOINED,),
     "poll-limit": (

@@ -105,6 +105,36 @@ def test_the_python_clients_mark_a_coordinator_dead(profile: str, answered: str,
     assert second.endswith(broken)
 
 
+@pytest.mark.parametrize(
+    ("api", "error", "line"),
+    [
+        (
+            "JoinGroup",
+            "INCONSISTENT_GROUP_PROTOCOL",
+            "ERROR - Attempt to join group g1 failed due to fatal error: [Error 23] InconsistentGroupProtocolError",
+        ),
+        (
+            "JoinGroup",
+            "NOT_COORDINATOR",
+            "INFO - Attempt to join group g1 failed due to obsolete coordinator information: [Error 16] "
+            "NotCoordinatorError",
+        ),
+        ("SyncGroup", "REBALANCE_IN_PROGRESS", "INFO - SyncGroup for group g1 failed due to coordinator rebalance"),
+        (
+            "SyncGroup",
+            "UNKNOWN_MEMBER_ID",
+            "INFO - SyncGroup for group g1 failed due to [Error 25] UnknownMemberIdError",
+        ),
+    ],
+)
+def test_kafka_python_says_what_it_was_refused(api: str, error: str, line: str) -> None:
+    """2.3 at INFO; 2.0.2 only what is fatal, the rest at DEBUG."""
+    for profile, aloud in (("kafka-python-2.3", True), ("kafka-python-2.x", line.startswith("ERROR"))):
+        tape = begun(profile)
+        tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error=error)
+        assert (f"kafka.coordinator - {line}" in told(tape.end(), " - ")) == aloud, profile
+
+
 def test_kafka_python_leaves_aloud_when_it_was_not_polled() -> None:
     """2.3 explains it at length, 2.0.2 in five words; then both leave."""
     for profile, words in (
