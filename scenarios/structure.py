@@ -23,7 +23,7 @@ from groupsim.scenarios.keys import fields_of, required, short_key
 from groupsim.scenarios.mistakes import Collector, Wrong
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.synonyms import suggest_word
-from groupsim.scenarios.values import VALUE_TYPES, quote
+from groupsim.scenarios.values import VALUE_TYPES, in_quotes, quote
 
 Hook = Callable[[Any, Any], Any]
 
@@ -81,7 +81,7 @@ def _strict(plain: type, words: str) -> Hook:
         if plain is str and isinstance(data, (int, float)) and not isinstance(data, bool):
             return str(getattr(data, "text", data))
         if not isinstance(data, plain) or (plain is int and isinstance(data, bool)):
-            raise Wrong(f"expected {words}, found {quote(data)}")
+            raise Wrong(f"expected {words}, found {quote(data)}", in_quotes(data) if plain is str else "")
         return data
 
     return hook

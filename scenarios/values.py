@@ -289,9 +289,10 @@ def read_properties(found: object) -> Properties:
         return Properties(parse_properties(found))
     if not isinstance(found, dict):
         raise ValueError(f"expected settings by Kafka's names, or pasted properties, found {quote(found)}")
-    wrong = [key for key, value in found.items() if isinstance(value, dict)]
-    if wrong:
-        raise ValueError(f"`{wrong[0]}` is a mapping; write Kafka's keys with their dots: `session.timeout.ms: 45000`")
+    wrong = next((key for key, value in found.items() if isinstance(value, dict)), None)
+    if wrong is not None:
+        remedy = in_quotes(found[wrong]) or "write Kafka's keys with their dots: `session.timeout.ms: 45000`"
+        raise ValueError(f"`{wrong}` is a mapping; {remedy}")
     return Properties(dict(found))
 
 
@@ -304,6 +305,14 @@ def quote(found: object) -> str:
     if isinstance(found, (dict, list, tuple)):
         return "a mapping" if isinstance(found, dict) else "a list"
     return f"`{getattr(found, 'text', found)}`"
+
+
+def in_quotes(found: object) -> str:
+    """The remedy for `{name}` without quotes, which YAML takes for a mapping with one empty key; else nothing."""
+    if not isinstance(found, dict) or list(found.values()) != [None]:
+        return ""
+    text = f'"{{{next(iter(found))}}}"'
+    return f"braces make a mapping: write {text} with its quotes, in a shell '{text}'"
 
 
 def _text(found: object, expected: str) -> str:

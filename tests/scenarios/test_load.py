@@ -59,6 +59,8 @@ MISTAKES = [
     ('version: "3.9"', "group.max.size: many", "must be a whole number", "", 3),
     ('"3.9"', '"33.9"', "is newer than what is modelled", "the newest is", 3),
     ("title: a crash", "title: {a: crash}", "expected text, found a mapping", "", 1),
+    ("client: java-3.9", "instance-id: {name}", "expected text, found a mapping", 'write "{name}" with its', 8),
+    ("session.timeout.ms: 10000", "client.id: {n}", "`client.id` is a mapping", 'write "{n}" with its', 10),
     ("do: crash, member: c-2", "do: stop, member: c-2, leave: maybe", "expected true or false, found `maybe`", "", 14),
     ("do: crash", "every: 1us, do: crash", "30,000,000 repetitions before the end", "longer time", 14),
     ("client: java-3.9", "rejoin-every: 0", "60,000,000 repetitions", "longer time", 8),
