@@ -8,7 +8,7 @@ function lagParts(run, group, view, level) {
   const end = points[points.length - 1][1];
   const words = `Lag of group ${group}, all its partitions together: ${figure(most)} records at most, at ${clock(when)}; ${figure(end)} at the end.`;
   const generations = run.tables.generations.filter((one) => one.group === group);
-  const one = plot(words, () => ({ data: [lagTrace(points)], layout: lagLayout(view, generations) }), "lanes");
+  const one = plot(words, () => ({ data: [lagTrace(points)], layout: lagLayout(view, generations, points) }), "lanes");
   followWindow(one, view);
   return [el("div", { class: "together" }, el(`h${level + 1}`, {}, "How far it was behind"), el("p", { class: "note" }, words), one.node),
     lagTable(points, group)];
@@ -28,12 +28,13 @@ function lagTrace(points) {
   };
 }
 
-function lagLayout(view, generations) {
+function lagLayout(view, generations, points) {
+  const few = points.every(([, lag]) => lag < 5); // a tick at every half would be labelled with a whole one
   return {
     height: 170,
     margin: { l: roomForNames(view.names), r: 20, t: 30, b: 8 },
     xaxis: timeAxis(view),
-    yaxis: { rangemode: "tozero", fixedrange: true, nticks: 5, tickformat: ",d", title: { text: "records", standoff: 6 }, automargin: false },
+    yaxis: { rangemode: "tozero", fixedrange: true, ...(few ? { dtick: 1 } : { nticks: 5 }), tickformat: ",d", title: { text: "records", standoff: 6 }, automargin: false },
     shapes: generationShapes(generations, view),
   };
 }

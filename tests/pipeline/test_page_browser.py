@@ -154,6 +154,25 @@ def test_one_run(run: Any) -> None:
     assert "JoinGroup" in run.locator(".sequence svg").text_content()
 
 
+def test_the_figures_of_a_run_stand_in_one_row(run: Any) -> None:
+    """On a screen of 1280 none is left over for a row of its own."""
+    tiles = [tile.bounding_box() for tile in run.locator(".figures > div").all()]
+    assert len(tiles) == 9
+    assert len({round(tile["y"]) for tile in tiles}) == 1
+
+
+def test_a_lag_of_two_records_has_no_tick_twice(browser: Any, tmp_path: Path) -> None:
+    """Records are whole: ticks at every half would be labelled 2, 2, 1, 1, 0."""
+    file = tmp_path / "few.html"
+    file.write_text(page_samples.page(page_samples.CRASH.replace("rate: 12/s", "rate: 9/min")), "utf-8")
+    opened = Opened(browser, file)
+    plot = opened.page.locator(".together", has=opened.page.get_by_text("How far it was behind")).last
+    ticks = plot.locator(".ytick text").all_text_contents()
+    assert len(ticks) > 1
+    assert len(set(ticks)) == len(ticks)
+    opened.close()
+
+
 def test_a_generation_leads_to_its_lanes_and_messages(run: Any) -> None:
     """Its number zooms all lanes to it, alike, and shows its messages; the focus goes there."""
     whole = shown_range(run, 0)
