@@ -279,8 +279,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the story of a test that failed."""
-    if call.excinfo is not None and isinstance(call.excinfo.value, AttributeError):
-        _tell_what_it_has(call.excinfo.value)
+    if call.excinfo is not None and isinstance(call.excinfo.value, AttributeError | TypeError):
+        _tell_what_there_is(call.excinfo.value)
     report = yield
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
@@ -291,16 +291,12 @@ def pytest_runtest_makereport(
     return report
 
 
-def _tell_what_it_has(error: AttributeError) -> None:
+def _tell_what_there_is(error: BaseException) -> None:
     """Tests of other packages are left alone: they have imported nothing of this one."""
-    if (
-        "groupsim.simulation" in sys.modules
-        or "groupsim.control" in sys.modules
-        or "groupsim.coordinator" in sys.modules
-    ):
-        from groupsim.attribute_told import what_it_has
+    if any(name in sys.modules for name in ("groupsim.simulation", "groupsim.control", "groupsim.protocol")):
+        from groupsim.attribute_told import what_there_is
 
-        remedy = what_it_has(error)
+        remedy = what_there_is(error)
         if remedy is not None:
             error.add_note(remedy)
 

@@ -91,6 +91,35 @@ def test_an_attribute_that_is_not_there_is_told_with_what_is(pytester: pytest.Py
     ]
 
 
+def test_an_argument_that_is_not_taken_is_told_with_what_is(pytester: pytest.Pytester) -> None:
+    """A request's field by another name, a method's argument by another one: the nearest, or all there are."""
+    pytester.makepyfile(
+        """
+        from groupsim.protocol.messages import JoinGroupRequest, OffsetCommitRequest
+
+        def test_field():
+            JoinGroupRequest(group="g1")
+
+        def test_far():
+            OffsetCommitRequest("g1", xyz=3)
+
+        def test_method(sim):
+            sim.topic("orders", partition=3)
+
+        def test_other():
+            int("3", bse=2)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=4)
+    told = [line.removeprefix("E").strip() for line in result.outlines if "did you mean" in line or " takes: " in line]
+    assert [line.partition(", offsets")[0] for line in told] == [
+        "did you mean `group_id` or `group_instance_id`?",
+        "OffsetCommitRequest takes: group_id",
+        "did you mean `partitions`?",
+    ]
+
+
 def test_a_mistake_is_shown_at_the_line_that_made_it(pytester: pytest.Pytester) -> None:
     """No frame of this package stands between the test's call and what was wrong with it."""
     pytester.makepyfile(
