@@ -11,7 +11,7 @@ from groupsim.members import fetching, joining
 from groupsim.members.committing import Committer
 from groupsim.members.fetching import Fetcher
 from groupsim.members.joining import Joining
-from groupsim.members.member import ClientState
+from groupsim.members.member import ClientState, Member
 from groupsim.members.ownership import Ownership
 from groupsim.members.pull.fetcher import PullFetcher
 from groupsim.members.stages import Stage
@@ -103,6 +103,7 @@ def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
         member.state = before
 
     patch.setattr(Committer, "_attempt", mutant)
+    patch.setattr(Member, "group_comes_first", False)
 
 
 def callback_blocks_commits(patch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ def poll_timeout_keeps_partitions(patch: pytest.MonkeyPatch) -> None:
         self._member.joining.needs_prepare = False
 
     patch.setattr(PollClock, "_expired", mutant)
+    patch.setattr(Member, "group_comes_first", False)
 
 
 def heartbeat_while_fenced(patch: pytest.MonkeyPatch) -> None:
