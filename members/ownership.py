@@ -117,9 +117,8 @@ class Ownership:
         except AssignorError as error:
             raise report(self._member, error) from error
 
-    def _tell_assignor(self, assigned: tuple[TopicPartition, ...]) -> None:
+    def _tell_assignor(self, assignor: Assignor, assigned: tuple[TopicPartition, ...]) -> None:
         generation = self._member.generation
-        assignor = self.assignor_named(generation.protocol or "")
         if self._member.profile.claims_in_user_data and _is_cooperative(assignor):
             self._claims = encode_sticky_user_data(assigned, generation.id)
         try:
@@ -158,9 +157,11 @@ class Ownership:
     async def complete(self, data: bytes) -> None:
         """An assignment has come: revoke what it takes away, adopt it, call back.
 
-        Raises ClientFailure: of several callbacks that raise, all run and the first exception wins.
+        Raises ClientFailure: of several callbacks that raise, the assignor's among them, all run and the first
+        exception wins. The assignor's own raises PluginError where that ends the run.
         """
         member = self._member
+        assignor = self.assignor_named(member.generation.protocol or "")
         assigned = self._decode(data)
         topics = dict.fromkeys(map(_topic_of, assigned))
         if not all(map(member.subscription.covers, topics)):
@@ -172,10 +173,16 @@ class Ownership:
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             failure = await self._revoke_missing(assigned)
         added = self._added(assigned)
-        self._tell_assignor(assigned)
+        try:
+            self._tell_assignor(assignor, assigned)
+        except ClientFailure as error:
+            failure = failure or error
         member.commits.restart_interval()
         self._own(assigned, added)
-        await self._call_back(ASSIGNED, added)
+        try:
+            await self._call_back(ASSIGNED, added)
+        except ClientFailure as error:
+            failure = failure or error
         if failure:
             raise failure
 

@@ -7,6 +7,7 @@ from members_fakes import parts
 
 from groupsim.eventloop.events import Kind
 from groupsim.members.assignors import Assignor, RebalanceProtocol, RoundRobinAssignor
+from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.settings import SettingError
 from groupsim.protocol.assignment import GroupAssignment
@@ -49,6 +50,25 @@ def test_the_leader_tells_what_it_computed(on_bench):
         assert computed.payload["assignment"]["m1"] == ["t-0", "t-1", "t-2", "t-3"]
 
     on_bench(story)
+
+
+def test_an_assignor_that_raises_when_told_costs_no_partitions(on_bench):
+    """As Java: the assignment is taken over and called back, and then the exception comes out of poll."""
+
+    class Forgetful(Mine):
+        def on_assignment(self, partitions, generation):
+            super().on_assignment(partitions, generation)
+            if len(self.got) == 1:
+                raise ValueError("no room")
+
+    async def story(bench):
+        await bench.stable()
+        assert bench.consumer.assignment == parts(0, 1, 2, 3)
+        assert bench.reasons(Kind.CALLBACK_BEGUN)[-1] == "assigned"
+        assert any("no room" in event.reason for event in bench.told(Kind.WARNING))
+
+    retries = Behaviour(on_error=OnError.RETRY)
+    on_bench(story, assignors=lambda settings: (Forgetful(),), plugin_errors=PluginErrors.AS_KAFKA, behaviour=retries)
 
 
 def test_a_users_own_assignor_runs_and_is_told(on_bench):

@@ -254,6 +254,23 @@ def test_a_member_whose_session_was_lost_while_stuck_loses_before_it_revokes(on_
     on_bench(story)
 
 
+def test_of_two_callbacks_that_raise_the_first_is_thrown(on_bench):
+    """A revocation and an assignment of one rebalance that both raise: what comes out of poll is the revocation's."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1))
+        await bench.stable()
+        bench.broker.follow(parts(0, 2))
+        bench.consumer.raise_in_callback("revoked", "disk full")
+        bench.consumer.raise_in_callback("assigned", "no memory")
+        bench.broker.rebalance()
+        await bench.loop.until(lambda: len(bench.told(Kind.WARNING)) == 1, 10 * SECOND)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked", "assigned"]
+        assert "disk full" in bench.told(Kind.WARNING)[0].reason
+
+    on_bench(story, properties=COOPERATIVE, behaviour=Behaviour(on_error=OnError.RETRY))
+
+
 def test_a_raising_revocation_does_not_stop_the_assignment(on_bench):
     """Of the callbacks after a join all run, and the first exception comes out of poll at the end."""
 

@@ -93,6 +93,8 @@ def test_mixed_batch_keeps_order_and_counts_one_success() -> None:
     pending = stage.bench.join("x", version=4).joined.member_id
     sent = leave(stage.bench, ("ghost", None), (stage.follower, "b"), (pending, None), ("", "b"))
     assert left(sent) == [E.UNKNOWN_MEMBER_ID, E.NONE, E.NONE, E.UNKNOWN_MEMBER_ID]
+    asked = [("ghost", None), (stage.follower, "b"), (pending, None), ("", "b")]
+    assert [(one.member_id, one.group_instance_id) for one in sent.response.members] == asked
     assert causes(stage.bench)[-1] == "LEAVE_GROUP"
     assert stage.bench.snapshot().pending_join == ()
 

@@ -189,9 +189,12 @@ def test_commit_refreshes_sessions_of_those_answered_only() -> None:
 )
 def test_failed_append(error: E, told: E) -> None:
     """Leader path: a failed append empties the assignments, tells the parked the mapped error and opens a round."""
-    stage = scene(COMPLETING)
+    stage = scene(STABLE)
+    for one in (stage.leader, stage.follower):
+        stage.bench.join(member_id=one)
+    assert {m.assignment for m in stage.bench.snapshot().members} == {stage.leader.encode(), stage.follower.encode()}
     stage.bench.auto_commit = False
-    sent = [stage.bench.sync(stage.follower, 1), stage.bench.sync(stage.leader, 1, {stage.follower: b"f"})]
+    sent = [stage.bench.sync(stage.follower, 2), stage.bench.sync(stage.leader, 2, {stage.follower: b"f"})]
     stage.bench.fail_append(error)
     assert [one.error for one in sent] == [told, told]
     assert {m.assignment for m in stage.bench.snapshot().members} == {b""}
