@@ -16,17 +16,20 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 _SCALE = 1_000_000
+_SECONDS = {"": 1, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3_600, "hour": 3_600}
 _PER_RECORD = _SCALE * 1_000_000
 
 
 def as_rate(records_per_second: int | float | str | Decimal) -> int:
-    """Records per second as an integer of records per 10⁶ seconds, by decimal digits. Raises `ValueError` below 0, and
-    for what is no number.
+    """Records per second as an integer of records per 10⁶ seconds, by decimal digits; as in scenario files `10/s` or
+    `3/min` will do. Raises `ValueError` below 0, and for what is no rate.
     """
+    number, _, unit = str(records_per_second).partition("/")
     try:
-        rate = int(Decimal(str(records_per_second)) * _SCALE)
-    except (ArithmeticError, ValueError):
-        raise ValueError(f"a rate of {records_per_second!r}: write a number, of records per second") from None
+        rate = int(Decimal(number) * _SCALE / _SECONDS[unit.strip()])
+    except (ArithmeticError, KeyError, ValueError):
+        said = "write a number, of records per second, or a text such as 10/s or 3/min"
+        raise ValueError(f"a rate of {records_per_second!r}: {said}") from None
     if rate < 0:
         raise ValueError(f"a rate of {records_per_second} records per second: rates are not negative")
     return rate

@@ -329,8 +329,18 @@ async def test_what_is_no_function_or_no_rate_is_told(sim: Simulation) -> None:
         sim.until(sim.state() == "Stable")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"no state of a group 'AwaitingSync'; .*CompletingRebalance"):
         sim.in_state("AwaitingSync")
-    with pytest.raises(ValueError, match="a rate of '100 per second': write a number"):
+    with pytest.raises(ValueError, match=r"a rate of '100 per second': write a number.* such as 10/s"):
         sim.topic("orders", 2, rate="100 per second")
+
+
+@pytest.mark.parametrize(("rate", "per_second"), [(10, 10), ("10", 10), ("10/s", 10), ("30/min", 0.5), ("1.5/s", 1.5)])
+async def test_a_rate_can_be_written_as_in_a_scenario(sim: Simulation, rate: int | str, per_second: float) -> None:
+    """What is pasted from a scenario means the same in a test; a bare number is records per second."""
+    sim.topic("orders", 1, rate=rate)
+    sim.member("c1", properties={"auto.offset.reset": "earliest"})
+    await sim.stable("g1", members=1)
+    await sim.run_for("57s")
+    assert sim.story().groups[0].delivered == pytest.approx(per_second * 60, abs=1 + per_second)
 
 
 def test_sleeps_of_other_loops_are_told_what_to_do_instead(pytester: pytest.Pytester) -> None:
