@@ -76,6 +76,8 @@ NOT_VALID = (
     "Heartbeat failed for group {group}: coordinator (node coordinator-{node}) is either not started or not valid"
 )
 FATAL = Said("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
+AUTO_COMMIT = "Auto offset commit failed for group {group}: "
+KICKED_OUT = "CommitFailedError: Commit cannot be completed since the group has already"  # the first of several lines
 COMMIT_ENDED = Said("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
 
 
@@ -112,7 +114,10 @@ WORDS_2: Words = {
     ),
     "poll-limit": (_warning("Heartbeat poll expired, leaving group"),),
     "leaving": (_info("Leaving consumer group ({group})."),),
-    "commit-auto failed": (COMMIT_ENDED,),
+    "commit-auto failed": (_warning(AUTO_COMMIT + "{error}: {group}", CONSUMER),),
+    "commit-auto UNKNOWN_MEMBER_ID": (_warning(AUTO_COMMIT + KICKED_OUT, CONSUMER),),
+    "commit-auto ILLEGAL_GENERATION": (_warning(AUTO_COMMIT + KICKED_OUT, CONSUMER),),
+    "commit-auto CommitFailedException": (COMMIT_ENDED,),
     "join INCONSISTENT_GROUP_PROTOCOL": (FATAL,),
     "failed": (Said("{message}", "ERROR", COORDINATOR),),
     **_heartbeats(COORDINATOR),
@@ -172,10 +177,7 @@ WORDS_2_3: Words = {
     "leaving": (_info("Leaving consumer group {group} (member {member})."),),
     "left": (_info("LeaveGroup request for group {group} returned successfully"),),
     "reset": (_info("Resetting offset for partition {one} to offset {offset}.", "kafka.consumer.fetcher"),),
-    "commit-auto UNKNOWN_MEMBER_ID": (
-        _warning("OffsetCommit for group {group} failed: {error}: {group}", CONSUMER),
-        COMMIT_ENDED,
-    ),
+    "commit-auto UNKNOWN_MEMBER_ID": (_warning("OffsetCommit for group {group} failed: {error}: {group}", CONSUMER),),
     "commit-auto CommitFailedException": (
         _info("Failing OffsetCommit request since the consumer is not part of an active group", CONSUMER),
         COMMIT_ENDED,

@@ -18,6 +18,7 @@ from groupsim.logs.known import COOPERATIVE, Known
 from groupsim.logs.layout import moment
 from groupsim.logs.messages import MESSAGES
 from groupsim.logs.wording import Blanks
+from groupsim.protocol.errors import ErrorCode
 
 Values = Mapping[str, Any]
 
@@ -263,8 +264,9 @@ def _plain(name: str) -> Callable[[LibraryLog, TraceEvent], Moments]:
 
 
 def _commit(log: LibraryLog, event: TraceEvent) -> Moments:
-    auto = "auto" if (event.payload or {}).get("auto") else "manual"
-    yield f"commit-{auto} {event.error}", {}
+    """Refused by the coordinator, or by the client for want of a membership; what else fails has no name here."""
+    if event.error in ErrorCode.__members__ or event.error == "CommitFailedException":
+        yield f"commit-{'auto' if (event.payload or {}).get('auto') else 'manual'} {event.error}", {}
 
 
 MOMENTS: Mapping[Kind, Callable[[LibraryLog, TraceEvent], Moments]] = {

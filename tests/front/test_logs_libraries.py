@@ -149,6 +149,46 @@ def test_kafka_python_leaves_aloud_when_it_was_not_polled() -> None:
         assert "Leaving consumer group" in leaving
 
 
+@pytest.mark.parametrize(
+    ("profile", "lines"),
+    [
+        (
+            "kafka-python-2.x",
+            [
+                "WARNING - Auto offset commit failed for group g1: CommitFailedError: Commit cannot be completed since "
+                "the group has already",
+                "ERROR - Offset commit failed: This is likely to cause duplicate message delivery",
+                "WARNING - Auto offset commit failed for group g1: [Error 16] NotCoordinatorForGroupError: g1",
+            ],
+        ),
+        (
+            "kafka-python-2.3",
+            [
+                "WARNING - OffsetCommit for group g1 failed: [Error 25] UnknownMemberIdError: g1",
+                "INFO - Failing OffsetCommit request since the consumer is not part of an active group",
+                "ERROR - Offset commit failed: This is likely to cause duplicate message delivery",
+                "WARNING - Auto offset commit failed for group g1: [Error 16] NotCoordinatorError: g1",
+            ],
+        ),
+        (
+            "aiokafka",
+            [
+                "ERROR - OffsetCommit failed for group g1 due to group error ([Error 25] UnknownMemberIdError: g1), "
+                "will rejoin",
+                "WARNING - Auto offset commit failed: [Error 25] UnknownMemberIdError: g1",
+            ],
+        ),
+    ],
+)
+def test_the_python_clients_tell_of_failed_commits(profile: str, lines: list[str]) -> None:
+    """Of a member that is none any more, of a client that knows it, of the wrong coordinator; of a timeout no line."""
+    tape = begun(profile)
+    before = len(told(tape.end(), " - "))
+    for error in ("UNKNOWN_MEMBER_ID", "CommitFailedException", "NOT_COORDINATOR", "TimeoutException"):
+        tape.client(Kind.COMMIT_FAILED, "c1", error=error, payload={"auto": True, "offsets": {"orders-0": 1}})
+    assert [line.partition(" - ")[2] for line in told(tape.end(), " - ")[before:]] == lines
+
+
 def test_franz_go_tells_an_eager_rebalance_in_its_own_words() -> None:
     """As its basic logger writes them: level, message, keys and values."""
     joined = "group: g1, member_id: c-1, instance_id: <nil>, generation: {}, balance_protocol: range, leader: true"
