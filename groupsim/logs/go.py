@@ -100,9 +100,12 @@ def _sarama_printed(values: Values) -> Mapping[str, object]:
 
 SESSION = "consumergroup/session/{member}/{generation}"
 DEAD = Said("consumer/broker/{leads} closed dead subscription to {topic}/{number}", each=True)
+FENCED = Said("JoinGroup failed: group instance id {instance} has been fenced")
 SARAMA_WORDS: Words = {
     "looks-up": (Said("client/coordinator requesting coordinator for {group} from broker-{to}:9092"),),
     "found": (Said("client/coordinator coordinator for {group} is #{node} (broker-{node}:9092)"),),
+    "join FENCED_INSTANCE_ID": (FENCED,),
+    "sync FENCED_INSTANCE_ID": (FENCED,),
     "assigned": (Said("consumer/broker/{leads} added subscription to {topic}/{number}", each=True),),
     "revoked": (DEAD,),
     "lost": (DEAD,),

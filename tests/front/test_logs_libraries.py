@@ -276,6 +276,16 @@ def test_saramas_rebalances_show_by_its_sessions() -> None:
     ]
 
 
+def test_sarama_says_that_its_instance_is_fenced() -> None:
+    """In the same words for a JoinGroup and a SyncGroup."""
+    tape = begun("sarama")
+    payload = {"client_id": "c", "profile": "sarama", "topics": ["orders"], "instance_id": "i1"}
+    tape.client(Kind.PROCESS_STARTED, "c1", payload=payload)
+    for api in ("JoinGroup", "SyncGroup"):
+        tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error="FENCED_INSTANCE_ID")
+    assert told(tape.end(), "00:00:01 ")[-2:] == ["JoinGroup failed: group instance id i1 has been fenced"] * 2
+
+
 def test_kafkajs_logs_json() -> None:
     """One object a line: who speaks in the message, what it is about beside it."""
     tape = begun("kafkajs")
