@@ -12,6 +12,7 @@ import sys
 import traceback as tracebacks
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -64,8 +65,12 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 def ended_as_by_ctrl_c() -> Iterator[None]:
     """A batch system, a container, a closed terminal ends the command: as after ctrl-C nothing is left half done."""
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        by_ctrl_c = signal.getsignal(signal.SIGINT)
+        if callable(by_ctrl_c):
+            by_ctrl_c(signal.SIGINT, frame)  # in a run it is trio's own: what is raised in the midst of trio breaks it
+        else:  # under nohup, or started in the background, there is none
+            raise KeyboardInterrupt
 
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     mine = [one for one in signals if signal.getsignal(one) == signal.SIG_DFL]  # under nohup one is ignored

@@ -11,6 +11,7 @@ import gc
 import multiprocessing
 import signal
 import sys
+import threading
 import traceback
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
@@ -137,17 +138,38 @@ class Pool:
 def _deaf_to_ctrl_c() -> Iterator[None]:
     """What is started here has ctrl-C blocked from its first instant on, and shows no traceback out of its imports.
 
-    It is blocked and not ignored, so that one that comes just now still reaches this process, a moment later.
+    It is blocked and not ignored, so that one that comes just now still reaches this process, a moment later. So does
+    one that another thread takes, or a SIGTERM: neither may come between a worker's start and what it is told.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # would be started within the block otherwise, and lift it
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with _put_off():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _put_off() -> Iterator[None]:
+    """Python's handlers of signals that end a command are called after the block, if a signal came."""
+    came: list[int] = []
+    handlers = {}
+    if threading.current_thread() is threading.main_thread():  # where alone handlers run, and can be set
+        handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    own = {one: handler for one, handler in handlers.items() if callable(handler)}
     try:
+        for one in own:
+            signal.signal(one, lambda number, _: came.append(number))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for one, handler in own.items():
+            signal.signal(one, handler)
+        for number in dict.fromkeys(came):
+            signal.raise_signal(number)
 
 
 def _serve(line: Connection[Any, Any], folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.driver import Progress, sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.pool import DEATHS, Pool
+from groupsim.pipeline.sweep.pool import DEATHS, Pool, _deaf_to_ctrl_c
 
 TWO = EngineOptions("pool", workers=2)
 
@@ -163,3 +164,28 @@ def test_a_cluster_means_spark_and_nothing_means_a_pool() -> None:
     """`auto` takes Spark where a cluster is named."""
     chosen = [EngineOptions(), EngineOptions(master="local[2]"), EngineOptions(remote="sc://x"), EngineOptions("spark")]
     assert [one.chosen() for one in chosen] == ["pool", "spark", "spark", "spark"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_a_worker_is_started_comes_a_moment_later(number: signal.Signals) -> None:
+    """Another thread may take it, too: a worker that was begun and told nothing would end with a traceback."""
+    before, over, seen = signal.getsignal(signal.SIGTERM), threading.Event(), list[str]()
+
+    def start() -> None:
+        with _deaf_to_ctrl_c():
+            os.kill(os.getpid(), number)
+            over.wait(0.2)
+            seen.append("started")
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    other = threading.Thread(target=over.wait)
+    other.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
+    finally:
+        over.set()
+        other.join()
+        signal.signal(signal.SIGTERM, before)
+    assert seen == ["started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
