@@ -14,7 +14,6 @@ from groupsim.members.assignors.registry import instance_of, resolve
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.settings import ConsumerSettings
-from groupsim.naming import only_known
 from groupsim.scenarios.problems import suggest
 
 if TYPE_CHECKING:
@@ -59,13 +58,21 @@ _CHOICES: dict[str, type[StrEnum]] = {
 _NUMBERS = {"error_pause_us", "push_buffer"}
 
 
+#: Keys of scenario files that are settings here, and what `sim.member` takes besides behaviour.
+_AS_IN_FILES = {"instance_id": "group.instance.id"}
+_BESIDES = ("topics", "pattern", "client", "assignors", "start", "properties", "plugin_errors")
+
+
 def behaviour_of(said: Mapping[str, object]) -> Behaviour:
     """What the application does. Raises ValueError for a field or a value that there is not, with the nearest."""
     for name in said:
-        setting = name.replace("_", ".")
+        setting = _AS_IN_FILES.get(name, name.replace("_", "."))
         if name not in fields_dict(Behaviour) and setting in CONSUMER_KEYS:
             raise ValueError(f"{name} is a setting: properties={{{setting!r}: {said[name]!r}}}")
-    only_known(said, fields_dict(Behaviour), "field of a member's behaviour")
+    for name in said:
+        if name not in fields_dict(Behaviour):
+            every = [*fields_dict(Behaviour), *_BESIDES]
+            raise ValueError(f"no field of a member's behaviour {name!r}; {suggest(name, every)}")
     return Behaviour(**{name: _value(name, value) for name, value in said.items()})
 
 

@@ -156,6 +156,10 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
         sim.member("c1", proccessing="5ms")
     with pytest.raises(ValueError, match=r"session_timeout_ms is a setting: properties={'session.timeout.ms': 6000}"):
         sim.member("c1", session_timeout_ms=6_000)
+    with pytest.raises(ValueError, match=r"instance_id is a setting: properties={'group.instance.id': 'c1'}"):
+        sim.member("c1", instance_id="c1")
+    with pytest.raises(ValueError, match="'assigner'; did you mean `assignors`"):
+        sim.member("c1", assigner="range")
     with pytest.raises(ValueError, match="commit='nevver'; did you mean `never`"):
         sim.member("c1", commit="nevver")
     with pytest.raises(ValueError, match="on_revoked=5: how long"):
