@@ -51,9 +51,10 @@ def _hidden(described: DescribedGroup) -> DescribedGroup:
 def list_groups(partition: Partition, request: ListGroupsRequest) -> list[ListedGroup]:
     """The partition's groups that pass the filters; a state or type nobody knows matches nothing.
 
-    Blanks around a state do not matter, around a type they do (`Group.GroupType.parse`).
+    Blanks around a state do not matter since 4.0, around a type they do (`Group.GroupType.parse`).
     """
-    states = {state.strip().lower() for state in request.states}
+    trims = partition.turn.differences.list_trims_states
+    states = {(state.strip() if trims else state).lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
     lines = [group.listed() for group in partition.groups.committed()]
     return [

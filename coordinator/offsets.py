@@ -5,7 +5,7 @@ Source: `OffsetMetadataManager`; classic-protocol reference, 1.7, 1.9 and 1.11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from groupsim.coordinator import retention
 from groupsim.coordinator.effects import CallToken
@@ -183,13 +183,19 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
         for tp, error in results
         if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
+    if _is_last(group, request, stored, pending) and turn.differences.offset_delete_ends_group:
+        turn.mention(Kind.GROUP_DELETED, request.group_id, reason="nothing is left of it")
+        records = (*records, partition.tombstones(group)[-1])
     if records:
-        last = group.is_empty and not pending and set(stored) <= set(request.partitions)
-        if last and turn.differences.offset_delete_ends_group:
-            turn.mention(Kind.GROUP_DELETED, request.group_id, reason="nothing is left of it")
-            records = (*records, partition.tombstones(group)[-1])
         partition.append(records)
     turn.reply_when_written(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
+
+
+def _is_last(
+    group: Group, request: OffsetDeleteRequest, stored: Iterable[TopicPartition], pending: Iterable[TopicPartition]
+) -> bool:
+    """Whether a group without members has no offset left then, or had none."""
+    return bool(group.is_empty and request.partitions and not [*pending] and {*stored} <= {*request.partitions})
 
 
 def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:

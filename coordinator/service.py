@@ -61,7 +61,8 @@ from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, Wr
 _PROTOCOL_REQUIRED_VERSION = 5
 # Without an authorizer everybody may do what can be done with a group (`AclEntry.supportedOperations`), one bit each
 # (`AclOperation`): READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11.
-_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
+_ON_CONFIGS = 1 << 10 | 1 << 11
+_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | _ON_CONFIGS
 
 
 class GroupCoordinator(CoordinatorRuntime):
@@ -299,7 +300,8 @@ class GroupCoordinator(CoordinatorRuntime):
         except IllegalState:
             return _tripped(group_id)
         if request.include_authorized_operations and not described.error:
-            return evolve(described, authorized_operations=_ALL_OPERATIONS)
+            without = 0 if self.config.differences.groups_have_configs else _ON_CONFIGS
+            return evolve(described, authorized_operations=_ALL_OPERATIONS & ~without)
         return described
 
     def _list(self, call: Call) -> None:

@@ -113,6 +113,12 @@ class Differences:
     describe_unknown_is_error: bool = True
     """DescribeGroups v6+ answers GROUP_ID_NOT_FOUND for an unknown group (KIP-1043)."""
 
+    groups_have_configs: bool = True
+    """Operations on a group are those on its configs, too; with an authorizer they are told of any release."""
+
+    list_trims_states: bool = True
+    """ListGroups takes no notice of blanks around a state that is asked for."""
+
     describe_tells_old_assignments: bool = True
     """DescribeGroups tells members' last assignments of a group in a rebalance, too."""
 
@@ -143,6 +149,8 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),
     "describe_unknown_is_error": (("0.9", False), ("4.0", True)),
+    "groups_have_configs": (("0.9", False), ("4.0", True)),
+    "list_trims_states": (("0.9", False), ("4.0", True)),
     "describe_tells_old_assignments": (("0.9", False), ("4.0", True)),
     "max_session_timeout_ms": (("0.9", 30_000), ("0.10.1", 300_000), ("2.3", 1_800_000)),
     "retention_minutes": (("0.9", 1_440), ("2.0", 10_080)),

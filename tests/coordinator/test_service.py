@@ -466,3 +466,15 @@ def test_timers_of_a_crashed_broker_are_silent() -> None:
         await broker.wait_ms(60_000)
 
     assert not [event for event in run(story) if event.kind is Kind.TIMER_FIRED and "heartbeat" in (event.reason or "")]
+
+
+@pytest.mark.parametrize(("release", "operations"), [("3.9", 328), ("4.0", 3_400)])
+def test_operations_on_a_group_are_those_of_the_release(release: str, operations: int) -> None:
+    """READ, DELETE, DESCRIBE; since 4.0 those on its configs, too: as a real 3.9.1 and a real 4.4.0 tell them."""
+
+    async def story(broker: Broker) -> None:
+        await form(broker, "a")
+        asked = DescribeGroupsRequest(("g",), include_authorized_operations=True, version=3)
+        assert broker.send(asked).response.groups[0].authorized_operations == operations
+
+    run(story, config=CoordinatorConfig(release))

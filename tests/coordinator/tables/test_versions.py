@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, offering
+from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, listed, offering
 
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.coordinator.versions import BASELINE, HISTORY
@@ -122,6 +122,8 @@ def offset_delete_ends_group(made: Bench) -> bool:
     """Whether a group without members goes with its last offset, as on a real 3.9.1."""
     made.commit_offset(5)
     assert describe(made).state == "Empty"
+    made.send(OffsetDeleteRequest("g", (TopicPartition("t", 1),)))
+    assert describe(made).state == "Empty"
     made.send(OffsetDeleteRequest("g", (T0,)))
     assert offsets_of(made.fetch_offsets(T0)) == {T0: -1}
     return describe(made).state == "Dead"
@@ -163,6 +165,13 @@ def describe_unknown_is_error(made: Bench) -> bool:
     return describe(made, version=6).error is E.GROUP_ID_NOT_FOUND
 
 
+def list_trims_states(made: Bench) -> bool:
+    """Whether a group is listed that is asked for with blanks around its state; a real 3.9.1 lists none."""
+    made.stable("a")
+    assert listed(made, states=("STABLE",))
+    return bool(listed(made, states=(" Stable ",)))
+
+
 def describe_tells_old_assignments(made: Bench) -> bool:
     """Whether a member's assignment is told while its group rebalances; that of a Stable group is, always."""
     made.stable("a")
@@ -198,6 +207,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     answers_wait_for_writes: ("3.9", "4.0"),
     deletes_after_writes: ("4.0", "4.1"),
     describe_unknown_is_error: ("3.9", "4.0"),
+    list_trims_states: ("3.9", "4.0"),
     describe_tells_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
 }
@@ -248,8 +258,8 @@ def test_defaults_by_release(version: str, session_ms: int, retention_minutes: i
 
 
 def test_every_difference_is_probed() -> None:
-    """No named difference is without a test in this folder."""
-    elsewhere = {"sync_while_loading_rebalances", "max_session_timeout_ms", "retention_minutes"}
+    """No named difference is without a test in this folder, or that of the service."""
+    elsewhere = {"sync_while_loading_rebalances", "groups_have_configs", "max_session_timeout_ms", "retention_minutes"}
     assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | elsewhere == set(HISTORY)
 
 
