@@ -53,6 +53,35 @@ def load(folder: Path, seeds: int = 2, assignors: str = "range, sticky, cooperat
     return load_experiment(str(write(folder, seeds, assignors)))
 
 
+def held(folder: Path, seeds: int, run_for: str = "20s") -> tuple[Path, Path]:
+    """The experiment's file with an assignor of its own, and what holds up the runs with it for as long as it is there.
+
+    The first runs of all are none of these: so a sweep that is held has something to show and something left to do,
+    however quick the machine is.
+    """
+    holds = folder / HOLDS
+    (folder / "held_assignor.py").write_text(dedent(HELD.format(holds=str(holds))), "utf-8")
+    return write(folder, seeds, "range, sticky, 'held_assignor:Own'", run_for), holds
+
+
+HOLDS = "held"
+HELD = """
+    import os
+    import time
+
+    from groupsim.members.assignors.range import RangeAssignor
+
+
+    class Own(RangeAssignor):
+        name = "own"
+
+        def assign(self, *args, **kwargs):
+            while os.path.exists({holds!r}):
+                time.sleep(0.01)
+            return super().assign(*args, **kwargs)
+"""
+
+
 def chunk(runs: Iterable[tuple[int, int]], status: str = "done") -> dict[str, pa.Table]:
     """Rows of some runs: one in `runs` and two in `faults` for each."""
     runs = list(runs)

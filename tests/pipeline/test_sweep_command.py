@@ -57,7 +57,8 @@ def test_bad_input_ends_with_2_and_leaves_everything_as_it_was(tmp_path: Path) -
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Path, how: signal.Signals) -> None:
     """Exit code 130, no traceback, no process left; the next time only the rest is run. SIGTERM does the same."""
-    file, out = small_sweep.write(tmp_path, seeds=40), tmp_path / "out"
+    (file, holds), out = small_sweep.held(tmp_path, seeds=10), tmp_path / "out"
+    holds.touch()
     process = subprocess.Popen(
         [*COMMAND, str(file), "--out", str(out), "--workers", "2"],
         stdout=subprocess.PIPE,
@@ -72,14 +73,15 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
         os.killpg(process.pid, how)  # as a terminal does: to the workers, too
     else:
         process.send_signal(how)  # as a batch system does
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
+    holds.unlink()
     assert process.returncode == 130, said
     kept = len(Directory.open(out).finished)
-    assert f"interrupted; {kept} of 120 runs finished" in said
+    assert f"interrupted; {kept} of 30 runs finished" in said
     assert "the same command goes on" in said
     assert "Traceback" not in said
     done = run(file, "--out", out, "--json")
-    assert json.loads(done.stdout)["performed"] == 120 - kept > 0
+    assert json.loads(done.stdout)["performed"] == 30 - kept > 0
 
 
 def test_ctrl_c_while_the_workers_start_shows_no_traceback_of_theirs(tmp_path: Path) -> None:
