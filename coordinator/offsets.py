@@ -29,6 +29,7 @@ from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 _GROUP_NOT_FOUND_VERSION = 9
+_NO_VERSION = 99
 _RETENTION_VERSIONS = range(2, 5)
 _NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found slowly
 
@@ -40,7 +41,8 @@ def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) 
     turn = partition.turn
     group = partition.groups.get(request.group_id)
     if group is None:
-        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION)
+        by_name = turn.differences.commit_to_unknown_is_told
+        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION if by_name else _NO_VERSION)
     else:
         error = group.commit_error(turn, request)
     if error is not None:

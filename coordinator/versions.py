@@ -113,6 +113,9 @@ class Differences:
     describe_unknown_is_error: bool = True
     """DescribeGroups v6+ answers GROUP_ID_NOT_FOUND for an unknown group (KIP-1043)."""
 
+    commit_to_unknown_is_told: bool = True
+    """OffsetCommit v9+ of a member of an unknown group is answered GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION."""
+
     groups_have_configs: bool = True
     """Operations on a group are those on its configs, too; with an authorizer they are told of any release."""
 
@@ -149,6 +152,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),
     "describe_unknown_is_error": (("0.9", False), ("4.0", True)),
+    "commit_to_unknown_is_told": (("0.9", False), ("4.0", True)),
     "groups_have_configs": (("0.9", False), ("4.0", True)),
     "list_trims_states": (("0.9", False), ("4.0", True)),
     "describe_tells_old_assignments": (("0.9", False), ("4.0", True)),

@@ -165,6 +165,13 @@ def describe_unknown_is_error(made: Bench) -> bool:
     return describe(made, version=6).error is E.GROUP_ID_NOT_FOUND
 
 
+def commit_to_unknown_is_told(made: Bench) -> bool:
+    """Whether a commit v9 with a generation of a group that is not there says so; a real 3.9.1 does not."""
+    [error] = committed(made.commit_offset(5, member_id="m", generation=1, version=9))
+    assert error in (E.GROUP_ID_NOT_FOUND, E.ILLEGAL_GENERATION)
+    return error is E.GROUP_ID_NOT_FOUND
+
+
 def list_trims_states(made: Bench) -> bool:
     """Whether a group is listed that is asked for with blanks around its state; a real 3.9.1 lists none."""
     made.stable("a")
@@ -207,6 +214,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     answers_wait_for_writes: ("3.9", "4.0"),
     deletes_after_writes: ("4.0", "4.1"),
     describe_unknown_is_error: ("3.9", "4.0"),
+    commit_to_unknown_is_told: ("3.9", "4.0"),
     list_trims_states: ("3.9", "4.0"),
     describe_tells_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
