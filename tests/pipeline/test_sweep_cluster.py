@@ -38,18 +38,16 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The experiment's file, with an assignor beside it."""
-    folder = tmp_path_factory.mktemp("experiment")
-    (folder / "cluster_assignor.py").write_text(OWN)
-    return small_sweep.write(folder, SEEDS, "range, sticky, 'cluster_assignor:Own'", run_for="60s")
+    return small_sweep.held(tmp_path_factory.mktemp("experiment"), SEEDS, run_for="60s")[0]
 
 
-OWN = """
-from groupsim.members.assignors.range import RangeAssignor
-
-
-class Own(RangeAssignor):
-    name = "own"
-"""
+@pytest.fixture
+def holds(experiment: Path) -> Iterator[Path]:
+    """What keeps a sweep from its end, until it is unlinked: the first runs are done, and others wait."""
+    path = experiment.parent / small_sweep.HOLDS
+    path.touch()
+    yield path
+    path.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +79,14 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
     return process.returncode, json.loads(out) if out.startswith("{") else {}, said
 
 
-def killed_in_the_middle(process: subprocess.Popen[str], out: Path, pids: Callable[[], list[int]]) -> int:
-    """Kill a process of the cluster once the first runs are written; returns its id."""
+def killed_in_the_middle(process: subprocess.Popen[str], out: Path, pids: Callable[[], list[int]], holds: Path) -> int:
+    """Kill a process of the cluster once the first runs are written, let the others go on; returns its id."""
     spark_cluster.until(lambda: list(out.glob("tables/runs/part-*")) or process.poll() is not None, "no runs")
     assert process.poll() is None, process.communicate()
     spark_cluster.until(pids, "nobody to kill")
     victim = pids()[0]
     os.kill(victim, signal.SIGKILL)
+    holds.unlink()
     return victim
 
 
@@ -111,7 +110,12 @@ def test_a_standalone_cluster_makes_the_tables_of_the_pool(
 
 
 def test_an_executor_killed_in_the_middle_changes_nothing(
-    cluster: tuple[str, list[int]], python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
+    cluster: tuple[str, list[int]],
+    python: Path,
+    experiment: Path,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    holds: Path,
 ) -> None:
     """Spark starts another executor and repeats its tasks."""
     master, workers = cluster
@@ -123,12 +127,12 @@ def test_an_executor_killed_in_the_middle_changes_nothing(
         below = [child for worker in workers for child in spark_cluster.below(worker)]
         return [pid for pid, command in below if "CoarseGrainedExecutorBackend" in command]
 
-    killed_in_the_middle(process, tmp_path / "out", executors)
+    killed_in_the_middle(process, tmp_path / "out", executors, holds)
     assert_ended_well(process, tmp_path / "out", expected)
 
 
 def test_a_python_worker_killed_in_local_mode_changes_nothing(
-    experiment: Path, expected: dict[str, Any], tmp_path: Path
+    experiment: Path, expected: dict[str, Any], tmp_path: Path, holds: Path
 ) -> None:
     """Local mode, too, tries a task again."""
     process = spark_cluster.groupsim("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]", "--json")
@@ -137,12 +141,12 @@ def test_a_python_worker_killed_in_local_mode_changes_nothing(
         daemons = [pid for pid, command in spark_cluster.below(process.pid) if "pyspark.daemon" in command]
         return [pid for daemon in daemons for pid, _ in spark_cluster.below(daemon)]
 
-    killed_in_the_middle(process, tmp_path / "out", workers)
+    killed_in_the_middle(process, tmp_path / "out", workers, holds)
     assert_ended_well(process, tmp_path / "out", expected)
 
 
 def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
-    experiment: Path, expected: dict[str, Any], tmp_path: Path
+    experiment: Path, expected: dict[str, Any], tmp_path: Path, holds: Path
 ) -> None:
     """Exit code 3 and a sentence; what was finished is not repeated."""
     command = ("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]", "--json")
@@ -151,7 +155,7 @@ def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
     def jvm() -> list[int]:
         return [pid for pid, line in spark_cluster.below(process.pid) if "org.apache.spark.deploy.SparkSubmit" in line]
 
-    killed_in_the_middle(process, tmp_path / "out", jvm)
+    killed_in_the_middle(process, tmp_path / "out", jvm, holds)
     code, _, said = ended(process)
     assert code == 3, said
     assert "Spark has gone" in said
@@ -162,8 +166,9 @@ def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
     assert small_sweep.tables(tmp_path / "out") == expected
 
 
-def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_path: Path, holds: Path) -> None:
     """Exit code 130, how far it came, and no JVM left."""
+    assert holds.exists()
     command = ("sweep", experiment, "--out", tmp_path / "out", "--master", "local[2]")
     process = spark_cluster.groupsim(*command)
     children: list[tuple[int, str]] = []
