@@ -87,8 +87,8 @@ class KafkaBroker:
     """One node, or several, as a context manager.
 
     `properties` are a broker's settings, for every node alike; those that `start` reads may be changed in
-    `self.properties` while a node is stopped. `before`: of the release `kafka_jars.BEFORE`. Entering raises `kafka_jars.Unavailable` without Java or jars,
-    `BrokerError` when a node does not start.
+    `self.properties` while a node is stopped. `before`: of the release `kafka_jars.BEFORE`. Entering raises
+    `kafka_jars.Unavailable` without Java or jars, `BrokerError` when a node does not start.
     """
 
     def __init__(
