@@ -82,7 +82,7 @@ class Heartbeat:
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = _timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
-        self._backoff_at = -1
+        self._backoff_at = -1  # how many were quiet at the last failure
         self._rhythm: Rhythm | None = None
         self._handle: Handle | None = None
         self._unanswered = 0
@@ -329,23 +329,22 @@ class Heartbeat:
 
         A main loop sends it in its turn.
         """
-        if self._main_loop is not None:
-            return
+        if self._main_loop is None and self.enabled:
+            self._again(self._backoff_us())
+
+    def _backoff_us(self) -> int:
+        """The wait after a failure: the shortest one, if a heartbeat was answered since the failure before."""
         if self._backoff_at != self._quiet:
             self._backoff_at = self._quiet
             self._member.succeeded(_BACKOFF)
-        if self.enabled:
-            self._again(self._member.backoff(_BACKOFF).next_us())
+        return self._member.backoff(_BACKOFF).next_us()
 
     def _try_again(self) -> None:
         """The same once more after the backoff, beside those that go in their turn."""
         member = self._member
         if self._main_loop is not None and self._tries < self._main_loop.retries:
-            if self._backoff_at != self._quiet:
-                self._backoff_at = self._quiet
-                member.succeeded(_BACKOFF)
             self._tries += 1
-            member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._send_again)
+            member.host.call_at(member.now_us + self._backoff_us(), self._send_again)
 
     def _send_again(self, _: Any) -> None:
         self._take_over()
