@@ -66,6 +66,7 @@ class ZookeeperConsumer(Consumer):
         self.host.crash()
 
     def _connect(self, member: Member) -> Connector:
+        member.joining.rejoin_needed = False  # its rebalances are the connector's: no JoinGroup is ever due
         settings, subscription = cast(ZookeeperSettings, self.settings), self._subscription
         registration = Registration()
         if isinstance(subscription, Topics):
