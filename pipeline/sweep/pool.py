@@ -11,7 +11,6 @@ import gc
 import multiprocessing
 import signal
 import sys
-import threading
 import traceback
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
@@ -157,16 +156,17 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 def _put_off() -> Iterator[None]:
     """Python's handlers of signals that end a command are called after the block, if a signal came."""
     came: list[int] = []
-    handlers = {}
-    if threading.current_thread() is threading.main_thread():  # where alone handlers run, and can be set
-        handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    own = {one: handler for one, handler in handlers.items() if callable(handler)}
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    put_off = {}
     try:
-        for one in own:
-            signal.signal(one, lambda number, _: came.append(number))
+        with contextlib.suppress(ValueError):  # in another thread than the main one, where no handler is ever called
+            for one, handler in handlers.items():
+                if callable(handler):
+                    signal.signal(one, lambda number, _: came.append(number))
+                    put_off[one] = handler
         yield
     finally:
-        for one, handler in own.items():
+        for one, handler in put_off.items():
             signal.signal(one, handler)
         for number in dict.fromkeys(came):
             signal.raise_signal(number)
