@@ -493,15 +493,3 @@ def test_members_alike_are_judged_once() -> None:
     """Fifty members of one kind make one finding, two kinds two."""
     assert len(of_scenario(scenario("processing: 601s, members: {c: 50}"))) == 1
     assert len(of_scenario(scenario("members: {a: {processing: 601s}, b: {processing: 601s}}"))) == 2
-
-
-def test_a_restart_that_the_scenario_times_is_not_guessed_besides() -> None:
-    """One remedy, from the pod's own start time; without a timeline the guess of what a JVM takes stands."""
-    group = "groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: 10000}, members: {c: 2}}}"
-    base = f"run-for: 3m\ntopics: {{t: 2}}\n{group}\n"
-    timeline = "timeline: [{at: 60s, do: rolling-restart, kind: statefulset, start-time: 25s}]\n"
-    guessed = [one.rule for one in lint_scenario(parse_document(base))]
-    told = [one.rule for one in lint_scenario(parse_document(base + timeline))]
-    assert "static-session-short" in guessed
-    assert "static-session-short" not in told
-    assert "static-away-longer-than-session" in told

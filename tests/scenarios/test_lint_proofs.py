@@ -191,3 +191,15 @@ def test_the_library_has_no_other_findings() -> None:
             if finding.severity != NOTE:
                 counted[name, finding.rule] += 1
     assert dict(counted) == LIBRARY
+
+
+def test_a_restart_that_the_scenario_times_is_not_guessed_besides() -> None:
+    """One remedy, from the pod's own start time; without a timeline the guess of what a JVM takes stands."""
+    group = "groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: 10000}, members: {c: 2}}}"
+    base = f"run-for: 3m\ntopics: {{t: 2}}\n{group}\n"
+    timeline = "timeline: [{at: 60s, do: rolling-restart, kind: statefulset, start-time: 25s}]\n"
+    guessed = [one.rule for one in lint_scenario(parse_document(base))]
+    told = [one.rule for one in lint_scenario(parse_document(base + timeline))]
+    assert "static-session-short" in guessed
+    assert "static-session-short" not in told
+    assert "static-away-longer-than-session" in told
