@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import DROP, HOLD, SECOND, parts, subscription_of
 
+from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.consumer_protocol import Assignment, encode_assignment
@@ -375,6 +376,28 @@ def test_a_returning_static_leader_skips_the_assignment(on_bench):
         assert "cached metadata has changed" in bench.reasons(Kind.REJOIN_REQUESTED)
 
     on_bench(story, properties={"group.instance.id": "i1"})
+
+
+def test_a_membership_lost_before_the_callbacks_begins_anew(on_bench):
+    """Expelled between the SyncGroup answer and the poll that would call back: it says so, loses, and joins anew."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        await bench.stable()
+        bench.broker.reply(Api.SYNC_GROUP, HOLD)
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        bench.data.append(parts(0)[0], 1)
+        await bench.run_for(0.5)
+        bench.broker.reply(Api.HEARTBEAT, None, E.UNKNOWN_MEMBER_ID)
+        bench.broker.release(SyncGroupResponse(assignment=encode_assignment(Assignment(parts(0)))))
+        await bench.run_for(15)
+        lost = "modified by heartbeat thread to -1/UNJOINED before the rebalance callback triggered"
+        assert any(lost in reason for reason in bench.reasons(Kind.GENERATION_RESET))
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "lost", "assigned"]
+
+    slow = Behaviour(processing=parse_distribution("9s"))
+    on_bench(story, behaviour=slow, properties={"partition.assignment.strategy": "cooperative-sticky"})
 
 
 def test_a_generation_lost_during_the_sync_discards_its_result(on_bench):

@@ -54,6 +54,23 @@ def test_a_follower_does_not_care(on_bench):
     on_bench(story, properties=QUICK)
 
 
+def test_a_leader_that_follows_now_does_not_care(on_bench):
+    """Who led the generation before, and does not lead this one, has nothing left to compare partition counts with."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.follow(parts(0))
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        joined = len(bench.broker.all(Api.JOIN_GROUP))
+        assert bench.consumer.assignment == parts(0)
+        bench.broker.topics["t"] = 6
+        await bench.run_for(60)
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == joined
+
+    on_bench(story, properties=QUICK)
+
+
 def test_a_topic_created_later_is_found_within_a_second(on_bench):
     """A subscribed topic that does not exist is asked for again and again, with growing backoff up to 1 s."""
 
