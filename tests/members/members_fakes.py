@@ -424,3 +424,8 @@ class Bench:
 def parts(*numbers: int, topic: str = "t") -> tuple[TopicPartition, ...]:
     """Partitions of a topic by number."""
     return tuple(TopicPartition(topic, number) for number in numbers)
+
+
+def error_answer(request: Any, error: ErrorCode) -> OffsetCommitResponse:
+    """The answer to a commit with this error for every partition."""
+    return OffsetCommitResponse(tuple((entry.partition, error) for entry in request.offsets))
