@@ -43,4 +43,5 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     sticky_data         what the sticky assignors remember in a subscription's user data
     assignment          what an assignor is given and what it gives back
     javahash            Java's hash and orders
+    scalahash           the order of Scala's maps, which brokers had up to 3.9
 """

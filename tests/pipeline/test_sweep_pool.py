@@ -169,7 +169,8 @@ def test_a_cluster_means_spark_and_nothing_means_a_pool() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_comes_while_a_worker_is_started_comes_a_moment_later(number: signal.Signals) -> None:
     """Another thread may take it, too: a worker that was begun and told nothing would end with a traceback."""
-    before, over, seen = signal.getsignal(signal.SIGTERM), threading.Event(), list[str]()
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    over, seen = threading.Event(), list[str]()
 
     def start() -> None:
         with _deaf_to_ctrl_c():
@@ -177,7 +178,8 @@ def test_a_signal_that_comes_while_a_worker_is_started_comes_a_moment_later(numb
             over.wait(0.2)
             seen.append("started")
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for one in before:  # Spark's session, if another test has one open, has a handler of its own
+        signal.signal(one, signal.default_int_handler)
     other = threading.Thread(target=over.wait)
     other.start()
     try:
@@ -186,6 +188,6 @@ def test_a_signal_that_comes_while_a_worker_is_started_comes_a_moment_later(numb
     finally:
         over.set()
         other.join()
-        signal.signal(signal.SIGTERM, before)
+        after = {signal.signal(one, handler) for one, handler in before.items()}
     assert seen == ["started"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert after == {signal.default_int_handler}
