@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -51,6 +51,7 @@ AROUND_A_RUN = {"groupsim/": {"time"}, "pipeline/sweep/": {"time", "multiprocess
 ORDERLESS = {"all", "any", "sum", "min", "max", "sorted", "set", "frozenset", "len"}
 
 
+Node = TypeVar("Node", bound=ast.AST)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -81,10 +82,30 @@ class Source(NamedTuple):
         """The syntax tree."""
         return _parse(self.path, self.text)
 
+    def nodes(self, *kinds: type[Node]) -> Iterator[Node]:
+        """Every node of these kinds in the tree, kind by kind."""
+        found = _by_kind(self.path, self.text)
+        for kind in kinds:
+            yield from cast("list[Node]", found.get(kind, []))
 
-@lru_cache(maxsize=4)  # every rule asks for it
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Every function, methods and inner ones too."""
+        yield from self.nodes(ast.FunctionDef)
+        yield from self.nodes(ast.AsyncFunctionDef)
+
+
+# Every rule asks for these, file by file: the walk through a tree is what costs.
+@lru_cache(maxsize=4)
 def _parse(path: str, text: str) -> ast.Module:
     return ast.parse(text, path)
+
+
+@lru_cache(maxsize=4)
+def _by_kind(path: str, text: str) -> dict[type[ast.AST], list[ast.AST]]:
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in ast.walk(_parse(path, text)):
+        found.setdefault(type(node), []).append(node)
+    return found
 
 
 # --- Determinism (rooms other than eventloop) ------------------------------------------------------------------
@@ -93,7 +114,7 @@ def _parse(path: str, text: str) -> ast.Module:
 def no_banned_imports(source: Source) -> Iterator[Offence]:
     """No clock, no randomness, no threads but the event loop's."""
     allowed = {top for place, tops in AROUND_A_RUN.items() if source.path.startswith(place) for top in tops}
-    for line, module, name in _imports(source.tree()):
+    for line, module, name in _imports(source):
         top = (module or name).split()[0].split(".")[0]
         if top in BANNED_MODULES and top not in allowed:
             yield Offence(source.path, line, f"imports {module or name}", BANNED_MODULES[top])
@@ -101,56 +122,53 @@ def no_banned_imports(source: Source) -> Iterator[Offence]:
 
 def no_wall_clock(source: Source) -> Iterator[Offence]:
     """No `datetime.now()` and the like, however it was imported."""
-    for node in ast.walk(source.tree()):
-        if isinstance(node, ast.Call):
-            called = ".".join(_dotted(node.func)[-2:])
-            if called in BANNED_CALLS and source.room not in CLOCK_ALLOWED:
-                yield Offence(source.path, node.lineno, f"calls {called}()", BANNED_CALLS[called])
+    for node in source.nodes(ast.Call):
+        called = ".".join(_dotted(node.func)[-2:])
+        if called in BANNED_CALLS and source.room not in CLOCK_ALLOWED:
+            yield Offence(source.path, node.lineno, f"calls {called}()", BANNED_CALLS[called])
 
 
 def no_trio_primitives(source: Source) -> Iterator[Offence]:
     """Of trio, nurseries and cancel scopes only, and under trio's own name."""
-    tree = source.tree()
-    used = [(line, name) for line, module, name in _imports(tree) if module.split(".")[0] == "trio"]
+    used = [(line, name) for line, module, name in _imports(source) if module.split(".")[0] == "trio"]
     used += [
-        (line, name) for line, module, name in _imports(tree) if not module and name.startswith(("trio.", "trio as "))
+        (line, name) for line, module, name in _imports(source) if not module and name.startswith(("trio.", "trio as "))
     ]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "trio":
+    for node in source.nodes(ast.Attribute):
+        if isinstance(node.value, ast.Name) and node.value.id == "trio":
             used.append((node.lineno, node.attr))
     for line, name in used:
         if name not in TRIO_ALLOWED:
             yield Offence(source.path, line, f"uses trio's {name}", TRIO_REMEDY)
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+def _imports(source: Source) -> Iterator[tuple[int, str, str]]:
     """Line, module and name of each absolute import; for `import x as y` no module and the name "x as y"."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, "", f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+    for plain in source.nodes(ast.Import):
+        for alias in plain.names:
+            yield plain.lineno, "", f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+    for node in source.nodes(ast.ImportFrom):
+        if node.module and not node.level:
             for alias in node.names:
                 yield node.lineno, node.module, alias.name
 
 
 def no_hash(source: Source) -> Iterator[Offence]:
     """No builtin `hash`: of a string it differs from process to process."""
-    for node in ast.walk(source.tree()):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hash":
+    for node in source.nodes(ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "hash":
             yield Offence(source.path, node.lineno, "calls hash()", "use protocol.javahash or hashlib")
 
 
 def no_set_order(source: Source) -> Iterator[Offence]:
     """No loop over a set where the order could show."""
-    tree = source.tree()
     orderless = {
         id(argument)
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ORDERLESS
+        for call in source.nodes(ast.Call)
+        if isinstance(call.func, ast.Name) and call.func.id in ORDERLESS
         for argument in call.args
     }
-    for node in ast.walk(tree):
+    for node in source.nodes(ast.For, ast.AsyncFor, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Call):
         loops: list[ast.expr] = []
         if isinstance(node, ast.For | ast.AsyncFor):
             loops = [node.iter]
@@ -192,12 +210,11 @@ def short_modules(source: Source) -> Iterator[Offence]:
 
 def short_functions(source: Source) -> Iterator[Offence]:
     """No function above the limit, docstring included."""
-    for node in ast.walk(source.tree()):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > LONGEST_FUNCTION:
-                what = f"{node.name} has {lines} lines, {LONGEST_FUNCTION} is the limit"
-                yield Offence(source.path, node.lineno, what, "give its steps names")
+    for node in source.functions():
+        lines = (node.end_lineno or node.lineno) - node.lineno + 1
+        if lines > LONGEST_FUNCTION:
+            what = f"{node.name} has {lines} lines, {LONGEST_FUNCTION} is the limit"
+            yield Offence(source.path, node.lineno, what, "give its steps names")
 
 
 def public_docstrings(source: Source) -> Iterator[Offence]:
@@ -223,8 +240,8 @@ def _overload(node: Definition) -> bool:
 
 def described_tests(source: Source) -> Iterator[Offence]:
     """Every test says in a sentence which behaviour it holds."""
-    for node in ast.walk(source.tree()):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+    for node in source.functions():
+        if node.name.startswith("test_"):
             yield from _described(source, node, "state the behaviour")
 
 
