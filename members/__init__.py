@@ -12,6 +12,7 @@ Where to read:
     coordinator_client, links, backoff     which broker coordinates the group; connections; waits between attempts
     heartbeat, poll_clock                  what keeps the membership alive; max.poll.interval.ms
     committing, fetching, light            offsets; positions; records from a stand-in for the data
+    commit_attempt, commit_before          one try to commit; the commit before a rebalance
     metadata, subscription                 which topics and partitions there are, and which of them are wanted
     leaving                                unsubscribe, and the clean close
 

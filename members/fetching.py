@@ -123,6 +123,10 @@ class Fetcher(ABC):
         """Something is about to be sent on a connection."""
         return
 
+    def come_back(self) -> None:
+        """Somebody waits for anything to come over a connection."""
+        return
+
     def connection_dropped(self, link: Connection) -> None:
         """A connection was closed from this side."""
         return

@@ -157,13 +157,20 @@ class Heartbeat:
     def due(self) -> None:
         """See `interfaces.Repeater.due`: the next one may go by itself if this one can."""
         rhythm = self._rhythm
-        if rhythm is None or self._unanswered or not rhythm.begin():
+        if rhythm is None or self._unanswered or self._member.links.stirred is not None or not rhythm.begin():
             self._due_slowly()
 
     def _take_over(self) -> None:
         """From here on heartbeats do not go by themselves."""
         if self._rhythm is not None:
             self._rhythm.end()
+
+    step_forward = _take_over  #: somebody wants to see them (`Links.stirred`)
+
+    def _stir(self) -> None:
+        stirred = self._member.links.stirred
+        if stirred is not None:
+            stirred()
 
     def resume(self, handle: Handle, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
         """See `interfaces.Repeater.resume`."""
@@ -209,6 +216,7 @@ class Heartbeat:
         return bool(self._unanswered) or not self.enabled
 
     def _send(self, link: Connection) -> None:
+        self._stir()
         now = self._last_sent_us = self._loop.now_us
         self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
@@ -270,6 +278,7 @@ class Heartbeat:
     def answered(self, sent: Generation, outcome: Outcome) -> None:
         """A heartbeat that was sent in this generation has an outcome."""
         self._take_over()
+        self._stir()
         self._unanswered = 0
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us

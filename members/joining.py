@@ -229,7 +229,7 @@ class Joining:
         if not member.coordinator.known:
             member.coordinator.ensure()
             return False
-        if not self._topics.are_known(first=self.needs_prepare) or member.commits.before_rebalance_pending:
+        if not self._topics.are_known(first=self.needs_prepare) or member.commits.holds_join():
             return False
         if not self.needs_prepare:
             self._send_or_wait()
@@ -242,7 +242,7 @@ class Joining:
     def _prepare(self) -> Going:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
-        if member.commits.before_rebalance_pending:
+        if member.commits.holds_join():
             return False
         self.stage = _IDLE
         giving_up = member.ownership.prepare()

@@ -146,12 +146,12 @@ class Ownership:
             if self.owned:
                 return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
-            return self._give_up(REVOKED, list(self.owned))
+            return self._revoke(list(self.owned))
         else:
             topics = frozenset(self._member.subscription.topics)
             stale = [partition for partition in self.owned if partition.topic not in topics]
             if stale:
-                return self._give_up(REVOKED, stale)
+                return self._revoke(stale)
         return None
 
     async def complete(self, data: bytes) -> None:
@@ -206,9 +206,10 @@ class Ownership:
             return None
         failure = None
         try:
-            await self._give_up(REVOKED, gone)
+            await self._revoke(gone)
         except ClientFailure as error:
             failure = error
+        self._member.commits.revoked()
         self._member.joining.request(NEED_TO_REVOKE)
         return failure
 
@@ -261,6 +262,10 @@ class Ownership:
     def raise_next(self, kind: str, message: str) -> None:
         """Let the next callback of this kind raise."""
         self._raises[kind] = message
+
+    def _revoke(self, partitions: list[TopicPartition]) -> Coroutine[Any, Any, None]:
+        self._member.commits.giving_up(partitions)
+        return self._give_up(REVOKED, partitions)
 
     async def _give_up(self, kind: str, partitions: list[TopicPartition]) -> None:
         member = self._member

@@ -148,6 +148,8 @@ class ClientProfile:
     given_id_is_failure: bool = False  #: it joins with the id it was given "due to MemberIdRequiredException"
     #: A JoinGroup or SyncGroup to be tried again follows at once, with no backoff (KAFKA-12639; Java up to 3.4).
     rejoins_without_pause: bool = False
+    #: A commit before a rebalance that was refused goes out again when anything wakes `poll` (Java since 3.2).
+    recommits_when_stirred: bool = False
     #: A pause before *every* new attempt after a failed join or sync (brod); None: at once or after retry.backoff.ms.
     rejoin_delay_ms: int | None = None
     #: A pause after a Fetch that brought nothing (brod's sleep_timeout; with its min_bytes of 0 it would spin).

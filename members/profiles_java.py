@@ -20,6 +20,7 @@ JAVA_4 = ClientProfile(
     name="java-4.x",
     title="Apache Kafka Java consumer 4.x, classic protocol",
     resets_by_duration=True,
+    recommits_when_stirred=True,
     client_id=_JAVA_ID,
     defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13, data=(17, 10, 4)),
@@ -71,6 +72,7 @@ JAVA_3_1 = evolve(
     title="Apache Kafka Java consumer 3.0 and 3.1: gives no reasons, forgets its id with its generation",
     versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=8, find=4, metadata=12, data=(13, 7, 4)),
     sorts_partitions=False,
+    recommits_when_stirred=False,
     reactions=JAVA_UNTIL_3_1,
 )
 JAVA_2 = evolve(

@@ -242,6 +242,10 @@ class PullFetcher(Fetcher):
         """Something is about to be sent on a connection."""
         self._flights.make_way(link)
 
+    def come_back(self) -> None:
+        """Fetches that are parked for long are to come back as those of Kafka's client do."""
+        self._flights.come_back()
+
     def connection_dropped(self, link: Connection) -> None:
         """A connection was closed from this side."""
         self._flights.connection_dropped(link)

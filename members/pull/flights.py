@@ -200,6 +200,8 @@ class Flights:
         if self._by_node.get(flight.node) is not flight:
             return
         del self._by_node[flight.node]
+        if self._member.links.stirred is not None:
+            self._member.links.stirred()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             self._member.links.answered(flight.link)
             self._on_answer(flight, outcome)
@@ -212,6 +214,12 @@ class Flights:
         """Something else is about to be sent on a connection: what is parked there for long has to come back."""
         for flight in self._by_node.values():
             if flight.link is link and flight.renew is not None:
+                flight.renew()
+
+    def come_back(self) -> None:
+        """Somebody waits for anything to happen: what is parked for long comes back when a repetition would."""
+        for flight in self._by_node.values():
+            if flight.renew is not None:
                 flight.renew()
 
     def connection_dropped(self, link: Connection) -> None:

@@ -11,7 +11,7 @@ from groupsim.eventloop import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition
+from groupsim.protocol.messages import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)
@@ -424,3 +424,26 @@ def test_no_interval_commits_while_a_cooperative_join_is_parked(on_bench):
         assert [len(bench.told(kind)) for kind in (Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED)] == [1, 0]
 
     on_bench(story, properties={"partition.assignment.strategy": "cooperative-sticky"})
+
+
+@pytest.mark.parametrize(
+    ("errors", "thrown"),
+    [
+        ((E.TOPIC_AUTHORIZATION_FAILED, E.NONE), "TopicAuthorizationException"),
+        ((E.TOPIC_AUTHORIZATION_FAILED, E.OFFSET_METADATA_TOO_LARGE), "OffsetMetadataTooLarge"),
+        ((E.OFFSET_METADATA_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE), "OffsetMetadataTooLarge"),
+    ],
+)
+def test_of_several_errors_the_first_decides_but_for_topics_that_are_not_authorized(on_bench, errors, thrown):
+    """Those are collected, and thrown when nothing else is wrong."""
+
+    def answer(request):
+        return OffsetCommitResponse(tuple((entry.partition, errors[at]) for at, entry in enumerate(request.offsets)))
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, answer)
+        await bench.run_for(5.1)
+        assert bench.reasons(Kind.COMMIT_FAILED) == [thrown]
+
+    on_bench(story, topics={"t": 2})

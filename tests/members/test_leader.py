@@ -201,3 +201,33 @@ def test_each_process_of_a_consumer_has_assignors_of_its_own(on_bench):
             await bench.run_for(50)
 
     on_bench(story, assignors=assignors)
+
+
+def test_an_assignor_that_the_client_does_not_have_is_thrown_and_nothing_is_called_back(on_bench):
+    """A defect of the coordinator: each poll meets the same assignment again, takes nothing of it, and heartbeats."""
+
+    def chosen_by_nobody(request):
+        return JoinGroupResponse(
+            generation_id=2,
+            protocol_type="consumer",
+            protocol_name="stranger",
+            leader="another",
+            member_id=request.member_id,
+        )
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.JOIN_GROUP, chosen_by_nobody)
+        bench.broker.follow(parts(0))
+        bench.broker.rebalance()
+        await bench.run_for(3.5)
+        bench.broker.rebalancing = False
+        await bench.run_for(5)
+        threw = [reason for reason in bench.reasons(Kind.WARNING) if "IllegalStateException" in reason]
+        assert len(threw) > 3
+        assert "the coordinator selected assignor 'stranger'; configured: range, cooperative-sticky" in threw[0]
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked"]
+        assert bench.consumer.assignment == ()
+        assert bench.broker.last(Api.HEARTBEAT).generation_id == 2
+
+    on_bench(story, behaviour=Behaviour(on_error=OnError.RETRY))

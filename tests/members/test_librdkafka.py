@@ -20,6 +20,7 @@ MS, SECOND = 1_000, 1_000_000
 PROFILE = "librdkafka-2.x"
 SETTINGS = {"heartbeat.interval.ms": 800, "session.timeout.ms": 6_000}
 AUTO = {"enable.auto.commit": True, "auto.commit.interval.ms": 1_000, "auto.offset.reset": "earliest"}
+COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 POLLS_ON = Behaviour(on_error=OnError.RETRY_ALL)
 
 
@@ -206,6 +207,27 @@ async def test_it_commits_again_when_it_closes_and_never_what_nobody_was_given(s
     assert len(after) == len(before) + 1
     assert after[-1].payload["offsets"] == before[-1].payload["offsets"]
     assert list(after[-1].payload["offsets"]) == ["orders-0"]
+
+
+def test_a_cooperative_member_commits_what_it_gives_up_when_it_does(on_bench):
+    """Nothing is committed before a join; what was revoked is, in the new generation, before it joins once more."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1, 2, 3))
+        await bench.stable()
+        for partition in parts(2, 3):
+            bench.data.append(partition, 5)
+        await bench.run_for(0.5)
+        bench.broker.follow(parts(0, 2))
+        bench.broker.rebalance()
+        await bench.run_for(4)
+        asked = [request for _, request in bench.broker.asked if request.API in (Api.JOIN_GROUP, Api.OFFSET_COMMIT)]
+        *_, told, commit, again = asked
+        assert (told.API, again.API) == (Api.JOIN_GROUP, Api.JOIN_GROUP)
+        assert [(entry.partition, entry.offset) for entry in commit.offsets] == [(parts(3)[0], 5)]
+        assert commit.generation_id == 2
+
+    on_bench(story, profile=PROFILE, properties={**SETTINGS, **COOPERATIVE})
 
 
 async def test_the_poll_limit_is_told_and_the_application_goes_on(sim):

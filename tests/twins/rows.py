@@ -68,7 +68,11 @@ ROWS: Mapping[str, Sequence[str]] = {
     "4.9-subscription": ("the subscription changes",),
     "4.10-auto": ("positions are committed by themselves", "an auto-commit is told of a load"),
     "4.10-before-rebalance": ("positions are committed before a rebalance",),
-    "4.10-before-rebalance-retried": ("a commit before a rebalance is told of a load",),
+    "4.10-before-rebalance-retried": (
+        "a commit before a cooperative rebalance is told of a load and fetches come back",
+        "a commit before a cooperative rebalance is told of a load and nothing else comes",
+        "a commit before an eager rebalance is told of another coordinator",
+    ),
     "4.10-sync": ("commit is told of a load for longer", "a commit is not answered"),
     "4.10-async": ("commit without waiting is told of a load",),
     "4.10-rebalancing": ("commit is told of a rebalance", "an auto-commit is told of a rebalance"),
@@ -112,6 +116,7 @@ OF_LIBRDKAFKA: Mapping[str, Sequence[str]] = {
     "4.x-librdkafka-commits": (
         "positions are committed by themselves",
         "positions are committed before a rebalance",
+        "positions are committed when somebody else joins a cooperative group",
         "positions are committed at the close",
     ),
     "4.x-librdkafka-told": ("the application is away for too long", "a pattern matches nothing at first"),

@@ -48,7 +48,7 @@ def play_simulated(story: Story, profile: ClientProfile, unseen: frozenset[Api] 
 
 
 def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
-    settings, _ = settings_from(profile, story.properties)
+    settings, _ = settings_from(profile, story.properties, pulls=True)
     behaviour = Behaviour(
         poll_timeout=parse_distribution(f"{story.poll_ms}ms"),
         commit=CommitPolicy(story.policy),

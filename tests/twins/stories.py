@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.twins.story import (
     COMMIT,
     FETCH,
@@ -20,6 +22,7 @@ from tests.twins.story import (
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 #: No question waits behind a Fetch.
 QUICK = {"fetch.max.wait.ms": 30}
+LONG = {"fetch.max.wait.ms": 4000}
 STATIC = {"group.instance.id": "i"}
 GROWING = {"retry.backoff.max.ms": 1000}
 AUTO = {"enable.auto.commit": True, "auto.commit.interval.ms": 1000}
@@ -147,6 +150,17 @@ COMMITS = (
         policy="sync-after-batch",
     ),
 )
+
+
+def _before(
+    name: str, settings: Mapping[str, object], error: str = "COORDINATOR_LOAD_IN_PROGRESS", times: int = 3
+) -> Story:
+    """A commit before a rebalance is refused; no interval and no poll ends meanwhile."""
+    rules = (answer(HEARTBEAT, 1, "REBALANCE_IN_PROGRESS"), answer(COMMIT, 1, error, times))
+    given = {**AUTO, "auto.commit.interval.ms": 5000, **settings}
+    return Story(f"a commit before {name}", rules, 2600, given, records=3, poll_ms=5000)
+
+
 AUTO_COMMITS = (
     Story("positions are committed by themselves", (), 2600, AUTO, records=3),
     Story(
@@ -176,6 +190,17 @@ AUTO_COMMITS = (
         (answer(HEARTBEAT, 1, "REBALANCE_IN_PROGRESS"), answer(COMMIT, 1, "REBALANCE_IN_PROGRESS")),
         1600,
         AUTO,
+        records=3,
+    ),
+    _before("a cooperative rebalance is told of a load and fetches come back", {**COOPERATIVE, **QUICK}),
+    _before("a cooperative rebalance is told of a load and nothing else comes", {**COOPERATIVE, **LONG}),
+    _before("an eager rebalance is told of a load and a fetch comes back", QUICK),
+    _before("an eager rebalance is told of another coordinator", QUICK, "NOT_COORDINATOR", 1),
+    Story(
+        "positions are committed when somebody else joins a cooperative group",
+        (then(HEARTBEAT, 1, 200, "partner"),),
+        5200,
+        {**COOPERATIVE, **AUTO, "auto.commit.interval.ms": 9000},
         records=3,
     ),
     Story(
