@@ -14,16 +14,14 @@ import pytest
 FOLDER = Path(__file__).parent
 HASH_SEED = "4711"
 
-# A scenario's canonical text per line in, the digest of its trace out.
+# A scenario's canonical text and a number per line in, the digest of so many first lines of its trace out.
 ELSEWHERE = """
-import hashlib, io, json, sys
-from groupsim.eventloop.sinks import JsonLinesSink
+import json, sys
+from library_scenes import beginning
 from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.runner import run_scenario
 for line in sys.stdin:
-    text = io.StringIO()
-    run_scenario(scenario_from_json(json.loads(line)), seed=0, sinks=[JsonLinesSink(text)])
-    print(hashlib.sha256(text.getvalue().encode()).hexdigest(), flush=True)
+    text, events = json.loads(line)
+    print(beginning(scenario_from_json(text), events), flush=True)
 """
 
 
@@ -40,11 +38,14 @@ def _scene(item: pytest.Item) -> str:
 
 
 @pytest.fixture(scope="session")
-def elsewhere() -> Iterator[Callable[[str], str]]:
-    """Run a scenario's canonical text in another process, with another order of its sets: the digest of its trace."""
+def elsewhere() -> Iterator[Callable[[str, int], str]]:
+    """Run a scenario's canonical text in another process, with another order of its sets: the digest of its trace.
+
+    The run ends there after so many events.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", ELSEWHERE],
-        env={**os.environ, "PYTHONHASHSEED": HASH_SEED},
+        env={**os.environ, "PYTHONHASHSEED": HASH_SEED, "PYTHONPATH": str(FOLDER)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -53,8 +54,8 @@ def elsewhere() -> Iterator[Callable[[str], str]]:
     assert process.stdout is not None
     with process, process.stdin as asked, process.stdout as told:
 
-        def digest(text: str) -> str:
-            print(json.dumps(text), file=asked, flush=True)
+        def digest(text: str, events: int) -> str:
+            print(json.dumps((text, events)), file=asked, flush=True)
             return told.readline().strip()
 
         yield digest

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+from contextlib import suppress
 from functools import cached_property, lru_cache
 
-from groupsim.eventloop.sinks import JsonLinesSink
+from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.sinks import JsonLinesSink, MemorySink
 from groupsim.pipeline.runs import Label, Rows, rows_of
 from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.evidence import Evidence
@@ -26,7 +28,12 @@ class Scene:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.run, self.digest = traced(load_file(find(name)))
+        self.run, self._text = _traced(load_file(find(name)), SEED)
+
+    def digest(self, events: int) -> str:
+        """That of so many first events of its trace as JSON Lines."""
+        lines = self._text.splitlines(keepends=True)
+        return _digest("".join(lines[:events]))
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -43,9 +50,36 @@ class Scene:
 
 def traced(scenario: Scenario, seed: int = SEED) -> tuple[Run, str]:
     """Run a scenario; returns the run with the digest of its trace as JSON Lines."""
+    run, text = _traced(scenario, seed)
+    return run, _digest(text)
+
+
+def beginning(scenario: Scenario, events: int) -> str:
+    """Run a scenario for so many events, or to its end; returns the digest of its trace up to there."""
+    text, left = io.StringIO(), events
+    lines = JsonLinesSink(text)
+
+    class Enough(MemorySink):
+        def __call__(self, event: TraceEvent) -> None:
+            nonlocal left
+            lines(event)
+            left -= 1
+            if not left:
+                raise EOFError
+
+    with suppress(EOFError):
+        run_scenario(scenario, seed=SEED, sinks=[Enough()])
+    return _digest(text.getvalue())
+
+
+def _traced(scenario: Scenario, seed: int) -> tuple[Run, str]:
     text = io.StringIO()
     run = run_scenario(scenario, seed=seed, sinks=[JsonLinesSink(text)])
-    return run, hashlib.sha256(text.getvalue().encode()).hexdigest()
+    return run, text.getvalue()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)
