@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,10 @@ def _forget_written_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterato
         entry for entry in sys.path if "userFiles-" not in entry or Path(entry).exists()
     ]  # of a Spark that ended
     written = str(tmp_path_factory.getbasetemp())
-    path, modules = list(sys.path), set(sys.modules)
+    path, last = list(sys.path), next(reversed(sys.modules))
     yield
     sys.path[:] = [entry for entry in sys.path if entry in path or not entry.startswith(written)]
-    for name in set(sys.modules) - modules:
+    for name in list(takewhile(lambda one: one != last, reversed(sys.modules))):  # those that came in between
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
             del sys.modules[name]
 

@@ -169,13 +169,13 @@ def test_every_request_of_the_protocol_stands_in_the_messages_once(name: str) ->
     """As many rows as the broker received, and what was sent and never arrived; times in order."""
     run, rows = scene(name).run, scene(name).rows
     messages = named(rows, "messages")
+    seen = Counter((event.api, event.kind) for event in run.events)
     for api in ("JoinGroup", "SyncGroup", "LeaveGroup"):
         mine = [row for row in messages if row["api"] == api]
-        seen = {kind: [e for e in run.events if e.kind is kind and e.api == api] for kind in Kind}
-        assert sum(row["received_us"] is not None for row in mine) == len(seen[Kind.REQUEST_RECEIVED])
-        assert len(mine) == len(seen[Kind.REQUEST_SENT])
-        assert sum(row["answered_us"] is not None for row in mine) == len(seen[Kind.RESPONSE_SENT])
-        back = len(seen[Kind.RESPONSE_RECEIVED]) + len(seen[Kind.REQUEST_FAILED])
+        assert sum(row["received_us"] is not None for row in mine) == seen[api, Kind.REQUEST_RECEIVED]
+        assert len(mine) == seen[api, Kind.REQUEST_SENT]
+        assert sum(row["answered_us"] is not None for row in mine) == seen[api, Kind.RESPONSE_SENT]
+        back = seen[api, Kind.RESPONSE_RECEIVED] + seen[api, Kind.REQUEST_FAILED]
         assert sum(row["returned_us"] is not None for row in mine) == back
     for row in messages:
         times = [row[at] for at in ("sent_us", "received_us", "answered_us") if row[at] is not None]
