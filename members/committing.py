@@ -102,7 +102,7 @@ class Committer:
         self._timer = None
         if not self.auto:
             return
-        if self._member.poll_clock.inside:
+        if self._member.poll_clock.inside or self._member.profile.rebalances_apart:
             self._auto_commit()
         else:
             self.owed = True

@@ -28,6 +28,7 @@ from groupsim.members.joining import Joining
 from groupsim.members.leaving import close_process
 from groupsim.members.light import LightFetcher
 from groupsim.members.links import Links
+from groupsim.members.meanwhile import Apart
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership import CALLBACKS, Ownership, common_protocol
@@ -249,6 +250,8 @@ class Consumer:
         member.commits = Committer(member)
         member.joining = Joining(member)
         member.rounds = Rounds(member)
+        if self.profile.rebalances_apart:
+            Apart(member)
         return member
 
     def _fetcher_of(self, member: Member) -> Fetcher:

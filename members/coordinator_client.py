@@ -105,7 +105,10 @@ class CoordinatorClient:
             self._member.links.drop(link, reason)
         elif not link.open:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
-        if (self._member.heartbeat.enabled and not later) or self._member.profile.main_loop is not None:
+        profile = self._member.profile
+        if (
+            self._member.heartbeat.enabled and (not later or profile.rebalances_apart)
+        ) or profile.main_loop is not None:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
 
     def _doubted(self) -> None:

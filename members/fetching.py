@@ -154,6 +154,8 @@ class Fetcher(ABC):
         if len(self.positions) == len(member.ownership.owned) or self._waiting or member.group_comes_first:
             return
         in_order = self._without_position()
+        if member.profile.offsets_one_by_one:
+            in_order = in_order[:1]
         missing = frozenset(in_order)
         if not missing or missing == self._looking_up or (self._given_up and self._given_up.issuperset(missing)):
             return
@@ -176,13 +178,15 @@ class Fetcher(ABC):
     def _committed(self, number: int, outcome: Outcome) -> None:
         if number != self._lookup_number:
             return
-        self._looking_up = frozenset()
+        asked, self._looking_up = self._looking_up, frozenset()
         if type(outcome) is Disconnected:
             self._member.coordinator.lost("coordinator unavailable", later=True)
             self._pause_longer()
         elif type(outcome) is OffsetFetchResponse:
             error = error_in(outcome)
-            if error:
+            if error and self._member.profile.reaction(Api.OFFSET_FETCH, error) is Reaction.OVERLOOK:
+                self._start(tuple([FetchedOffset(partition) for partition in sorted(asked)]))
+            elif error:
                 self._refused(error)
             else:
                 self._start(outcome.offsets)

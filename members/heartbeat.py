@@ -48,8 +48,10 @@ class Heartbeat:
         "_alive_us",
         "_backoff_at",
         "_handle",
+        "_in_turn",
         "_interval_us",
         "_last_sent_us",
+        "_late",
         "_life",
         "_loop",
         "_main_loop",
@@ -82,6 +84,8 @@ class Heartbeat:
         self._session_us = settings.session_timeout_ms * MS_US
         self._timeout_us = _timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
+        self._in_turn = member.profile.heartbeats_in_turn
+        self._late = False  # one is due, and waits for the answer to the last
         self._backoff_at = -1  # how many were quiet at the last failure
         self._rhythm: Rhythm | None = None
         self._handle: Handle | None = None
@@ -152,6 +156,12 @@ class Heartbeat:
         if self.owed and self.enabled:
             self._send_owed()
 
+    def once(self) -> None:
+        """One goes out now, unless one just has."""
+        if self.enabled and self._member.coordinator.known and self.last_sent_us < self._loop.now_us:
+            self._take_over()
+            self._send_owed()
+
     # -- going by themselves ------------------------------------------------------------------------------------
 
     def due(self) -> None:
@@ -197,6 +207,9 @@ class Heartbeat:
             return
         if self._needs_poll and not member.poll_clock.inside:
             self.owed = True
+            return
+        if self._in_turn and self._unanswered:
+            self._late = True
             return
         self._look_at_session()
         if self._main_loop is not None and self._waits():
@@ -268,6 +281,7 @@ class Heartbeat:
     def _again(self, wait_us: int) -> None:
         """Set the next heartbeat anew; its phase counts from now."""
         self._cancel()
+        self._late = False
         self._handle = self._member.host.call_at(self._loop.now_us + wait_us, _due, self)
 
     def _cancel(self) -> None:
@@ -284,6 +298,8 @@ class Heartbeat:
             self._alive_us = self._loop.now_us
             self._quiet += 1
             self._tries = 0
+            if self._late:
+                self._again(0)
         else:
             self._troubled(sent, outcome)
 
@@ -321,6 +337,10 @@ class Heartbeat:
 
     def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
         member = self._member
+        if reaction is Reaction.THROW:  # the task that sends them ends with it, and every poll throws
+            member.fail(ClientFailure("KafkaException", f"heartbeat answered {error.name}", lasting=True))
+            self.disable()
+            return
         if reaction is Reaction.FATAL:
             lasting = self._main_loop is not None
             reason = f"heartbeat answered {error.name}"

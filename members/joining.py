@@ -79,6 +79,7 @@ class Joining:
         "_tried_us",
         "_was_stable",
         "_why",
+        "busy",
         "needs_prepare",
         "reason",
         "rejoin_needed",
@@ -92,6 +93,7 @@ class Joining:
         self.rejoin_needed = True
         self.needs_prepare = True
         self.reason = ""
+        self.busy = False  #: what takes time (callbacks, an assignor) is under way: no other step is made meanwhile
         self._flight = 0  # counts attempts: the answer to one given up finds another number
         self._sent: Generation = member.generation
         self._outcome: Outcome | None = None
@@ -195,6 +197,8 @@ class Joining:
 
         Returns None, or, where something comes that may take time, the rest of the way, which is to be awaited.
         """
+        if self.busy:
+            return None
         if self.stage is _IDLE and not self.rejoin_needed:
             self._look_for_changes()
         return self._walk()
@@ -208,11 +212,16 @@ class Joining:
             if goes_on is False:
                 break
             if goes_on is not True:
+                self.busy = True
                 return self._walk_on(goes_on)
         return None
 
     async def _walk_on(self, goes_on: Coroutine[Any, Any, bool]) -> None:
-        if await goes_on:
+        try:
+            further = await goes_on
+        finally:
+            self.busy = False
+        if further:
             rest = self._walk()
             if rest is not None:
                 await rest
@@ -232,7 +241,8 @@ class Joining:
         if not self._topics.are_known(first=self.needs_prepare) or member.commits.holds_join():
             return False
         if not self.needs_prepare:
-            self._send_or_wait()
+            if not member.poll_clock.holds_join():
+                self._send_or_wait()
             return False
         self.needs_prepare = False
         self.stage = Stage.COMMITTING
@@ -262,7 +272,7 @@ class Joining:
         if member.coordinator.ready:
             self._send_join()
         else:
-            self._hold(member.loop.now_us + member.settings.retry_backoff_ms * MS_US)
+            self.hold(member.loop.now_us + member.settings.retry_backoff_ms * MS_US)
 
     def _send_join(self) -> None:
         member = self._member
@@ -424,7 +434,8 @@ class Joining:
         if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one, but for some releases
             member.generation = generation_of(NO_GENERATION, given_id, None)
             why = failed(exception_of(api, error)) if member.profile.given_id_is_failure else given(given_id)
-            self._again(why, at_once=True)
+            self._abandon()
+            self.request(why)
             return
         if reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
@@ -454,7 +465,7 @@ class Joining:
             self._member.fail(failure)
         raise failure
 
-    def _hold(self, until_us: int) -> None:
+    def hold(self, until_us: int) -> None:
         """Join no sooner than this."""
         self._not_before_us = until_us
         self._member.wake_at(until_us)
@@ -465,7 +476,7 @@ class Joining:
         self.request(reason)
         until_us = next_try_us(self._member, self._tried_us, at_once=at_once)
         if until_us:
-            self._hold(until_us)
+            self.hold(until_us)
 
 
 _STEPS: Mapping[Stage, Callable[[Joining], Going]] = {

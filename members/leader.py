@@ -101,9 +101,12 @@ class Leader:
         self._draws = self._draws or member.loop.stream("assignor-time", member.host.name)
         took = distribution.draw(self._draws)
         if took:
-            member.poll_clock.leave()
+            apart = member.profile.rebalances_apart
+            if not apart:
+                member.poll_clock.leave()
             await member.host.sleep(took)
-            member.poll_clock.enter()
+            if not apart:
+                member.poll_clock.enter()
 
     def _topics(self, names: Sequence[str]) -> dict[str, TopicMetadata]:
         known = self._member.metadata.topics

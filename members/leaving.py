@@ -17,6 +17,7 @@ CLOSE_TIMEOUT_US = 30 * SECOND_US
 
 async def unsubscribe(member: Member) -> None:
     """Give partitions up and leave; a static member stays in the group but forgets its member id."""
+    await _rebalance_apart(member)
     await member.ownership.abandon()
     if member.generation.member_id or member.joining.under_way:
         member.joining.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
@@ -29,6 +30,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
     `leave` None: as library and settings say (dynamic members leave, static ones stay). True: leave, static or not
     (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP); the callback comes all the same.
     """
+    await _rebalance_apart(member)
     deadline = member.now_us + CLOSE_TIMEOUT_US
     if not member.is_done:
         await member.commits.on_close(CLOSE_TIMEOUT_US)
@@ -42,6 +44,13 @@ async def close_process(member: Member, leave: bool | None) -> None:
             await _leave(member, static_too=leave is True, until_us=deadline)
     member.fetcher.close()
     member.links.close()
+
+
+async def _rebalance_apart(member: Member) -> None:
+    """A library's own task, which may be calling the application back, comes to an end first."""
+    while member.joining.busy:
+        member.wake.clear()
+        await member.wake.wait()
 
 
 def _goes_silently(member: Member) -> bool:

@@ -8,12 +8,19 @@ callbacks wait for `poll`. An eager member first has to call its application bac
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.interface import Order
 from groupsim.eventloop.stories import at_once
 from groupsim.members.assignors.interface import RebalanceProtocol
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.stages import Stage
+from groupsim.members.wake import SharedWake
 from groupsim.protocol.messages import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
 
 
 def go_on(member: Member) -> None:
@@ -50,3 +57,50 @@ def _can_sync(member: Member) -> bool:
     if not isinstance(joined, JoinGroupResponse) or joined.error:
         return False
     return not member.joining.assigns or (not member.behaviour.assignor_time and member.joining.leader.knows(joined))
+
+
+class Apart:
+    """A task of the library's own that sees to the group while the application is away from `poll`.
+
+    It looks whenever the application would have to, were it there, and calls back, too. Nothing of it is made where
+    the library has no such task.
+    """
+
+    __slots__ = ("_member", "_planned")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._planned = False
+        if isinstance(member.wake, SharedWake):
+            member.wake.also = self._roused
+
+    def _roused(self) -> None:
+        if not (self._planned or self._is_needless()):
+            self._planned = True
+            self._member.host.call_at(self._member.now_us, self._look, order=Order.TASK)
+
+    def _is_needless(self) -> bool:
+        member = self._member
+        return member.poll_clock.inside or member.joining.busy or member.closing
+
+    def _look(self, _: Any) -> None:
+        self._planned = False
+        member = self._member
+        if self._is_needless() or not member.subscription.active:
+            return
+        try:
+            rest = member.joining.step()
+        except ClientFailure as failure:
+            member.fail(failure)
+            return
+        if rest is None:
+            member.fetcher.look_up()
+        else:
+            member.host.start_soon(self._goes_on, rest, name=f"group of {member.host.name}")
+
+    async def _goes_on(self, rest: Coroutine[Any, Any, None]) -> None:
+        try:
+            await rest
+        except ClientFailure as failure:
+            self._member.fail(failure)
+        self._member.wake.set()

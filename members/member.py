@@ -18,7 +18,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US, shared
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
-from groupsim.members.wake import Wake
+from groupsim.members.wake import SharedWake, Wake
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages import NO_GENERATION, Api
 from groupsim.protocol.releases import client_version
@@ -156,7 +156,7 @@ class Member:
         #: request.timeout.ms in microseconds, or when a library looks whether it has passed.
         self.request_timeout_us = _request_timeout_us(settings, profile)
         self.started_us = loop.now_us
-        self.wake = Wake(loop)
+        self.wake = SharedWake(loop) if profile.rebalances_apart else Wake(loop)
         self._backoffs: dict[str, Backoff] = {}
         self.closing = False
         self.failure: ClientFailure | None = None

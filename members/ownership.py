@@ -308,7 +308,8 @@ class Ownership:
         was_inside = member.poll_clock.inside
         took = self._duration_us(kind)
         if took:
-            member.poll_clock.leave()
+            if not member.profile.rebalances_apart:
+                member.poll_clock.leave()
             await member.host.sleep(took)
         if kind == REVOKED:
             await member.commits.on_revoke()

@@ -26,7 +26,7 @@ def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:
     """
     delay_ms, main_loop = member.profile.rejoin_delay_ms, member.profile.main_loop
     if delay_ms is None:
-        delay_ms = 0 if at_once else member.settings.retry_backoff_ms
+        delay_ms = 0 if at_once and not member.profile.rejoins_after_pause else member.settings.retry_backoff_ms
     if not delay_ms:
         return 0
     if main_loop is None:

@@ -21,15 +21,28 @@ REASON = "consumer poll timeout has expired."
 class PollClock:
     """Where the application is: inside `poll`, or away from it since when."""
 
-    __slots__ = ("_armed", "_check_us", "_enforced", "_limit_us", "_member", "_overdue", "away_since_us", "inside")
+    __slots__ = (
+        "_armed",
+        "_by_heartbeat",
+        "_check_us",
+        "_enforced",
+        "_left_us",
+        "_limit_us",
+        "_member",
+        "_overdue",
+        "away_since_us",
+        "inside",
+    )
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._limit_us = member.settings.max_poll_interval_ms * MS_US
         self._check_us = member.profile.poll_check_ms * MS_US
         self._enforced = member.profile.enforces_poll_limit
+        self._by_heartbeat = member.profile.poll_limit_by_heartbeat
         self._armed = False
         self._overdue = False
+        self._left_us = 0  # when it left by the limit, where who left waits for the application
         self.inside = False
         self.away_since_us = 0
 
@@ -57,6 +70,9 @@ class PollClock:
         """When the background thread first looks after the limit has passed; it counts from its last heartbeat."""
         deadline = self.away_since_us + self._limit_us
         anchor = self._member.heartbeat.last_sent_us
+        if self._by_heartbeat:  # each heartbeat looks when the limit will be over
+            next_us = anchor + self._member.settings.heartbeat_interval_ms * MS_US
+            return deadline if anchor >= self.away_since_us else max(next_us, deadline)
         if not self._check_us or anchor > deadline:
             return deadline
         return anchor + -(-(deadline - anchor) // self._check_us) * self._check_us
@@ -82,6 +98,23 @@ class PollClock:
         else:
             self._expired()
 
+    def holds_join(self) -> bool:
+        """Whether who left by the limit waits for the application before it joins again.
+
+        Such a library looks for it every retry.backoff.ms; the join is planned for the look that finds it.
+        """
+        if not self._left_us:
+            return False
+        member = self._member
+        if self.inside:
+            backoff_us = member.settings.retry_backoff_ms * MS_US
+            late_us = (self._left_us - member.now_us) % backoff_us
+            self._left_us = 0
+            if late_us:
+                member.joining.hold(member.now_us + late_us)
+                return True
+        return bool(self._left_us)
+
     def coordinator_found(self) -> None:
         """A limit that ran out while the coordinator was unknown takes effect now."""
         if self._overdue:
@@ -92,6 +125,9 @@ class PollClock:
         member = self._member
         seq = member.say(Kind.POLL_EXPIRED, payload={"limit_us": self._limit_us})
         member.trace.begin(seq)
+        if self._by_heartbeat:
+            self._left_us = member.now_us
+            member.heartbeat.once()
         member.joining.leave(REASON)
         if member.profile.tells_more:
             member.tell("MaxPollExceeded", "max.poll.interval.ms was exceeded")

@@ -104,6 +104,8 @@ class ClientProfile:
     heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
     #: A thread of the library's own sees to the group, at a pace of its own; None: as in the Java client.
     main_loop: MainLoop | None = None
+    #: A task of the library's own sees to the group, callbacks and all, whether the application polls or not.
+    rebalances_apart: bool = False
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True
     rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
@@ -111,6 +113,14 @@ class ClientProfile:
     enforces_poll_limit: bool = True
     #: How often the background thread looks whether the poll limit has passed.
     poll_check_ms: int = 100
+    #: With a heartbeat alone it looks at the poll limit; who has left by it joins again when polled, its own pace kept.
+    poll_limit_by_heartbeat: bool = False
+    #: One heartbeat is in flight at a time, and the session is looked at with its answer only.
+    heartbeats_in_turn: bool = False
+    #: Every JoinGroup that is tried again waits for retry.backoff.ms first, but for the one with a given member id.
+    rejoins_after_pause: bool = False
+    #: Committed offsets are asked for one partition after the other.
+    offsets_one_by_one: bool = False
     #: JoinGroup waits on its socket for the rebalance timeout + 5 s, not only for request.timeout.ms.
     join_waits_for_rebalance: bool = True
     #: Group requests queue behind everything else sent to that broker.

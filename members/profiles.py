@@ -178,6 +178,7 @@ FRANZ_GO = ClientProfile(
         fetch_max_wait_ms=5_000,
     ),
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 10, 4)),
+    rebalances_apart=True,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     commits_unchanged=False,

@@ -18,6 +18,7 @@ from groupsim.members.profile import (
     defaults_of,
     versions_of,
 )
+from groupsim.members.reactions import AIOKAFKA as AIOKAFKA_REACTIONS
 from groupsim.members.reactions import KAFKA_PYTHON, KAFKA_PYTHON_UNTIL_2_2
 
 
@@ -107,7 +108,7 @@ KAFKA_PYTHON_2_3 = evolve(
 )
 AIOKAFKA = ClientProfile(
     name="aiokafka",
-    title="aiokafka 0.7 to 0.14: rebalance timeout = session timeout unless set",
+    title="aiokafka 0.7 to 0.14: rebalances while nobody polls; rebalance timeout = session timeout unless set",
     client_id="aiokafka-0.12.0",
     defaults=defaults_of(10_000, 3_000, "roundrobin", request_timeout_ms=40_000),
     versions=versions_of(
@@ -115,12 +116,21 @@ AIOKAFKA = ClientProfile(
     ),
     subscription_version=0,
     no_user_data=b"",
+    rebalances_apart=True,
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.SESSION,
-    enforces_poll_limit=False,
+    poll_limit_by_heartbeat=True,
+    offsets_one_by_one=True,
+    heartbeats_in_turn=True,
+    rejoins_after_pause=True,
+    looks_up_at_once=False,
+    closes_lost_connection=False,
+    after_break=AfterBreak.CONNECTS,
+    commits_epochs=False,
+    static_first=False,
+    reactions=AIOKAFKA_REACTIONS,
     tells_lost=False,
     revokes_on_leaving=False,
     exponential_backoff=False,
-    commits_unchanged=False,
     setting_names=_underscored(*_COMMON_KEYS),
 )

@@ -26,6 +26,7 @@ class Reaction(StrEnum):
     RESET_MEMBER = "forget generation and member id, rejoin"
     FATAL = "thrown from poll, and containers give up on it"
     THROW = "thrown from poll; a later poll tries again"
+    OVERLOOK = "taken for an answer without an error"
     BACKOFF = "only wait longer before the next one"
 
 
@@ -130,6 +131,38 @@ KAFKA_PYTHON_UNTIL_2_2 = {
     **KAFKA_PYTHON,
     Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE,
     Api.OFFSET_FETCH: {**KAFKA_PYTHON[Api.OFFSET_FETCH], _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW},
+}
+
+# aiokafka's application is told of what has no row in its code (`group_coordinator.py`), COORDINATOR_LOAD_IN_PROGRESS
+# from SyncGroup and Heartbeat among it; the task that heartbeats ends with that.
+_UNEXPECTED_OF_HEARTBEATS = (
+    _E.COORDINATOR_LOAD_IN_PROGRESS,
+    _E.FENCED_INSTANCE_ID,
+    _E.GROUP_AUTHORIZATION_FAILED,
+    _E.UNKNOWN_SERVER_ERROR,
+)
+# It asks for committed offsets with v3, and reads the errors of partitions only: to one of the whole group, which has
+# its own field since v2, it finds no offset committed.
+_UNREAD_OF_OFFSETS = (
+    _E.COORDINATOR_LOAD_IN_PROGRESS,
+    _E.COORDINATOR_NOT_AVAILABLE,
+    _E.NOT_COORDINATOR,
+    _E.GROUP_AUTHORIZATION_FAILED,
+    _E.UNKNOWN_SERVER_ERROR,
+)
+AIOKAFKA: Mapping[Api, Table] = {
+    Api.JOIN_GROUP: {
+        _E.REBALANCE_IN_PROGRESS: Reaction.THROW,
+        _E.ILLEGAL_GENERATION: Reaction.THROW,
+        _E.FENCED_INSTANCE_ID: Reaction.THROW,
+    },
+    Api.SYNC_GROUP: {**_FORGETS, _E.FENCED_INSTANCE_ID: Reaction.THROW},
+    Api.HEARTBEAT: {**_FORGETS, **dict.fromkeys(_UNEXPECTED_OF_HEARTBEATS, Reaction.THROW)},
+    Api.OFFSET_COMMIT: {**_FORGETS, _E.FENCED_INSTANCE_ID: Reaction.THROW},
+    Api.OFFSET_FETCH: {
+        **dict.fromkeys(_UNREAD_OF_OFFSETS, Reaction.OVERLOOK),
+        _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW,
+    },
 }
 
 # librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainLoop`).

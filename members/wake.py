@@ -41,5 +41,20 @@ class Wake:
             await self._raised.wait()
 
 
+class SharedWake(Wake):
+    """The flag of a library in which a task of its own looks, too, whoever has looked before (`meanwhile.py`)."""
+
+    __slots__ = ("also",)
+
+    def __init__(self, loop: EventLoop) -> None:
+        super().__init__(loop)
+        self.also: Callable[[], None] = _nobody
+
+    def set(self) -> None:
+        """Raise the flag, and tell the other one."""
+        super().set()
+        self.also()
+
+
 def _nobody() -> None:
     """No story rests."""

@@ -186,8 +186,8 @@ class ClientView:
 
     @property
     def has_poll_limit(self) -> bool:
-        """Whether max.poll.interval.ms means anything; aiokafka stops its heartbeats at it."""
-        return self.client.profile.enforces_poll_limit or self.client.library == "aiokafka"
+        """Whether max.poll.interval.ms means anything."""
+        return self.client.profile.enforces_poll_limit
 
     @property
     def beats_alone(self) -> bool:

@@ -16,7 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from groupsim.members.profiles import PROFILES
 from tests.twins import facts
-from tests.twins.clients import JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, LIBRDKAFKA, OLDER_JAVA, Client, Unavailable
+from tests.twins.clients import (
+    AIOKAFKA,
+    JAVA,
+    KAFKA_PYTHON_2_0,
+    KAFKA_PYTHON_2_3,
+    LIBRDKAFKA,
+    OLDER_JAVA,
+    Client,
+    Unavailable,
+)
 from tests.twins.held_up import LIMIT_US
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
@@ -73,6 +82,7 @@ _CLIENTS = {
     "librdkafka": LIBRDKAFKA,
     "kafka-python-2.0": KAFKA_PYTHON_2_0,
     "kafka-python-2.3": KAFKA_PYTHON_2_3,
+    "aiokafka": AIOKAFKA,
 }
 
 
@@ -91,6 +101,7 @@ def live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
 
 def _heard(client: Client, told: Told) -> Told:
     told = facts.heard(told, client.hears)
+    told = facts.unsorted(told) if client.unsorted else told
     return facts.loosely(told) if client.loosely else told
 
 

@@ -15,7 +15,7 @@ import kafka_jars
 
 from groupsim.protocol.messages import Api
 from tests.interop.java import build
-from tests.twins import kafka_python, librdkafka
+from tests.twins import aiokafka, kafka_python, librdkafka
 from tests.twins.story import Deed, Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
@@ -32,8 +32,8 @@ class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
     APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is; what errors
-    are called is not if `loosely`. `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`:
-    stories begin so far apart.
+    are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`.
+    `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Client:
     unseen: frozenset[Api] = frozenset()
     hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
     loosely: bool = False
+    unsorted: bool = False
     fitted: Callable[[Story], Story | None] = lambda story: story
     apart_ms: int = 50
 
@@ -103,5 +104,15 @@ KAFKA_PYTHON_2_3 = Client(
     kafka_python.settings,
     hears=_PYTHONIC,
     fitted=kafka_python.fitted_2_3,
+    apart_ms=_OF_ONE_LOCK_MS,
+)
+AIOKAFKA = Client(
+    "aiokafka-0.14.0",
+    "aiokafka",
+    aiokafka.command,
+    aiokafka.settings,
+    hears=_PYTHONIC,
+    unsorted=True,
+    fitted=aiokafka.fitted,
     apart_ms=_OF_ONE_LOCK_MS,
 )

@@ -6,6 +6,7 @@ more than one class, `at once|0.2 s`, or whole sequences, with `or` between them
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import ndiff
@@ -21,6 +22,7 @@ _ORDER = {name: number for number, (_, name) in enumerate((*CLASSES, (0, "long")
 _APPLICATION = "application:"
 _OR = "or"
 _SOON = CLASSES[0][1]
+_OF_ONE = re.compile(r"^(OffsetFetch v\d+ )\[[^] ]+\](.* -> )(\S*-\d+@-?\d+)?")
 _OFTEN = 2  # what was seen so often is no accident of a busy machine
 
 
@@ -86,6 +88,11 @@ def loosely(told: Told) -> Told:
     pairs = zip(("", *told.requests), told.requests, told.pauses, strict=False)
     pauses = [_SOON if _awaits_records(before, request) else pause for before, request, pause in pairs]
     return evolve(told, pauses=tuple(pauses), application=tuple(lines))
+
+
+def unsorted(told: Told) -> Told:
+    """A play of which is not compared for which partition it asks first, where it asks for one after the other."""
+    return evolve(told, requests=tuple(_OF_ONE.sub(r"\1[one]\2", line).rstrip() for line in told.requests))
 
 
 def _awaits_records(before: str, request: str) -> bool:
