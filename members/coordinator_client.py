@@ -176,9 +176,25 @@ class CoordinatorClient:
             self._came_to_something()
 
     def _again(self) -> None:
-        self._member.metadata.outdated()
-        self._later()
+        """The question came to nothing: ask again after the backoff.
+
+        The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
+        """
+        member = self._member
+        if member.profile.looks_up_with_new_metadata and (member.poll_clock.inside or self.awaited):
+            again_us = member.now_us + member.backoff(_BACKOFF).next_us()
+            member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
+        else:
+            member.metadata.outdated()
+            self._later()
         self._came_to_something()
+
+    def _with_new_metadata(self, version: int) -> None:
+        metadata = self._member.metadata
+        if metadata.version == version:
+            metadata.after_next(self._ask)
+        else:
+            self._ask(None)
 
     def _later(self) -> None:
         member, main_loop = self._member, self._member.profile.main_loop

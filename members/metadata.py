@@ -11,7 +11,7 @@ classic-protocol reference, section 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.units import MS_US
@@ -44,6 +44,7 @@ class MetadataView:
         "_member",
         "_node",
         "_timer",
+        "_waiting",
         "leaders",
         "topics",
         "version",
@@ -62,6 +63,7 @@ class MetadataView:
         self._again = False
         self._node = -1
         self._timer: Handle | None = None
+        self._waiting: Callable[[Any], None] | None = None  # who looks up the coordinator
 
     # -- what is wanted -----------------------------------------------------------------------------------------
 
@@ -121,6 +123,11 @@ class MetadataView:
         else:
             self._ask_in(soonest - member.now_us)
 
+    def after_next(self, told: Callable[[Any], None]) -> None:
+        """Ask, and call `told` when the next answer is there (`ConsumerNetworkClient.awaitMetadataUpdate`)."""
+        self._waiting = told
+        self.outdated()
+
     def _ask(self, _: Any) -> None:
         member = self._member
         if self._in_flight or member.closing:
@@ -156,6 +163,9 @@ class MetadataView:
             self._ask_in(member.settings.metadata_max_age_ms * MS_US)
         member.joining.metadata_changed()
         member.fetcher.metadata_came()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting(None)
 
     def _has_all(self) -> bool:
         """Whether there is every topic that is wanted."""

@@ -127,6 +127,8 @@ class ClientProfile:
     shared_connection: bool = False
     #: Who lost the coordinator while joining looks for it at once, not after retry.backoff.ms.
     looks_up_at_once: bool = True
+    #: Whose question for the coordinator came to nothing asks for metadata, too, before the next one.
+    looks_up_with_new_metadata: bool = False
     #: The connection to a coordinator that another has replaced, or that was silent for a session, is closed.
     closes_lost_connection: bool = True
     #: With a coordinator found the heartbeat's interval and the poll limit begin anew, not only the session.

@@ -21,6 +21,7 @@ JAVA_4 = ClientProfile(
     title="Apache Kafka Java consumer 4.x, classic protocol",
     resets_by_duration=True,
     recommits_when_stirred=True,
+    looks_up_with_new_metadata=True,
     client_id=_JAVA_ID,
     defaults=_defaults(45_000, 3_000, "range,cooperative-sticky"),
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=13, data=(17, 10, 4)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from members_fakes import DROP, SECOND, parts
+import pytest
+from members_fakes import DROP, HOLD, LATENCY_US, SECOND, parts
 
 from groupsim.eventloop.events import Kind
 from groupsim.members.links import SHARED
@@ -128,3 +129,34 @@ def test_not_coordinator_does_not_make_metadata_old(on_bench):
         assert len(bench.broker.all(Api.METADATA)) == asked
 
     on_bench(story, properties=QUIET)
+
+
+@pytest.mark.parametrize(("profile", "metadata_first"), [("java", True), ("kafka-python-2.3", False)])
+def test_a_look_up_that_came_to_nothing_waits_for_metadata_before_the_next(on_bench, profile, metadata_first):
+    """In `poll` Java asks for metadata after the backoff, and for the coordinator when that is there."""
+
+    async def story(bench):
+        bench.broker.reply(Api.FIND_COORDINATOR, *[ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2)
+        await bench.stable()
+        looked = bench.broker.times(Api.FIND_COORDINATOR)
+        asked = bench.broker.times(Api.METADATA)
+        assert len(looked) == 3
+        answered = [at + 2 * LATENCY_US for at in asked[1:]]
+        assert (answered == looked[1:]) is metadata_first
+
+    on_bench(story, profile=profile, properties={"retry.backoff.ms": 200})
+
+
+def test_a_look_up_for_an_application_that_is_away_waits_for_no_metadata(on_bench):
+    """The heartbeat's thread asks again after the backoff, with metadata or without."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.block_poll("9s")
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
+        bench.broker.reply(Api.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        bench.broker.reply(Api.METADATA, HOLD, HOLD)
+        await bench.run_for(6)
+        assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 3
+
+    on_bench(story)

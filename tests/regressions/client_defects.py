@@ -13,7 +13,9 @@ from attrs import evolve
 
 from groupsim.members import consumer, heartbeat, joining, ownership
 from groupsim.members.ancestors import kinds
-from groupsim.members.committing import CommitResult, Committer
+from groupsim.members.commit_attempt import CommitResult
+from groupsim.members.commit_before import CommitBefore
+from groupsim.members.committing import Committer
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetching import Fetcher
@@ -366,14 +368,14 @@ def commit_dropped_at_rebalance(patch: pytest.MonkeyPatch) -> None:
 
 def commit_error_kills_coordinator(patch: pytest.MonkeyPatch) -> None:
     """aiokafka 19494402: what goes wrong with the commit before a rebalance ends the rebalance, and all of them."""
-    committed = Committer._committed_before_rebalance
+    committed = CommitBefore._answered
 
-    def mutant(self: Committer, number: int, result: CommitResult) -> None:
+    def mutant(self: CommitBefore, result: CommitResult) -> None:
         if result.error:
             self._member.fail(ClientFailure(str(result.error), "the commit before the rebalance failed"))
-        committed(self, number, result)
+        committed(self, result)
 
-    patch.setattr(Committer, "_committed_before_rebalance", mutant)
+    patch.setattr(CommitBefore, "_answered", mutant)
 
 
 def autocommit_no_discovery(patch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.members import fetching, joining
+from groupsim.members.commit_attempt import Attempt
 from groupsim.members.committing import Committer
 from groupsim.members.fetching import Fetcher
 from groupsim.members.joining import Joining
@@ -22,23 +23,23 @@ from groupsim.protocol.messages import FetchedOffset, TopicPartition
 
 def commits_reordered(patch: pytest.MonkeyPatch) -> None:
     """sarama 2940: what to commit is decided before it is settled whose turn it is; every other one comes late."""
-    attempt = Committer._attempt
+    go = Attempt.go
     late: list[bool] = [False]
 
-    def mutant(self: Committer, offsets: Any, **how: Any) -> None:
-        if how["auto"] or not offsets:
-            attempt(self, offsets, **how)
+    def mutant(self: Attempt, _: Any = None) -> None:
+        if self._auto or not self._offsets:
+            go(self)
             return
         late[0] = not late[0]
         wait_us = 300_000 if late[0] else 0
-        self._member.host.call_at(self._member.now_us + wait_us, lambda _: attempt(self, offsets, **how))
+        self._member.host.call_at(self._member.now_us + wait_us, lambda _: go(self))
 
-    patch.setattr(Committer, "_attempt", mutant)
+    patch.setattr(Attempt, "go", mutant)
 
 
 def commit_undelivered_position(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-18641: auto-commit takes the position that the fetches have reached, not that of what poll returned."""
-    positions = Committer._positions
+    positions = Committer.positions
 
     def mutant(self: Committer) -> Mapping[TopicPartition, int]:
         found = dict(positions(self))
@@ -46,7 +47,7 @@ def commit_undelivered_position(patch: pytest.MonkeyPatch) -> None:
             found[piece.state.partition] = max(batch.next_offset for batch in piece.data.batches)
         return found
 
-    patch.setattr(Committer, "_positions", mutant)
+    patch.setattr(Committer, "positions", mutant)
 
 
 def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
@@ -55,7 +56,7 @@ def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
     stuck: dict[int, None] = {}
 
     def mutant(self: Committer) -> None:
-        if not self._positions():
+        if not self.positions():
             stuck[id(self)] = None
         if id(self) in stuck:
             self._arm(self._interval_us)
@@ -94,15 +95,15 @@ def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
 
 def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 1.7.0, franz-go 409: auto-commits go out between JoinGroup and SyncGroup as at any other time."""
-    attempt = Committer._attempt
+    go = Attempt.go
 
-    def mutant(self: Committer, *args: Any, **how: Any) -> None:
+    def mutant(self: Attempt, _: Any = None) -> None:
         member = self._member
         before, member.state = member.state, ClientState.STABLE
-        attempt(self, *args, **how)
+        go(self)
         member.state = before
 
-    patch.setattr(Committer, "_attempt", mutant)
+    patch.setattr(Attempt, "go", mutant)
     patch.setattr(Member, "group_comes_first", False)
 
 
@@ -117,10 +118,10 @@ def callback_blocks_commits(patch: pytest.MonkeyPatch) -> None:
 
 def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 2933: what is new is not fetched before the commits under way have succeeded."""
-    failed, look_up = Committer._failed, Fetcher.look_up
+    failed, look_up = Attempt._failed, Fetcher.look_up
     unfinished: dict[int, None] = {}
 
-    def failing(self: Committer, *args: Any) -> None:
+    def failing(self: Attempt, *args: Any) -> None:
         unfinished[id(self._member)] = None
         failed(self, *args)
 
@@ -128,7 +129,7 @@ def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
         if id(self._member) not in unfinished:
             look_up(self)
 
-    patch.setattr(Committer, "_failed", failing)
+    patch.setattr(Attempt, "_failed", failing)
     patch.setattr(Fetcher, "look_up", looking)
 
 

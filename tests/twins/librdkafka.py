@@ -41,9 +41,12 @@ DIFFERS: Mapping[str, str] = {
 _ENFORCES = "it has no way to enforce a rebalance"
 _CLOSES = "its close is not told whether to leave"
 _ASKS = "it asks for the coordinator two or three times at first: nobody can say which question is the second"
+_LOOKS_ROUND = "it asks for metadata of brokers and topics apart, when it pleases"
 BEYOND_IT: Mapping[str, str] = {
     "a member that closes and stays": _CLOSES,
     "a static member that closes and leaves": _CLOSES,
+    "metadata comes before the next look-up": _LOOKS_ROUND,
+    "metadata comes before a lost coordinator is looked up again": _ASKS,
     "a member that closes while the coordinator is lost": _ASKS,
     "the application is away while the coordinator is lost": _ASKS,
     "the application enforces a rebalance": _ENFORCES,

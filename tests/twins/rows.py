@@ -29,6 +29,10 @@ ROWS: Mapping[str, Sequence[str]] = {
     "4.4-rediscovery": ("a heartbeat is told of another coordinator", "commit is told of another coordinator"),
     "4.4-reconnect": ("the connection breaks under a join", "the connection breaks under a heartbeat"),
     "4.4-unavailable": ("join is told of another coordinator", "sync is told of another coordinator"),
+    "4.4-metadata-first": (
+        "metadata comes before the next look-up",
+        "metadata comes before a lost coordinator is looked up again",
+    ),
     "4.5-handshake": ("a quiet member that closes", "join with an id nobody knows"),
     "4.5-subscription": ("both assignors are offered", "a cooperative member that follows"),
     "4.5-join-retriable": ("join is told of a loading coordinator", "join is told that no coordinator is there"),

@@ -41,6 +41,20 @@ LOOK_UPS = (
         GROWING,
         poll_ms=5000,
     ),
+    Story(
+        "metadata comes before the next look-up",
+        (answer(FIND, 1, "COORDINATOR_NOT_AVAILABLE", 2),),
+        1700,
+        QUICK,
+        metadata=True,
+    ),
+    Story(
+        "metadata comes before a lost coordinator is looked up again",
+        (answer(HEARTBEAT, 1, "NOT_COORDINATOR"), answer(FIND, 2, "COORDINATOR_NOT_AVAILABLE", 2)),
+        2100,
+        QUICK,
+        metadata=True,
+    ),
     Story("a look-up is refused", (answer(FIND, 1, "GROUP_AUTHORIZATION_FAILED"),), 1000),
     Story(
         "a look-up is refused and tried again", (answer(FIND, 1, "GROUP_AUTHORIZATION_FAILED"),), 1500, stubborn=True
