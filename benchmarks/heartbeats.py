@@ -148,12 +148,12 @@ def counted() -> Iterator[list[int]]:
 
     They are what the kernel takes off its row and its heap, but for the entries that choirs set there; and what happens
     to the rows of these: each heartbeat that goes out, arrives, or is answered sets a time. `enter` sets two itself, in
-    the middle of an event. A leap sets those of its last round only, and stands for the events of all its rounds.
+    the middle of an event.
     """
     count = [0]
     turn, enter = VirtualLoop._turn.__code__, Choir.enter.__code__
     of_choirs = (Choir._post.__code__, Choir._watch_from.__code__)
-    plain, plain_leap = Columns.__init__, Choir.leap
+    plain = Columns.__init__
 
     class Counting(array):  # type: ignore[type-arg]
         def __setitem__(self, row: Any, value: Any) -> None:
@@ -164,10 +164,6 @@ def counted() -> Iterator[list[int]]:
         plain(self, last_ids)
         self.sent_us, self.judged_us, self.alive_us = Counting("Q"), Counting("Q"), Counting("Q")
 
-    def leap(self: Choir, rounds: int) -> int:
-        count[0] += 3 * (rounds - 1) * self.rows
-        return plain_leap(self, rounds)
-
     def look(frame: FrameType, event: str, result: Any) -> None:
         code = frame.f_code
         if event == "c_call" and code is turn and result.__name__ in ("heappop", "pop"):
@@ -177,13 +173,13 @@ def counted() -> Iterator[list[int]]:
         elif event == "call" and code is enter:
             count[0] -= 2
 
-    Columns.__init__, Choir.leap = columns, leap  # type: ignore[method-assign]
+    Columns.__init__ = columns  # type: ignore[method-assign]
     sys.setprofile(look)
     try:
         yield count
     finally:
         sys.setprofile(None)
-        Columns.__init__, Choir.leap = plain, plain_leap  # type: ignore[method-assign]
+        Columns.__init__ = plain  # type: ignore[method-assign]
 
 
 def _caller(frame: FrameType) -> CodeType | None:

@@ -127,8 +127,7 @@ class Rhythm:
         key = connection.broker_host.life, self._interval_us, connection._processing_us
         choir: Choir | None = steady.kept.get(key)
         if choir is None:
-            longest_us = connection._network.timing.latency.longest_us
-            choir = steady.kept[key] = Choir(self._loop, steady, *key, longest_us, connection._ids.numbers)
+            choir = steady.kept[key] = Choir(self._loop, steady, *key, connection._ids.numbers)
         return choir
 
     def end(self) -> None:

@@ -23,8 +23,6 @@ the heap's first, and before any can be due that is not quiet, is carried out fr
 (`_going_out`), with the latencies and the times that its three events would have had. Their tickets are other numbers
 then, but decide only between events of one instant and class, and those have the order of going out in either case.
 
-And while nothing at all is in the heap for several intervals, whole rounds are carried out at once (`leaping.py`).
-
 The first that is not quiet (an unanswered heartbeat when the next is due, a group that rebalances, a broker that stands
 still) ends the run and its rhythm, and so does everything else that ends a rhythm, at any time: the row is given up
 (`leave`), after what it had under way was set in the heap, in the place it had here. The queues know rows only, so a
@@ -42,7 +40,6 @@ from heapq import heappop, heappush
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from groupsim.cluster import leaping
 from groupsim.cluster.latency import BLOCK
 from groupsim.eventloop.heap import FREE, MESSAGE_RANK, NEVER_US, TIMER_RANK
 
@@ -131,17 +128,14 @@ class Choir(Columns):
         "_times",
         "_watch_handle",
         "_watch_us",
-        "answered_us",
         "doubtful_us",
         "dues",
         "go_out",
         "interval_us",
-        "leapt_us",
         "life",
         "processing_us",
         "rows",
         "session_us",
-        "ticket",
     )
 
     def __init__(
@@ -151,19 +145,15 @@ class Choir(Columns):
         life: Life,
         interval_us: int,
         processing_us: int,
-        longest_us: int,
         last_ids: array[int],
     ) -> None:
         super().__init__(last_ids)
         self._loop = loop
-        self.ticket = loop.ticket
         self._steady = steady
         self.life = life  # the broker's
         self.interval_us = interval_us
         self.processing_us = processing_us
         self.session_us = steady.session_us
-        self.answered_us = 2 * longest_us + processing_us  # after so long at the latest
-        self.leapt_us = 0  # the end of the round after the last leap
         self.rows = 0  # how many are in use
         self._free: list[int] = []
         self.dues: deque[tuple[int, list[int]]] = deque()
@@ -269,19 +259,12 @@ class Choir(Columns):
             most, clear_us = 1, 0
         if self._place[0] == until_us:
             until_us, most, clear_us = until_us + 1, self._before(until_rank, most), 0
-        now = loop.now_us
-        if well and self._times[0] == NEVER_US and (rounds := leaping.rounds(self, clear_us)):
-            now = self.leap(rounds)
-        now, strange = self._run(now, until_us, most, OUT if well else NOBODY, clear_us if well else 0)
+        now, strange = self._run(loop.now_us, until_us, most, OUT if well else NOBODY, clear_us if well else 0)
         loop.come_to(now)
         if strange >= 0:
             loop.trace.cause = self.rhythms[strange].cause
             self.rhythms[strange].end()
         self._post()
-
-    def leap(self, rounds: int) -> int:
-        """Carry out so many rounds of all rows (see `leaping`); returns when the last heartbeat of them went out."""
-        return leaping.leap(self, rounds)
 
     def _before(self, rank: int, most: int) -> int:
         """How many events of the first instant come before this rank; `most` at most."""

@@ -68,11 +68,6 @@ class Distribution:
         """The duration that belongs to the probability `word` / 2**64."""
         return self.draw(_OneWord(word))
 
-    @property
-    def longest_us(self) -> int:
-        """The longest duration that is ever drawn: that of the greatest word, for none is shorter for a greater one."""
-        return self.quantile(_MASK_64)
-
     def __str__(self) -> str:
         return self.spec
 

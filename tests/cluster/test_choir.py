@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.choir import Choir
 from groupsim.cluster.network import Network, Timing
 from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.eventloop import DeadlockError, Order, StandstillError, VirtualLoop, run_virtual
@@ -189,40 +188,6 @@ def test_whatever_strikes_all_see_what_they_would_see_otherwise(latency: Distrib
         by_hand = _play(seed, latency, alone=False)
         assert _play(seed, latency, alone=True) == by_hand, seed
         assert _play(seed, latency, alone=True, watched=True) == by_hand, seed
-
-
-def _rest(seed: int, latency: Distribution, *, alone: bool) -> list[Any]:
-    """Members who are left alone for many intervals at a time, between a few strikes and looks; what was seen."""
-    seen: list[Any] = []
-
-    async def main(loop: VirtualLoop) -> None:
-        luck = random.Random(seed)
-        hall = _Hall(loop, 5, latency, alone=alone)
-        for _ in range(6):
-            await loop.sleep(luck.randrange(1, 45 * INTERVAL_US))
-            seen.append([(loop.now_us, member.seen) for member in hall.members])
-            STRIKES[luck.choice([*OFTEN, "it beats anew"])](hall, luck.choice(hall.members))
-        await loop.sleep(30 * INTERVAL_US)
-        for member in hall.members:
-            member.stop()
-            seen.append((member.seen, member.alive_at, member.unanswered))
-        seen.extend(member.connection._draw() for member in hall.members)
-
-    run_virtual(main, seed=seed)
-    return seen
-
-
-@pytest.mark.parametrize("latency", [constant(3), uniform(0, 6), uniform(5, 19), uniform(5, 25)], ids=str)
-def test_many_rounds_at_once_leave_behind_what_one_after_the_other_does(
-    latency: Distribution, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whole rounds while nothing else is due come to the ids, times, sessions and luck of as many single heartbeats."""
-    leapt: list[int] = []
-    plain = Choir.leap
-    monkeypatch.setattr(Choir, "leap", lambda choir, rounds: leapt.append(rounds) or plain(choir, rounds))
-    for seed in range(20):
-        assert _rest(seed, latency, alone=True) == _rest(seed, latency, alone=False)
-    assert (len(set(leapt)) > 3) is (2 * latency.longest_us < INTERVAL_US)
 
 
 def test_nobody_is_ahead_when_one_is_late() -> None:
