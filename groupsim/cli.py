@@ -39,6 +39,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a value: a path of the scenario, and YAML.", metavar="PATH=VALUE"),
 ]
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", help="Compare these values of a scenario; the first is the baseline.", metavar="PATH=VALUE,…"
+    ),
+]
 Traceback = Annotated[
     bool, typer.Option("--traceback", help="Show the traceback of what failed, yours included.", metavar="")
 ]
@@ -312,7 +318,10 @@ def assign(
 @app.command("sweep")
 @guarded
 def sweep(
-    source: Annotated[str, typer.Argument(help="An experiment file, or a name of the library.", metavar="EXPERIMENT")],
+    source: Annotated[
+        str,
+        typer.Argument(help="An experiment, or with --vary a scenario: a file or a library name.", metavar="FILE|NAME"),
+    ],
     out: Annotated[Path, typer.Option("--out", help="Directory for tables and results.", metavar="DIR")],
     master: Annotated[
         str | None, typer.Option("--master", help="Run on this Spark master: local[N], spark://…", metavar="URL")
@@ -334,6 +343,7 @@ def sweep(
             "--set", help="Change a value in every cell: a path of the scenario, and YAML.", metavar="PATH=VALUE"
         ),
     ] = None,
+    vary: Varied = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", help="Of an axis only these values; may be repeated.", metavar="AXIS=LABEL,…"),
@@ -350,6 +360,7 @@ def sweep(
     Examples:
 
     - `groupsim sweep rolling-deploy-small --out results/`
+    - `groupsim sweep my-service.yaml --vary groups.orders.properties.session.timeout.ms=10s,45s --out results/`
     - `groupsim sweep my-grid.yaml --out results/ --seeds 100`
     - `groupsim sweep rolling-deploy-small --only rollout=Deployment --set timeline.0.max-unavailable=1 --out ours/`
     - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
@@ -359,7 +370,9 @@ def sweep(
 
     options = (engine, master, remote, workers)
     raise typer.Exit(
-        sweep_command.sweep(source, out, options, (setting or [], only or []), seeds, traces, quiet, as_json)
+        sweep_command.sweep(
+            source, out, options, (vary or [], setting or [], only or []), seeds, traces, quiet, as_json
+        )
     )
 
 

@@ -28,7 +28,7 @@ def sweep(
     source: str,
     out: Path,
     options: tuple[str, str | None, str | None, int | None],
-    asked: tuple[list[str], list[str]],
+    asked: tuple[list[str], list[str], list[str]],
     seeds: int | None,
     traces: bool,
     quiet: bool,
@@ -36,12 +36,13 @@ def sweep(
 ) -> int:
     """Perform what is lacking, analyse, print; returns the exit code.
 
-    `options` are engine, master, remote and workers, `asked` the texts behind `--set` and `--only`. Raises Trouble,
-    ScenarioError and SweepError.
+    `options` are engine, master, remote and workers, `asked` the texts behind `--vary`, `--set` and `--only`.
+    Raises Trouble, ScenarioError and SweepError.
     """
     _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
     from groupsim.pipeline.experiment import load_experiment
     from groupsim.pipeline.experiment.asked import Asked
+    from groupsim.pipeline.experiment.varied import experiment_varying
     from groupsim.pipeline.sweep import EngineOptions
     from groupsim.pipeline.sweep.engines import SPARK
     from groupsim.sweep_progress import SweepProgress
@@ -49,7 +50,12 @@ def sweep(
     wanted = EngineOptions(*options)
     if wanted.chosen() == SPARK:
         _check_installed(("pyspark",), 'pip install "groupsim[spark]"')
-    experiment = load_experiment(source, seeds, asked=Asked(*map(tuple, asked)))
+    varied, settings, only = asked
+    how = Asked(tuple(settings), tuple(only))
+    if varied:
+        experiment = experiment_varying(source, varied, seeds, asked=how)
+    else:
+        experiment = load_experiment(source, seeds, asked=how)
     said = Console(stderr=True, highlight=False, soft_wrap=True)
     for warning in () if quiet else experiment.warnings:
         said.print(Text(str(warning), "yellow"))

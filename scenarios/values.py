@@ -157,8 +157,12 @@ def read_share(found: object) -> Share:
     """A whole number, or a percentage from 0% to 100%."""
     if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
         return Share(found)
-    match = re.fullmatch(r"(\d{1,3})\s*%", found) if isinstance(found, str) else None
-    if match is None or int(match[1]) > 100:
+    match = re.fullmatch(r"(\d{1,9})\s*%", found) if isinstance(found, str) else None
+    if match is not None and int(match[1]) > 100:
+        raise ValueError(
+            f"{quote(found)} is a percentage of more than all of them: write 100% or less, or a number such as 12"
+        )
+    if match is None:
         raise ValueError(f"expected a whole number or a percentage such as 25%, found {quote(found)}")
     return Share(int(match[1]), percent=True)
 

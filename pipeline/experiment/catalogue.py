@@ -60,7 +60,7 @@ def find(name: str) -> Path:
     if name in names():
         return library() / f"{name}.yaml"
     if name in scenarios.names() or name in scenarios.ALIASES:
-        remedy = f"run it with `groupsim run {name}`, or write an experiment with `scenario: {name}` and what to vary"
+        remedy = f"say what to vary, as --vary PATH=VALUE,VALUE; `groupsim run {name}` runs it once"
         raise one_problem(name, "this is one scenario, and a sweep needs an experiment", remedy)
     message = "no file and no experiment of the library has this name"
     beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
@@ -69,9 +69,9 @@ def find(name: str) -> Path:
 
 
 def called(file: str) -> str:
-    """What a command calls the experiment of this file: its name in the library, else the file."""
+    """What a command calls the experiment, or the scenario, of this file: its name in the library, else the file."""
     path = Path(file)
-    return path.stem if path.parent == library() else file
+    return path.stem if path.parent in (library(), scenarios.library()) else file
 
 
 def is_experiment(document: Document) -> bool:
