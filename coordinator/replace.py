@@ -146,9 +146,9 @@ class ReplacementStored:
             error, group.generation, group.protocol_type, group.protocol, self.leader_before or ""
         )
         answer_join(turn, group, member, answer)
+        _take(group, member, self.old)  # of one that has gone, too: what the group counts is off by that from then on
         if group.lookup.get(member.member_id) is not member or group.state is DEAD:
             return  # gone meanwhile: there is nothing to restore
-        _take(group, member, self.old)
         old_id = self.old.member_id
         turn.set_session(group, swap_id(turn, group, member, old_id))
         text = f"Failed to persist metadata for group {group.group_id}: reverting to old member id {old_id}"

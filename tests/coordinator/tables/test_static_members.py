@@ -221,6 +221,18 @@ def test_nothing_is_reverted_when_the_member_has_left_meanwhile() -> None:
     assert stage.bench.state == PREPARING
 
 
+def test_protocols_of_one_that_has_left_meanwhile_are_taken_back_once_too_often() -> None:
+    """J3: what the instance newly offered is counted off twice, so that a protocol of all members is nobody's."""
+    stage = scene(STABLE, static=True, protocols=offering("range"))
+    stage.bench.auto_commit = False
+    restart(stage, "leader", protocols=BOTH)
+    stage.bench.remove_instances("a")
+    stage.bench.fail_append(E.NOT_ENOUGH_REPLICAS)
+    again = stage.bench.join("b", member_id=stage.follower, instance="b", protocols=BOTH)
+    assert again.joined.protocol_name == "range"
+    assert stage.bench.join("c", instance="c", protocols=ROUNDROBIN).joined.error is E.INCONSISTENT_GROUP_PROTOCOL
+
+
 # --- the other states --------------------------------------------------------------------------------------------
 
 
