@@ -15,6 +15,7 @@ PARTS = {
     "Coordinators": "test_coordinator_bugs.py",
     "Offsets and fail-over": "test_offset_bugs.py",
     "Consumers": "test_client_bugs.py",
+    "Consumers, at a coordinator that moves or loads": "test_answer_bugs.py",
     "Commits and positions": "test_commit_bugs.py",
     "Assignors": "test_assignor_bugs.py",
     "Had by the code for KIP-848, possible in any": "test_next_protocol_bugs.py",
