@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupsim import difference_told
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, span
@@ -60,6 +61,7 @@ class Comparison:
     rows: tuple[Row, ...]
     changed: tuple[str, ...] = ()
     settings: tuple[Difference, ...] = ()
+    sentence: str = ""
 
 
 def _longest_rollout(group: GroupStory) -> int | None:
@@ -97,13 +99,15 @@ def compare(
 ) -> Comparison:
     """Compare two traces; `changed` and `settings` are what is known of how their scenarios differ."""
     stories = tell(left), tell(right)
+    rows = tuple(_rows(*stories))
     return Comparison(
         names,
         (stories[0].headline, stories[1].headline),
         divergence(left, right),
-        tuple(_rows(*stories)),
+        rows,
         tuple(changed),
         tuple(settings),
+        difference_told.sentence(rows),
     )
 
 
@@ -146,6 +150,9 @@ def show(found: Comparison, console: Console) -> None:
         console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold")))
         console.print(Padding(headline, (0, 0, 0, 3), expand=False))
     _show_settings(found, console)
+    if found.sentence:
+        console.print()
+        console.print(Text(found.sentence, "bold"))
     console.print()
     _show_divergence(found.divergence, console)
     console.print()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from groupsim import as_json
 from groupsim import diff as comparing
+from groupsim.difference_told import how_sure
 from groupsim.eventloop.events import TraceEvent
 from groupsim.exits import WELL, Trouble
 from groupsim.running import perform
@@ -31,6 +33,8 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
         print(as_json.text(document(found)))
     else:
         comparing.show(found, Terminal())
+        if changed:
+            print(how_sure(left, changed), file=sys.stderr)
     return WELL
 
 

@@ -118,7 +118,7 @@ def read_file(document: Document) -> ExperimentFile:
     """What the file says, its shape judged and nothing else. Raises ScenarioError."""
     if not catalogue.is_experiment(document):
         message = "this is no experiment: it has neither `scenario` nor `vary`"
-        remedy = "an experiment names a scenario and what to vary; a scenario is run by `groupsim run`, and varied by --vary PATH=A,B"
+        remedy = "it names a scenario and what to vary; a scenario alone is for `groupsim run`, or for --vary PATH=A,B"
         raise ScenarioError([Problem(Place(document.file, 1, 1), message, remedy)])
     try:
         found: ExperimentFile = structure(document.data, ExperimentFile)
