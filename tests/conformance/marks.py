@@ -28,7 +28,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.2-append-storage", "a real disk cannot be made to fail for one partition"),
     (r"^1\.2-network", "here no question to a transaction coordinator is lost (`1.8-verification`)"),
     (r"^1\.2-invalid", "no log raises it"),
-    (r"^1\.4-moved-on-failure", "an append fails at once, before anything else can happen"),
+    (r"^1\.4-moved-on-failure|^J3-reverted-too-late", "an append fails at once, before anything else can happen"),
     (r"^1\.12-find-coordinator-can-be-stale", "asked of three nodes, not compared: a race that ends otherwise here"),
     (r"^(1\.1-a-way-that-is-none|2\.3-voting-without)", _NO_WAY),
     (r"^(1\.5-a-quiet|2\.13-lazy|trap-15|3\.3-load-time)", _OURS),

@@ -205,6 +205,12 @@ class Script:
         if told[0] != state or members not in (None, told[1]):
             raise TimingFailed(f"{self.id}: too slow for {state} with {members} members, there is {told}")
 
+    def within(self, ms: int, mark: Mark) -> None:
+        """What came before came within so many ms after that mark. Raises TimingFailed when the machine was too slow."""
+        took_us = self.peer.now_us - mark.lo_us
+        if took_us > ms * 1_000:
+            raise TimingFailed(f"{self.id}: too slow, {took_us / 1e3:.1f} ms in place of {ms}")
+
     async def _look(self, group: str) -> tuple[str, int]:
         if self._observer is None:
             self._observer = await self.peer.connect("observer", self.node)
