@@ -206,7 +206,7 @@ class Script:
             raise TimingFailed(f"{self.id}: too slow for {state} with {members} members, there is {told}")
 
     def within(self, ms: int, mark: Mark) -> None:
-        """What came before came within so many ms after that mark. Raises TimingFailed when the machine was too slow."""
+        """What came before came within so many ms after that mark. Raises TimingFailed when it was slower."""
         took_us = self.peer.now_us - mark.lo_us
         if took_us > ms * 1_000:
             raise TimingFailed(f"{self.id}: too slow, {took_us / 1e3:.1f} ms in place of {ms}")
