@@ -5,7 +5,7 @@ Every path, every label and every cell is judged here: what comes out has nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ from groupsim.pipeline.experiment.grid import (
     refuse_too_many_runs,
 )
 from groupsim.pipeline.experiment.model import Cell, Experiment
+from groupsim.pipeline.experiment.rest import without
 from groupsim.scenarios import catalogue as scenarios
 from groupsim.scenarios import shapes as _shapes  # noqa: F401  (registers the shapes of an inline scenario)
 from groupsim.scenarios.changes import Change
-from groupsim.scenarios.document import Document, read_document
-from groupsim.scenarios.mistakes import Wrong, problems_of
+from groupsim.scenarios.document import Document, Path_, read_document
+from groupsim.scenarios.mistakes import Wrong, paths_of, problems_of
 from groupsim.scenarios.plugins import import_from
 from groupsim.scenarios.problems import Place, Problem, ScenarioError, one_problem
 from groupsim.scenarios.structure import structure
@@ -68,7 +69,14 @@ def experiment_of(
     if seeds is not None and seeds < 1:
         problem = Problem(Place(f"--seeds {seeds}"), "an experiment needs at least one seed", "such as --seeds 30")
         raise ScenarioError([problem])
-    said = read_file(document)
+
+    def judge(rest: Document) -> Experiment:
+        return experiment_of(rest, name, seeds, asked=asked, metrics=metrics)
+
+    try:
+        said = read_file(document)
+    except ScenarioError as error:
+        raise ScenarioError([*error.problems, *_besides(document, _strange(document), judge, error)]) from None
     said = said if seeds is None else attrs.evolve(said, seeds=attrs.evolve(said.seeds, count=Positive(seeds)))
     try:
         base = base_of(document, said, name)
@@ -83,7 +91,8 @@ def experiment_of(
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError(_problems(error, document, seeds)) from None
+        found = ScenarioError(_problems(error, document, seeds))
+        raise ScenarioError([*found.problems, *_besides(document, paths_of(error), judge, found)]) from None
     folder = Path(base.document.file).resolve().parent
     import_from(folder)
     cells, warnings = cells_of(base, grid.axes, combinations, progress)
@@ -105,6 +114,31 @@ def experiment_of(
         goals=goals,
         warnings=warnings,
     )
+
+
+def _strange(document: Document) -> list[Path_]:
+    """Where the file has not the shape of an experiment."""
+    if not catalogue.is_experiment(document):
+        return [()]
+    try:
+        structure(document.data, ExperimentFile)
+    except ValueError as error:
+        return paths_of(error)
+    return []
+
+
+def _besides(
+    document: Document, wrong: Sequence[Path_], judge: Callable[[Document], object], told: ScenarioError
+) -> list[Problem]:
+    """What else is wrong, in the part of the file that can be judged."""
+    rest = without(document, wrong)
+    if rest is None:
+        return []
+    try:
+        judge(rest)
+    except ScenarioError as error:
+        return [problem for problem in error.problems if problem not in told.problems]
+    return []
 
 
 def _problems(error: ValueError, document: Document, seeds: int | None) -> list[Problem]:

@@ -257,6 +257,26 @@ def test_cells_that_are_the_same_scenario_are_noted() -> None:
     assert (warning.severity, "the cells a=x and a=y are the same scenario" in warning.message) == (WARNING, True)
 
 
+def test_wrong_keys_metrics_paths_and_values_are_told_in_one_go() -> None:
+    """A misspelt key hides neither a misspelt metric nor what is wrong in a cell; what is right is not blamed."""
+    report = wrong(
+        GOOD.replace("title:", "titel:")
+        .replace("minimise: detection_us", "minimise: detektion_us")
+        .replace("[6s, 10s, 45s]", "[6s, ten, 45s]")
+    )
+    lines = [line for line in report.splitlines() if ": error: " in line]
+    assert [line.partition(": error: ")[0] for line in lines] == ["e.yaml:1:1", "e.yaml:13:73", "e.yaml:24:16"]
+
+
+def test_an_axis_that_cannot_be_read_takes_what_names_it_along() -> None:
+    """`skip` and `baseline` name the axis `session`: only the axis is wrong, and what is wrong besides."""
+    report = wrong(GOOD.replace("values: [6s, 10s, 45s]", "values: []").replace("run-for: 60s", "run-for: 60"))
+    lines = [line for line in report.splitlines() if ": error: " in line]
+    assert len(lines) == 2
+    assert "this axis has no values" in report
+    assert "there is no axis" not in report
+
+
 def test_a_scenario_is_no_experiment() -> None:
     """A scenario file in the wrong place is told as such, not key by key."""
     report = wrong("run-for: 5s\ngroups: {}\n")
