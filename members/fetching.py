@@ -166,9 +166,10 @@ class Fetcher(ABC):
             self._pause()
             return
         version = member.version(Api.OFFSET_FETCH)
+        stable = version >= _STABLE_SINCE and member.profile.asks_for_stable
         self._looking_up = missing
         self._lookup_number += 1
-        request = OffsetFetchRequest(member.group, tuple(in_order), version >= _STABLE_SINCE, version)
+        request = OffsetFetchRequest(member.group, tuple(in_order), stable, version)
         member.coordinator.send(request, partial(self._committed, self._lookup_number))
 
     def _without_position(self) -> list[TopicPartition]:

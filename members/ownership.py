@@ -143,6 +143,7 @@ class Ownership:
         Returns what is to be awaited; None where nobody has to be called back.
         """
         if self._member.generation.is_lost:
+            self._member.fetcher.ownership_changed()
             if self.owned:
                 return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
@@ -291,7 +292,8 @@ class Ownership:
                     partition=partition.partition,
                     reason=reason,
                 )
-        member.fetcher.ownership_changed()
+        if not (member.profile.keeps_positions and reason == REVOKED and member.state is ClientState.STABLE):
+            member.fetcher.ownership_changed()
 
     async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
         """Run one callback of the listener: the application's thread is away from poll meanwhile.

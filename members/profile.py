@@ -119,6 +119,10 @@ class ClientProfile:
     heartbeats_in_turn: bool = False
     #: Every JoinGroup that is tried again waits for retry.backoff.ms first, but for the one with a given member id.
     rejoins_after_pause: bool = False
+    asks_for_stable: bool = True  #: no offsets of transactions that are still open (KIP-447)
+    gives_reasons: bool = True  #: LeaveGroup 5 says why (KIP-800)
+    #: What an eager member gives up and is assigned again goes on at its position: it does not ask what is committed.
+    keeps_positions: bool = False
     #: Committed offsets are asked for one partition after the other.
     offsets_one_by_one: bool = False
     #: JoinGroup waits on its socket for the rebalance timeout + 5 s, not only for request.timeout.ms.

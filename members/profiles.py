@@ -31,7 +31,13 @@ from groupsim.members.profiles_java import (
     JAVA_4,
 )
 from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
-from groupsim.members.profiles_python import AIOKAFKA, KAFKA_PYTHON_1_3, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
+from groupsim.members.profiles_python import (
+    AIOKAFKA,
+    KAFKA_PYTHON_1_3,
+    KAFKA_PYTHON_2,
+    KAFKA_PYTHON_2_3,
+    KAFKA_PYTHON_3,
+)
 from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -249,6 +255,7 @@ _ALL = (
     KAFKA_PYTHON_1_3,
     KAFKA_PYTHON_2,
     KAFKA_PYTHON_2_3,
+    KAFKA_PYTHON_3,
     KAFKAJS,
     SARAMA,
     FRANZ_GO,

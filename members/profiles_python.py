@@ -20,6 +20,7 @@ from groupsim.members.profile import (
 )
 from groupsim.members.reactions import AIOKAFKA as AIOKAFKA_REACTIONS
 from groupsim.members.reactions import KAFKA_PYTHON, KAFKA_PYTHON_UNTIL_2_2
+from groupsim.members.reactions import KAFKA_PYTHON_3 as KAFKA_PYTHON_3_REACTIONS
 
 
 def _underscored(*keys: str) -> dict[str, SettingName]:
@@ -105,6 +106,24 @@ KAFKA_PYTHON_2_3 = evolve(
     after_break=AfterBreak.CONNECTS,
     joins_when_fenced=False,
     reactions=KAFKA_PYTHON,
+)
+# Rewritten: its connections are awaited, its callbacks are those of KIP-429, and it can cooperate.
+KAFKA_PYTHON_3 = evolve(
+    KAFKA_PYTHON_2_3,
+    name="kafka-python-3.x",
+    title="kafka-python 3.x: cooperative-sticky, callbacks as in Java",
+    client_id="kafka-python-3.0.12",
+    defaults=defaults_of(45_000, 3_000, "range,roundrobin", request_timeout_ms=30_000),
+    versions=versions_of(
+        join=7, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=6, metadata=8, data=(10, 5, None)
+    ),
+    connects_before_sending=False,
+    asks_for_stable=False,
+    keeps_positions=True,
+    gives_reasons=False,
+    tells_lost=True,
+    revokes_on_leaving=True,
+    reactions=KAFKA_PYTHON_3_REACTIONS,
 )
 AIOKAFKA = ClientProfile(
     name="aiokafka",

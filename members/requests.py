@@ -78,7 +78,8 @@ def heartbeat_request(member: Member) -> HeartbeatRequest:
 
 def leave_request(member: Member, reason: str) -> LeaveGroupRequest:
     """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
-    leaving = LeavingMember(member.generation.member_id, None, reason[:LONGEST_REASON])
+    said = reason[:LONGEST_REASON] if member.profile.gives_reasons else None
+    leaving = LeavingMember(member.generation.member_id, None, said)
     return carried(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 
 

@@ -97,15 +97,6 @@ _NOT_SIMULATED: Mapping[str, ClientProfile] = {
         rebalance_timeout=RebalanceTimeout.SESSION,
         enforces_poll_limit=False,
     ),
-    "kafka-python-3.x": evolve(
-        PROFILES["kafka-python-2.3"],
-        name="kafka-python-3.x",
-        defaults={
-            **PROFILES["kafka-python-2.3"].defaults,
-            "session.timeout.ms": 45_000,
-            "request.timeout.ms": 30_000,
-        },
-    ),
 }
 
 

@@ -20,6 +20,7 @@ from groupsim.logs.wording import version
 LIBRARIES: tuple[tuple[str, Library], ...] = (
     ("kafka-python-1", KAFKA_PYTHON_1),
     ("kafka-python-2.3", KAFKA_PYTHON_2_3),
+    ("kafka-python-3", KAFKA_PYTHON_2_3),  # its nearest: nobody has looked at those of 3.x
     ("kafka-python", KAFKA_PYTHON_2),
     ("aiokafka", AIOKAFKA),
     ("franz-go", FRANZ_GO),

@@ -11,7 +11,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, OffsetFetchRequest, TopicPartition
 
 MS, SECOND = 1_000, 1_000_000
-OLD, NEW = "kafka-python-2.x", "kafka-python-2.3"
+OLD, NEW, NEWEST = "kafka-python-2.x", "kafka-python-2.3", "kafka-python-3.x"
 
 
 @pytest.mark.parametrize(
@@ -165,3 +165,43 @@ async def test_commits_carry_no_epoch(sim, profile, epochs):
     await sim.run_for("10s")
     answer = await sim.request(OffsetFetchRequest("g1", version=7))
     assert {one.leader_epoch for one in answer.offsets} == epochs
+
+
+@pytest.mark.parametrize(("profile", "asked"), [("java-4.x", 2), (NEWEST, 1)])
+def test_what_is_assigned_again_goes_on_at_its_position(on_bench, profile, asked):
+    """3.x keeps what it knows of a partition over an eager rebalance; Java asks again for what is committed."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        bench.broker.rebalance()
+        await bench.run_for(5)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked", "assigned"]
+        assert len(bench.broker.all(Api.OFFSET_FETCH)) == asked
+
+    on_bench(story, profile=profile)
+
+
+def test_what_was_lost_is_asked_for_again(on_bench):
+    """Somebody else may have had it meanwhile: 3.x keeps no position of that."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(1)
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
+        await bench.run_for(10)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "lost", "assigned"]
+        assert len(bench.broker.all(Api.OFFSET_FETCH)) == 2
+
+    on_bench(story, profile=NEWEST)
+
+
+@pytest.mark.parametrize(("profile", "stable"), [("java-4.x", True), (NEWEST, False)])
+def test_offsets_that_are_not_stable_are_good_enough_for_it(on_bench, profile, stable):
+    """OffsetFetch of 3.x does not ask to wait for open transactions."""
+
+    async def story(bench):
+        await bench.stable()
+        assert bench.broker.last(Api.OFFSET_FETCH).require_stable is stable
+
+    on_bench(story, profile=profile)

@@ -21,6 +21,7 @@ from tests.twins.clients import (
     JAVA,
     KAFKA_PYTHON_2_0,
     KAFKA_PYTHON_2_3,
+    KAFKA_PYTHON_3,
     LIBRDKAFKA,
     OLDER_JAVA,
     Client,
@@ -82,6 +83,7 @@ _CLIENTS = {
     "librdkafka": LIBRDKAFKA,
     "kafka-python-2.0": KAFKA_PYTHON_2_0,
     "kafka-python-2.3": KAFKA_PYTHON_2_3,
+    "kafka-python-3.0": KAFKA_PYTHON_3,
     "aiokafka": AIOKAFKA,
 }
 

@@ -116,3 +116,12 @@ AIOKAFKA = Client(
     fitted=aiokafka.fitted,
     apart_ms=_OF_ONE_LOCK_MS,
 )
+KAFKA_PYTHON_3 = Client(
+    "kafka-python-3.0.12",
+    "kafka-python-3.x",
+    kafka_python.command("3.0.12"),
+    kafka_python.settings,
+    hears=_PYTHONIC,
+    fitted=kafka_python.fitted_3,
+    apart_ms=_OF_ONE_LOCK_MS,
+)

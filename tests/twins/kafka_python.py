@@ -15,7 +15,7 @@ from pathlib import Path
 import kafka_jars
 from attrs import evolve
 
-from tests.twins.kafka_python_differs import OF_2_0, OF_2_3
+from tests.twins.kafka_python_differs import OF_2_0, OF_2_3, OF_3_0
 from tests.twins.story import JOIN, Deed, Rule, Story
 
 _PROGRAM = Path(__file__).parents[1] / "interop" / "python" / "twin_kafka_python.py"
@@ -90,3 +90,12 @@ def fitted_2_0(story: Story) -> Story | None:
 
 def _without_handshake(rule: Rule) -> Rule:
     return evolve(rule, at=rule.at - 1) if rule.api is JOIN and rule.at > 1 else rule
+
+
+def fitted_3(story: Story) -> Story | None:
+    """A story as 3.0 plays it, None where it does not have the means: `close` cannot be told to leave or to stay, a
+    rebalance cannot be enforced.
+    """
+    deeds = [rule for rule in story.rules if isinstance(rule, Deed)]
+    offered = all(deed.what != "enforce" and "leave" not in deed.given for deed in deeds)
+    return evolve(story, differs=OF_3_0.get(story.name, "")) if offered else None

@@ -10,13 +10,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.twins.clients import AIOKAFKA, JAVA, KAFKA_PYTHON_2_0, LIBRDKAFKA
+from tests.twins.clients import AIOKAFKA, JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_3, LIBRDKAFKA
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 _SECTION = "## The client (section 4)"
 _OWN = "own tests"
 _OF_OTHERS = {
     "4.x-kafka-python": KAFKA_PYTHON_2_0.name,
+    "4.x-kafka-python-3": KAFKA_PYTHON_3.name,
     "4.x-apart": AIOKAFKA.name,
     "4.x-aiokafka-limit": AIOKAFKA.name,
     "4.x-aiokafka-heartbeats": AIOKAFKA.name,

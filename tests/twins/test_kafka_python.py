@@ -11,12 +11,12 @@ from groupsim.members.profiles import PROFILES
 from tests.interop.outcomes import unavailable
 from tests.twins import facts
 from tests.twins.__main__ import TRIES, TooBusy, compared, live
-from tests.twins.clients import KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, Client
+from tests.twins.clients import KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, KAFKA_PYTHON_3, Client
 from tests.twins.simulated import play_simulated
 from tests.twins.stories import ALL
 from tests.twins.story import Story
 
-CLIENTS = (KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3)
+CLIENTS = (KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, KAFKA_PYTHON_3)
 _SHORT_MS = 2_500
 
 

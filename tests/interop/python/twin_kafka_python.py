@@ -1,6 +1,7 @@
 """kafka-python's consumers, many in one process; their applications are those of `java/Twin.java`.
 
-The same lines of JSON, in both directions. It runs with releases 2.x of the client (`tests/twins/kafka_python.py`).
+The same lines of JSON, in both directions. It runs with releases 2.x and 3.x of the client
+(`tests/twins/kafka_python.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -23,6 +25,12 @@ _ASSIGNORS = {
     "roundrobin": RoundRobinPartitionAssignor,
     "sticky": StickyPartitionAssignor,
 }
+try:
+    from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+
+    _ASSIGNORS["cooperative-sticky"] = CooperativeStickyAssignor
+except ImportError:
+    pass  # before 3.0
 _EPOCH = (-1,) if len(OffsetAndMetadata._fields) > 2 else ()
 
 
@@ -64,6 +72,9 @@ class Listener(ConsumerRebalanceListener):
         if revoked:
             self._application.revoked(revoked)
 
+    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        say(self._application.name, f"lost {named(lost)}")
+
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         say(self._application.name, f"assigned {named(assigned)}")
 
@@ -93,11 +104,15 @@ class Application:
             settings["partition_assignment_strategy"] = tuple(_ASSIGNORS[name] for name in names)
             settings["bootstrap_servers"] = settings.pop("bootstrap.servers").split(",")
             self._consumer = consumer = Consumer(self._told, **settings)
-            consumer.topics()  # else it may be made leader before it knows any, and assign nothing at first
+            if not kafka.__version__.startswith("3."):
+                consumer.topics()  # else it may be made leader before it knows any, and assign nothing at first
             if self._config.get("pattern") is None:
                 consumer.subscribe(self._config["topics"], listener=Listener(self))
             else:
                 consumer.subscribe(pattern=f"^{self._config['pattern']}$", listener=Listener(self))
+            if kafka.__version__.startswith("3."):
+                for topic in self._config["topics"]:
+                    consumer.partitions_for_topic(topic)
             self._live(consumer)
         except Exception as error:
             say(self.name, f"error {error!r}")
