@@ -33,7 +33,7 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
         print(as_json.text(document(found)))
     else:
         comparing.show(found, Terminal())
-        if changed:
+        if changed and left != "-":  # what stood on standard input has been read
             print(how_sure(left, changed), file=sys.stderr)
     return WELL
 
