@@ -54,6 +54,7 @@ ANSWERED, OUT, BACK, LEFT_DUE, LEFT_ARRIVAL, LEFT_BOTH = range(6)
 NOBODY = -1  # the stage of no row
 
 _LAST = BLOCK - 1
+_NO_LATENCIES = array("Q", [0] * BLOCK)
 _AT_ONCE = 200  # rows in one run, at most: a turn of the loop is a thousand runs, and ctrl-C comes between turns
 
 
@@ -92,10 +93,11 @@ class Columns:
 
     def append(self, rhythm: Rhythm, ids: Correlations) -> int:
         """One row more; returns which."""
-        numbers = (self.sent_us, self.judged_us, self.alive_us, self.asked, self.judged, self.ids)
-        for column in (self.stage, self.at, *numbers):
+        self.stage.append(ANSWERED)
+        self.at.append(0)
+        for column in (self.sent_us, self.judged_us, self.alive_us, self.asked, self.judged, self.ids):
             column.append(0)
-        self.latencies.extend([0] * BLOCK)
+        self.latencies.extend(_NO_LATENCIES)
         self.clients.append(ids.at)
         self.rhythms.append(rhythm)
         return len(self.rhythms) - 1

@@ -64,7 +64,12 @@ class Trace:
         "cause",
         "heartbeats",
         "level",
+        "wants",
     )
+
+    wants: Callable[[Kind], bool]
+    """Whether an event of this kind would be kept; ask before you build one. The set's own method: it is asked at every
+    step of every request, and mostly says no."""
 
     def __init__(
         self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None, counted: Iterable[Kind] = ()
@@ -74,7 +79,8 @@ class Trace:
         self.cause = 0
         wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
         self._counted = wanted.intersection(counted)
-        self._chosen = self._wanted = wanted - self._counted
+        self._chosen = wanted - self._counted
+        self._want(self._chosen)
         self._seq = 0
         self._spans = 0
         self._clock: HasNow = _Unattached()
@@ -89,9 +95,9 @@ class Trace:
         """The time of the loop this trace is attached to."""
         return self._clock.now_us
 
-    def wants(self, kind: Kind) -> bool:
-        """Whether an event of this kind would be kept; ask before you build one."""
-        return kind in self._wanted
+    def _want(self, kinds: frozenset[Kind]) -> None:
+        self._wanted = kinds
+        self.wants = kinds.__contains__
 
     def will_want(self, kind: Kind) -> bool:
         """As `wants`, for who asks once and for all: also while the trace is muted."""
@@ -115,11 +121,13 @@ class Trace:
     def muted(self) -> Iterator[None]:
         """Tell nothing of what happens in this block: it belongs to the time before the run."""
         before = self._wanted, self._counted
-        self._wanted = self._counted = frozenset()
+        self._want(frozenset())
+        self._counted = frozenset()
         try:
             yield
         finally:
-            self._wanted, self._counted = before
+            wanted, self._counted = before
+            self._want(wanted)
 
     def close(self) -> None:
         """The run is over: let go of the subscribers, so that what they kept does not live as long as the loop.

@@ -72,6 +72,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         self._running = False
         self._still = 0
         self._still_limit = standstill_events
+        self._still_named = standstill_events - _NAMED_EVENTS  # from then on who goes round is noted
         self._going_round: dict[str, None] = {}
         self._check = OneTaskPerPass(self._refuse)
 
@@ -156,7 +157,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
                 self._still = 0
             else:
                 self._still += 1
-                if self._still > self._still_limit - _NAMED_EVENTS:
+                if self._still > self._still_named:
                     self._stands_still(callback, arg)
             trace.cause = cause
             if callback is release:
