@@ -143,7 +143,8 @@ class Ownership:
         Returns what is to be awaited; None where nobody has to be called back.
         """
         if self._member.generation.is_lost:
-            self._member.fetcher.ownership_changed()
+            if self._member.profile.keeps_positions:
+                self._member.fetcher.ownership_changed()
             if self.owned:
                 return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
