@@ -18,6 +18,8 @@ from tests.twins.story import Story
 
 CLIENTS = (KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, KAFKA_PYTHON_3)
 _SHORT_MS = 2_500
+# What the real one does in one of two ways, by what comes first: 3.x assigns with or without the new topic's metadata.
+EITHER_WAY = {(KAFKA_PYTHON_3.name, "the-subscription-changes")}
 
 
 def _kept(client: Client) -> list[Story]:
@@ -75,6 +77,7 @@ def test_a_real_kafka_python_does_what_was_recorded_of_it(client: Client) -> Non
 
 
 def _asked(client: Client, stories: list[Story]) -> None:
+    stories = [story for story in stories if (client.name, story.slug) not in EITHER_WAY]
     try:
         assert compared(client, stories, live, TRIES) == {}
     except TooBusy as busy:
