@@ -88,24 +88,23 @@ LIBRDKAFKA = Client(
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")
 _OF_ONE_LOCK_MS = 200  # all threads of a Python process take turns
-KAFKA_PYTHON_2_0 = Client(
-    "kafka-python-2.0.2",
-    "kafka-python-2.x",
-    kafka_python.command("2.0.2"),
-    kafka_python.settings,
-    hears=_PYTHONIC,
-    fitted=kafka_python.fitted_2_0,
-    apart_ms=_OF_ONE_LOCK_MS,
-)
-KAFKA_PYTHON_2_3 = Client(
-    "kafka-python-2.3.3",
-    "kafka-python-2.3",
-    kafka_python.command("2.3.3"),
-    kafka_python.settings,
-    hears=_PYTHONIC,
-    fitted=kafka_python.fitted_2_3,
-    apart_ms=_OF_ONE_LOCK_MS,
-)
+
+
+def _kafka_python(release: str, profile: str, fitted: Callable[[Story], Story | None]) -> Client:
+    return Client(
+        f"kafka-python-{release}",
+        profile,
+        kafka_python.command(release),
+        kafka_python.settings,
+        hears=_PYTHONIC,
+        fitted=fitted,
+        apart_ms=_OF_ONE_LOCK_MS,
+    )
+
+
+KAFKA_PYTHON_2_0 = _kafka_python("2.0.2", "kafka-python-2.x", kafka_python.fitted_2_0)
+KAFKA_PYTHON_2_3 = _kafka_python("2.3.3", "kafka-python-2.3", kafka_python.fitted_2_3)
+KAFKA_PYTHON_3 = _kafka_python("3.0.12", "kafka-python-3.x", kafka_python.fitted_3)
 AIOKAFKA = Client(
     "aiokafka-0.14.0",
     "aiokafka",
@@ -114,14 +113,5 @@ AIOKAFKA = Client(
     hears=_PYTHONIC,
     unsorted=True,
     fitted=aiokafka.fitted,
-    apart_ms=_OF_ONE_LOCK_MS,
-)
-KAFKA_PYTHON_3 = Client(
-    "kafka-python-3.0.12",
-    "kafka-python-3.x",
-    kafka_python.command("3.0.12"),
-    kafka_python.settings,
-    hears=_PYTHONIC,
-    fitted=kafka_python.fitted_3,
     apart_ms=_OF_ONE_LOCK_MS,
 )
