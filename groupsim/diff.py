@@ -19,9 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim import difference_told
+from groupsim.difference_told import shown
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
-from groupsim.scenarios.story.words import clock, span
+from groupsim.scenarios.story.words import clock
 from groupsim.written_differently import Difference
 
 MANY_SETTINGS = 10  # more of what two files say differently is cut off
@@ -161,7 +162,7 @@ def show(found: Comparison, console: Console) -> None:
         table.add_column(title, justify="right" if justify == "right" else "left")
     for row in found.rows:
         style = "bold" if row.change else "dim" if row.change == 0 else ""
-        table.add_row(row.name, figure(row.left, row.unit), figure(row.right, row.unit), change(row), style=style)
+        table.add_row(row.name, shown(row.left, row.unit), shown(row.right, row.unit), change(row), style=style)
     console.print(table)
 
 
@@ -208,16 +209,9 @@ def sentence(event: TraceEvent | None) -> str:
     return "  ".join(parts)
 
 
-def figure(value: int | None, unit: str) -> str:
-    """A figure as it stands in the table."""
-    if value is None:
-        return "–"
-    return span(value) if unit == "us" and value else f"{value:,}"
-
-
 def change(row: Row) -> str:
     """The difference with its sign."""
     if not row.change:
         return "" if row.change is None else "="
     sign = "+" if row.change > 0 else "−"
-    return sign + figure(abs(row.change), row.unit)
+    return sign + shown(abs(row.change), row.unit)

@@ -52,12 +52,15 @@ def _of_group(group: str, rows: Sequence[Row]) -> str:
     for figure, words in NOTICED:
         row = by_name.get(group + figure)
         if row is not None and row.left is not None and row.right is not None and row.left != row.right:
-            parts.append(words.format(f"{_shown(row.right, row)} instead of {_shown(row.left, row)}"))
+            parts.append(words.format(f"{shown(row.right, row.unit)} instead of {shown(row.left, row.unit)}"))
     return group + ", ".join(parts) if parts else ""
 
 
-def _shown(value: int, row: Row) -> str:
-    return span(value) if row.unit == "us" and value else f"{value:,}"
+def shown(value: int | None, unit: str) -> str:
+    """A figure as it stands in the table."""
+    if value is None:
+        return "–"
+    return span(value) if unit == "us" and value else f"{value:,}"
 
 
 def how_sure(source: str, settings: Sequence[str]) -> str:
