@@ -193,7 +193,9 @@ def offsets(
 def list_(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Only those whose names or files have all these words.", metavar="WORD…"),
+        typer.Argument(
+            help="Only those whose names or files have these words, or that log this line.", metavar="WORD…"
+        ),
     ] = None,
     experiments: Annotated[
         bool, typer.Option("--experiments", help="List the experiments instead.", metavar="")
@@ -206,6 +208,7 @@ def list_(
 
     - `groupsim list`
     - `groupsim list group.instance.id`
+    - `groupsim list "Attempt to heartbeat failed since group is rebalancing"`
     - `groupsim list --experiments deploy`
     """
     from groupsim import library_command

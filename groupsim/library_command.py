@@ -11,6 +11,7 @@ from rich.text import Text
 
 from groupsim import as_json
 from groupsim.exits import BAD_INPUT, WELL, Trouble
+from groupsim.logs.finding import scenes_that_log
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.schema import experiment_schema
@@ -24,13 +25,24 @@ from groupsim.settings_changed import find
 from groupsim.terminal import Terminal
 
 E = TypeVar("E")
+_LINES = 2
+"""How many of the log lines that were searched for are shown with a scenario."""
 
 
 def list_scenarios(words: list[str], wants_json: bool) -> int:
-    """Print the scenarios of the library whose files have all these words; returns the exit code."""
-    entries = _speaking_of(words, catalogue.list_scenarios(), "scenario", experiments.list_experiments())
+    """Print the scenarios whose files have all these words, or that log such a line; returns the exit code.
+
+    Logs are searched for a phrase (several words as one argument), and where no file has the words.
+    """
+    scenarios = catalogue.list_scenarios()
+    logged = _logged(words, scenarios)
+    if logged:
+        entries = [entry for entry in scenarios if entry.name in logged or _speaks_of(entry, words)]
+    else:
+        entries = _speaking_of(words, scenarios, "scenario", experiments.list_experiments())
     if wants_json:
-        print(as_json.text({"schema": as_json.SCHEMA, "scenarios": as_json.plain(entries)}))
+        listed = [{**as_json.plain(entry), "logs": logged.get(entry.name, [])} for entry in entries]
+        print(as_json.text({"schema": as_json.SCHEMA, "scenarios": listed}))
         return WELL
     console = Terminal()
     other = {name: alias for alias, name in catalogue.ALIASES.items()}
@@ -39,7 +51,18 @@ def list_scenarios(words: list[str], wants_json: bool) -> int:
         console.print(Text.assemble((entry.name, "bold cyan"), alias))
         source = f" [{entry.source}]" if entry.source else ""
         console.print(Padding(Text(f"{entry.shows or entry.title}{source}"), (0, 0, 0, 4), expand=False))
+        for line in logged.get(entry.name, [])[:_LINES]:
+            console.print(Padding(Text(f"logs: {line}", "dim"), (0, 0, 0, 4), expand=False))
     return WELL
+
+
+def _logged(words: list[str], scenarios: Sequence[catalogue.Entry]) -> dict[str, list[str]]:
+    """Return the scenarios that log a line like these words, each with the forms of the line."""
+    if not words or not (
+        any(" " in word for word in words) or not any(_speaks_of(entry, words) for entry in scenarios)
+    ):
+        return {}
+    return scenes_that_log(" ".join(words))
 
 
 def list_experiments(words: list[str], wants_json: bool) -> int:

@@ -1,0 +1,45 @@
+"""Write the index by which `groupsim list` finds scenes by a log line: runs every scene of the library.
+
+python tools/refresh_log_lines.py            writes groupsim/logs/lines.txt; some minutes
+python tools/refresh_log_lines.py --check    exits with 1 where a scene logs other lines than the index has
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from groupsim.logs import finding
+from groupsim.scenarios import catalogue
+from groupsim.scenarios.document import read_document
+from groupsim.scenarios.load import scenario_of
+from groupsim.scenarios.runner import run_scenario
+
+TARGET = Path(__file__).resolve().parent.parent / "groupsim" / "logs" / finding.INDEX
+
+
+def forms_of(name: str) -> list[str]:
+    """Return the forms of the lines that a scene of the library logs with seed 0."""
+    path = catalogue.find(name)
+    return finding.forms(run_scenario(scenario_of(read_document(path), path.stem)).events)
+
+
+def main() -> int:
+    """Write the index, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    by_scene = {}
+    for name in catalogue.names():
+        by_scene[name] = forms_of(name)
+        print(f"{name}: {len(by_scene[name])} lines", file=sys.stderr)
+    text = finding.written(by_scene)
+    if options.check:
+        return int(text != TARGET.read_text("utf-8"))
+    TARGET.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
