@@ -19,6 +19,7 @@ from groupsim import as_json
 from groupsim.exits import BAD_INPUT, WELL, Trouble, show_problems
 from groupsim.lint_sources import Options, Report, report_of
 from groupsim.scenarios.lint import RULES, Finding
+from groupsim.scenarios.printable import visible
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
 from groupsim.terminal import Terminal
 
@@ -89,7 +90,7 @@ def _document(done: list[_Judged], code: int) -> dict[str, Any]:
 
 def _print(console: Terminal, one: _Judged) -> None:
     if one.problems:
-        print(show_problems(one.problems), file=sys.stderr)
+        print(visible(show_problems(one.problems)), file=sys.stderr)
         return
     for finding in one.report.findings:
         _print_finding(console, finding, one.report.judged_as)
@@ -117,7 +118,7 @@ def _print_finding(console: Terminal, finding: Finding, judged_as: str) -> None:
     place = finding.place
     where = f"{place.file}:{place.line}" if place.line else place.file
     width = min(console.width, _WIDTH) if console.is_terminal else 0
-    head = f"{where}: {finding.severity} {finding.rule}: {finding.message}"
+    head = f"{where}: {finding.severity} {finding.rule}: {finding.message}{_concerned(finding.subjects)}"
     first, *rest = textwrap.wrap(head, width, subsequent_indent="    ") if width else [head]
     console.print(Text(first, _COLOURS[finding.severity]))
     for line in rest:
@@ -126,6 +127,14 @@ def _print_finding(console: Terminal, finding: Finding, judged_as: str) -> None:
         begin = f"    {label + ':':<5}"
         print_width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
         console.print(Text(textwrap.fill(text, print_width, initial_indent=begin, subsequent_indent=" " * 9)))
+
+
+def _concerned(members: tuple[str, ...]) -> str:
+    """Return the members that one finding concerns, in brackets; nothing for a single one."""
+    if not members:
+        return ""
+    shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
+    return f" (members {shown})"
 
 
 def _counted(findings: tuple[Finding, ...]) -> str:

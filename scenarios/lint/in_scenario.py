@@ -66,7 +66,17 @@ def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
         if not group.views:
             continue  # nobody a coordinator knows: no rule has anything to say
         of_members = [one for view in group.views for one in engine.of_client(view)]
-        yield from _surer([*of_members, *engine.of_group(group)])
+        yield from _surer([*_once(of_members), *engine.of_group(group)])
+
+
+def _once(found: list[Finding]) -> Iterator[Finding]:
+    """Yield each finding of a group once, with all members it concerns, at the place of the first."""
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for one in found:
+        alike.setdefault((one.rule, one.severity, one.message, one.reason, one.remedy), []).append(one)
+    for first, *others in alike.values():
+        subjects = tuple(dict.fromkeys(one.subject for one in (first, *others)))
+        yield evolve(first, subjects=subjects) if len(subjects) > 1 else first
 
 
 def _surer(found: list[Finding]) -> Iterator[Finding]:

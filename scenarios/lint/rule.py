@@ -40,7 +40,11 @@ class Rule(Generic[T]):
 
 @frozen
 class Finding:
-    """One finding: where, how bad, by which rule, what, why (and who says so), and what to write instead."""
+    """One finding: where, how bad, by which rule, what, why (and who says so), and what to write instead.
+
+    `subject` is the member, group or broker it was found in; `subjects` are all members of a group that it concerns,
+    where there are several. The place is the first one's.
+    """
 
     place: Place
     severity: str
@@ -50,3 +54,4 @@ class Finding:
     source: str
     remedy: str
     subject: str = ""
+    subjects: tuple[str, ...] = ()

@@ -197,10 +197,14 @@ class ClientView:
     # --- saying ----------------------------------------------------------------------------------------------
 
     def name(self, key: str) -> str:
-        """A key as the user writes it: as written, else by the library's own name."""
-        if key in self._names or not self.pasted:
-            return self._names.get(key, key)
-        return next((name for name, alias in self._aliases().items() if alias.key == key), key)
+        """Return the key as the user writes it: as written, else by the library's own name.
+
+        A scenario takes the names that the library's profile has, so that a remedy can be pasted into it.
+        """
+        if key in self._names:
+            return self._names[key]
+        own = self._aliases() if self.pasted else self.client.profile.setting_names
+        return next((name for name, alias in own.items() if alias.key == key), key)
 
     def shown(self, key: str) -> str:
         """A key with what it comes to, and whether that is only the default."""
@@ -216,9 +220,9 @@ class ClientView:
 
     def amount(self, key: str, milliseconds: int) -> str:
         """The same without the name."""
-        if self.pasted and self.client.library in _DURATIONS:
+        alias = self._aliases().get(self.name(key))
+        if (self.pasted or alias) and self.client.library in _DURATIONS:
             return f"{milliseconds}ms" if milliseconds % 1_000 else f"{milliseconds // 1_000}s"
-        alias = self._aliases().get(self.name(key)) if self.pasted else None
         return str(milliseconds // alias.factor if alias else milliseconds)
 
     def place_of(self, keys: tuple[str, ...]) -> Place:

@@ -490,6 +490,8 @@ def test_an_impossible_setting_of_a_scenario_is_a_finding_at_its_place() -> None
 
 
 def test_members_alike_are_judged_once() -> None:
-    """Fifty members of one kind make one finding, two kinds two."""
+    """Fifty members of one kind make one finding; so do two kinds with the same mistake, and it names both."""
     assert len(of_scenario(scenario("processing: 601s, members: {c: 50}"))) == 1
-    assert len(of_scenario(scenario("members: {a: {processing: 601s}, b: {processing: 601s}}"))) == 2
+    (one,) = of_scenario(scenario("members: {a: {processing: 601s}, b: {processing: 601s}}"))
+    assert (one.subject, one.subjects) == ("a", ("a", "b"))
+    assert len(of_scenario(scenario("members: {a: {processing: 601s}, b: {processing: 602s}}"))) == 2

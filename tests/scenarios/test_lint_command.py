@@ -164,3 +164,14 @@ def test_the_page_lists_every_rule() -> None:
     page = (ROOT / "docs" / "linting.md").read_text("utf-8")
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (error|warning|note) \|", page, re.MULTILINE)
     assert rows == [(rule.id, rule.severity) for rule in RULES]
+
+
+def test_a_finding_of_a_scenario_has_the_setting_names_of_the_client(tmp_path: Path) -> None:
+    """What was not written is named as the member's library names it, in its unit, so that the remedy can be pasted."""
+    file = tmp_path / "sarama.yaml"
+    group = "{client: sarama, members: {a: {processing: 1ms}, b: {processing: 2ms}}}"
+    file.write_text(f"run-for: 60s\ntopics: {{t: 1}}\ngroups: {{g: {group}}}\n", "utf-8")
+    told = " ".join(call(file).stdout.split())
+    assert "Net.ReadTimeout = 30s (default) ends a JoinGroup" in told
+    assert "(members a, b)" in told
+    assert "set Net.ReadTimeout = 65s" in told
