@@ -27,6 +27,7 @@ DERIVED: dict[type, tuple[str, ...]] = {
     Gap: ("length_us",),
     Rollout: ("took_us",),
 }
+_ESCAPED = {code: f"\\u{code:04x}" for code in range(127, 160)}
 BULKY = {"processed"}  # instants of single records: the trace has them
 
 
@@ -68,5 +69,5 @@ def story(told: Story) -> dict[str, Any]:
 
 
 def text(document: object) -> str:
-    """The document as it is printed."""
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    """Return the document as it is printed; the control characters that JSON may leave as they are are escaped, too."""
+    return json.dumps(document, indent=2, ensure_ascii=False).translate(_ESCAPED)

@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json
@@ -24,7 +23,9 @@ from groupsim.eventloop.errors import EventLoopError
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.scenarios.printable import visible
 from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
+from groupsim.terminal import Terminal
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may hold
 WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -88,7 +89,7 @@ def _end(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
     if wants_json:
         print(as_json.text(_document(error, message, remedy, code)))
     if isinstance(error, ScenarioError):
-        print(message, file=sys.stderr)
+        print(visible(message), file=sys.stderr)
     else:
         complain(message, remedy)
     if traceback and not isinstance(error, ScenarioError):
@@ -138,7 +139,7 @@ def show_problems(problems: tuple[Problem, ...]) -> str:
 
 def complain(message: str, remedy: str = "") -> None:
     """Say on stderr what was wrong."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Terminal(stderr=True, soft_wrap=True)
     console.print(Text.assemble(("groupsim: ", "bold red"), message))
     if remedy:
         console.print(Text("    " + remedy, "yellow"))

@@ -89,7 +89,7 @@ def check_page(path: Path | None) -> None:
 
 def tell_page(path: Path) -> None:
     """Say where the page lies."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"page: {path}", "dim"))
+    Terminal(stderr=True, soft_wrap=True).print(Text(f"page: {path}", "dim"))
 
 
 def _need(package: str) -> None:

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json, timeline, verdicts
@@ -68,7 +67,7 @@ def run(
 
 
 def _say(words: str, style: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(words, style))
+    Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
 
 
 def show(story: Story, done: Run, source: str) -> None:

@@ -19,6 +19,7 @@ from groupsim.eventloop.trace import Trace
 from groupsim.exits import INTERRUPTED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.printable import visible
 from groupsim.sources import check_target
 
 MOST_BROKERS = 100
@@ -223,7 +224,7 @@ def _banner(about: Mapping[str, Any], options: Options, token: str | None, scena
     first = about["bootstrap"].split(",")[0]
     topic = next(iter(scenario.topics), "orders")
     lines += [f"  kafka-console-consumer.sh --bootstrap-server {first} --topic {topic} --group g1", ""]
-    print("\n".join([*lines, "ctrl-C stops it."]), flush=True)
+    print(visible("\n".join([*lines, "ctrl-C stops it."])), flush=True)
 
 
 def _simulated(scenario: Scenario) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import read_trace
 from groupsim.exits import Trouble
+from groupsim.logs.files import foreign_files
 
 TRACES = (".jsonl", ".parquet")
 
@@ -66,7 +67,7 @@ def _check_permission(path: Path, directory: Path) -> None:
 
 
 def check_directory(path: Path | None) -> None:
-    """Refuse, before anything runs, a directory for logs that is a file, or cannot be made or written in."""
+    """Refuse, before anything runs, a directory for logs that is a file, cannot be written in, or has other files."""
     if path is None:
         return
     if path.exists() and not path.is_dir():
@@ -75,6 +76,13 @@ def check_directory(path: Path | None) -> None:
     if not standing.is_dir():
         raise Trouble(f"{path}: {standing} is a file", "name a place in a directory")
     _check_permission(path, standing)
+    foreign = foreign_files(path)
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise Trouble(
+            f"{path} has files that are not logs of an earlier run: {foreign[0]}{more}",
+            "name a new or an empty directory: logs of several runs in one would be read as one",
+        )
 
 
 def _need_pyarrow(path: Path) -> None:

@@ -56,7 +56,7 @@ def sweep(
         experiment = experiment_varying(source, varied, seeds, asked=how)
     else:
         experiment = load_experiment(source, seeds, asked=how)
-    said = Console(stderr=True, highlight=False, soft_wrap=True)
+    said = Terminal(stderr=True, soft_wrap=True)
     for warning in () if quiet else experiment.warnings:
         said.print(Text(str(warning), "yellow"))
     outcome = _perform(experiment, out, wanted, traces, SweepProgress(quiet))
@@ -123,7 +123,7 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
     sys.stdout.flush()
     if quiet and not outcome.failed:
         return
-    said = Console(stderr=True, highlight=False, soft_wrap=True)
+    said = Terminal(stderr=True, soft_wrap=True)
     if not quiet:
         ran = (
             f"{outcome.performed} runs in {duration(outcome.seconds)}"
@@ -140,7 +140,7 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
         said.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(str(path))}", "dim"))
 
 
-def _show_failed(outcome: Outcome, said: Console) -> None:
+def _show_failed(outcome: Outcome, said: Terminal) -> None:
     """The errors of failed runs, the most frequent first; each once, with the command that repeats its first run."""
     if not outcome.failed:
         return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from groupsim.pipeline.sweep.driver import Progress as State
 from groupsim.run_progress import duration
+from groupsim.terminal import Terminal
 
 EVERY_S = 10.0  # between two lines where there is no terminal, at least
 RARER = 10  # … and this part of the time that has passed: a sweep of hours says no more than some dozen lines
@@ -20,7 +20,7 @@ class SweepProgress:
 
     def __init__(self, quiet: bool = False) -> None:
         self.last: State | None = None
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = Terminal(stderr=True, soft_wrap=True)
         self._quiet = quiet
         self._bar: Progress | None = None
         self._begun = time.monotonic()

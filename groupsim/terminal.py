@@ -8,12 +8,17 @@ from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.segment import Segment
 
+from groupsim.scenarios.printable import visible
+
 
 class Terminal(Console):
-    """A console without markup guesses, for standard output, whose lines end where their text does."""
+    """A console without markup guesses, whose lines end where their text does.
 
-    def __init__(self, *, soft_wrap: bool = False) -> None:
-        super().__init__(highlight=False, soft_wrap=soft_wrap)
+    Control characters in what it prints are shown as escapes: names come from files, traces and other processes.
+    """
+
+    def __init__(self, *, soft_wrap: bool = False, stderr: bool = False) -> None:
+        super().__init__(highlight=False, soft_wrap=soft_wrap, stderr=stderr)
         self.push_render_hook(_Trimming())
 
 
@@ -49,7 +54,7 @@ def _by_lines(segments: Iterable[Segment]) -> Iterator[Segment]:
             if number:
                 yield Segment.line()
             if text or segment.control:
-                yield segment._replace(text=text)
+                yield segment if segment.control else segment._replace(text=visible(text))
 
 
 def _stripped(line: Sequence[Segment]) -> Sequence[Segment]:

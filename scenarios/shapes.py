@@ -63,6 +63,11 @@ NOTHING = object()
 def _step(data: Any, _: Any) -> Step:
     if data is NOTHING:
         return Step(deed=Deed(), at=Moment(0))
+    if isinstance(data, dict) and "do" not in data and data.get("fault", data.get("action")) in deeds():
+        key = "fault" if "fault" in data else "action"
+        raise Wrong(
+            f"`{key}` is no key of a step: actions and faults have `do`", f"write `do: {data[key]}`", below=(key,)
+        )
     if not isinstance(data, dict) or "do" not in data:
         raise Wrong("a step needs `at` and `do`", "write `- {at: 30s, do: crash, member: c2}`")
     name, known = data["do"], deeds()

@@ -54,6 +54,8 @@ LONGEST_US = 3650 * DAY_US
 LARGEST_SIZE = 1_000_000
 MOST_PROCESSES = 10_000  # of a kind in one run: a member takes a tenth of a megabyte, and joins with a dozen events
 
+MOST_RECORDS = 1_000_000  # per second of one load: the clock's ticks are µs
+
 API_NAMES = tuple(sorted(api.title for api in Api))
 ERROR_NAMES = tuple(sorted(code.name for code in ErrorCode))
 
@@ -150,7 +152,10 @@ def read_rate(found: object) -> Rate:
     match = _RATE.match(found) if isinstance(found, str) else None
     if match is None:
         raise ValueError(f"expected a rate such as 10/s or 3/min, found {quote(found)}")
-    return Rate(Fraction(match[1]) / _PER_S[match[2]], str(found).strip())
+    rate = Rate(Fraction(match[1]) / _PER_S[match[2]], str(found).strip())
+    if rate.per_second > MOST_RECORDS:
+        raise ValueError(f"{quote(found)} is above {MOST_RECORDS:,}/s: at most one record for each µs of virtual time")
+    return rate
 
 
 def read_share(found: object) -> Share:

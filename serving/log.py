@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.batch import EPOCH_MS
+from groupsim.scenarios.printable import visible
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_MS)
 
@@ -78,7 +79,7 @@ class ServeLog:
             return json.dumps({"time": when.isoformat(), "level": level, "event": event, **values, **more}, default=str)
         said = ", ".join(f"{name} {value}" for name, value in values.items() if name != "seq")
         mark = "" if level == "info" else f"{level}: "
-        line = f"{when:%H:%M:%S} {mark}{event}" + (f" ({said})" if said else "")
+        line = visible(f"{when:%H:%M:%S} {mark}{event}" + (f" ({said})" if said else ""))
         return line if error is None else f"{line}\n{_trace_of(error)}"
 
 

@@ -15,6 +15,9 @@ from groupsim.logs.clients import ClientLog, client_log
 from groupsim.logs.known import Known
 from groupsim.logs.wording import version
 
+LISTED = ".groupsim-logs"
+"""The file that lists what `write_logs` wrote: the next run may replace these files, and no others."""
+
 
 def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     """File name → its lines, in the order of the trace; who says nothing has no file."""
@@ -40,18 +43,35 @@ def _file(host: str | None) -> str:
     return re.sub(r"[^\w.@-]", "_", host or "unknown") + ".log"
 
 
+def foreign_files(directory: Path) -> list[str]:
+    """Return the names in a directory for logs that no earlier `write_logs` wrote, sorted."""
+    if not directory.is_dir():
+        return []
+    return sorted({entry.name for entry in directory.iterdir()} - {LISTED} - set(_listed(directory)))
+
+
+def _listed(directory: Path) -> list[str]:
+    listed = directory / LISTED
+    return listed.read_text("utf-8").splitlines() if listed.is_file() else []
+
+
 def write_logs(events: Sequence[TraceEvent], directory: Path) -> list[Path]:
     """Write all log files below `directory` (made if need be), each one whole or not at all.
 
-    Raises `OSError` when the directory cannot be written.
+    Files of an earlier run that this one does not have are removed. Raises `OSError` when the directory cannot be
+    written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, lines in sorted(render(events).items()):
-        target = directory / name
-        _write(lines, target)
-        written.append(target)
-    return written
+    rendered = render(events)
+    old = _listed(directory)
+    _write(sorted({*old, *rendered}), directory / LISTED)
+    for name, lines in sorted(rendered.items()):
+        _write(lines, directory / name)
+    for name in old:
+        if name not in rendered:
+            (directory / name).unlink(missing_ok=True)
+    _write(sorted(rendered), directory / LISTED)
+    return [directory / name for name in sorted(rendered)]
 
 
 def _write(lines: Iterable[str], target: Path) -> None:

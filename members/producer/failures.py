@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.producer.settings import ProducerSettings
 
+LATE_US = 1_000_000
+"""How long `send` waits before the trace has a warning, in µs."""
 TOO_LARGE = "RecordTooLargeException"  # the producer's own: an exception, no broker's error
 
 
@@ -29,6 +31,7 @@ class Failures:
         self._loop = loop
         self._host = host
         self._settings = settings
+        self._late = False
 
     @property
     def largest(self) -> int:
@@ -54,6 +57,13 @@ class Failures:
         if size <= most:
             setting, most = "buffer.memory", self._settings.buffer_memory
         self.say(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
+
+    def late(self, since_us: int, held_us: int) -> None:
+        """Warn once in a life that `send`, held up since `held_us`, still is since `since_us`: no rate is kept."""
+        if held_us == since_us and not self._late:
+            self._late = True
+            reason = "send has waited for 1 s, for buffer.memory or metadata: records leave later than their rate says"
+            self._loop.trace.emit(Kind.WARNING, host=self._host, reason=reason, payload={"since_us": since_us})
 
 
 def why_fatal(error: ErrorCode) -> str:

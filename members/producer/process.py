@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.producer.failures import Failures, why_fatal
+from groupsim.members.producer.failures import LATE_US, Failures, why_fatal
 from groupsim.members.producer.identity import Idempotent, Nobody
 from groupsim.members.producer.lanes import NEVER, Lane, Pending, Pool
 from groupsim.members.producer.load import Load
@@ -229,7 +229,6 @@ class Process:
     # --- flows -----------------------------------------------------------------------------------------------
 
     def _plan_flows(self) -> None:
-        """One timer for the next look at a flow."""
         if self._flow_timer is not None:
             self.host.cancel(self._flow_timer)
             self._flow_timer = None
@@ -263,6 +262,7 @@ class Process:
         if self._held_us >= NEVER:
             self._held_us = since_us
             self.host.call_at(since_us + self.settings.max_block_ms * MS_US, self._blocked_too_long, since_us)
+            self.host.call_at(since_us + LATE_US, lambda _: self.failures.late(since_us, self._held_us))
 
     def _blocked_too_long(self, since_us: int) -> None:
         """The record it waits with fails; it goes on waiting with the next."""

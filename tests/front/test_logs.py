@@ -395,10 +395,11 @@ def test_java_says_whether_its_coordinator_was_disconnected() -> None:
 
 
 def test_files_are_written_whole_into_a_new_directory(tmp_path: Path) -> None:
-    """One file per broker and member, and nothing temporary is left."""
+    """One file per broker and member, the list of them, and nothing temporary is left."""
     written = logs.write_logs(bounced(), tmp_path / "deep" / "logs")
     assert [path.name for path in written] == ["broker-1.log", "c1.log"]
-    assert sorted(path.name for path in (tmp_path / "deep" / "logs").iterdir()) == ["broker-1.log", "c1.log"]
+    left = sorted(path.name for path in (tmp_path / "deep" / "logs").iterdir())
+    assert left == [".groupsim-logs", "broker-1.log", "c1.log"]
 
 
 def test_what_ended_a_client_is_logged_under_its_exception() -> None:
