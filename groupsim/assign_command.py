@@ -6,12 +6,14 @@ import json
 
 from groupsim.assign import render_table, run_file
 from groupsim.exits import WELL
+from groupsim.slow_assignors import slow_assignors_named
 from groupsim.terminal import Terminal
 
 
 def assign(file: str, assignor: str | None, wants_json: bool) -> int:
     """Print the assignment of every document; returns the exit code. One line of JSON per document with `--json`."""
-    results = run_file(file, assignor)
+    with slow_assignors_named():
+        results = run_file(file, assignor)
     console = Terminal()
     for result in results:
         if wants_json:

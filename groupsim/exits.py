@@ -53,8 +53,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except (typer.Exit, typer.Abort):
             raise
-        except KeyboardInterrupt:
-            complain("interrupted")
+        except KeyboardInterrupt as stop:
+            complain(" ".join(("interrupted", *getattr(stop, "__notes__", ()))))
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             _end(error, bool(kwargs.get("traceback")), bool(kwargs.get("as_json")))

@@ -18,6 +18,7 @@ from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import REPEAT, Run, run_scenario
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.story.words import clock
+from groupsim.slow_assignors import slow_assignors_named
 
 COUNTED_LOGS = "`--set cluster.logs=counted` takes about a third of it, where it is only the group that matters"
 
@@ -40,14 +41,15 @@ def perform(
     hint = COUNTED_LOGS if is_replicated(scenario) and not scenario.producers else ""
     progress = RunProgress(scenario.run_for, Console(stderr=True), hint)
     try:
-        return run_scenario(
-            scenario,
-            seed=seed,
-            sinks=(*sinks, progress),
-            snapshots_at=snapshots_at,
-            looks=looks,
-            data_dir=data_dir,
-        )
+        with slow_assignors_named():
+            return run_scenario(
+                scenario,
+                seed=seed,
+                sinks=(*sinks, progress),
+                snapshots_at=snapshots_at,
+                looks=looks,
+                data_dir=data_dir,
+            )
     except (PluginError, EventLoopError) as error:
         notes = getattr(error, "__notes__", [])
         notes[:] = [note for note in notes if not note.startswith(REPEAT)]  # what `--set` has changed is not in it

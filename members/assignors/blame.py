@@ -7,7 +7,8 @@ import sys
 import sysconfig
 from pathlib import Path
 from traceback import walk_tb
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import ClassVar
 
 from groupsim.members.assignors.errors import AssignorError, JavaFailure
 from groupsim.members.assignors.interface import Assignor
@@ -19,23 +20,31 @@ _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"
 class blame:
     """Turn whatever a user's assignor raises inside into an AssignorError that names its file and line.
 
-    A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect.
+    A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect. A ctrl-C gets a note with the
+    place at which it found the assignor. `computing` lists the calls that have not returned, for a caller that watches
+    how long one takes.
     """
 
-    __slots__ = ("_assignor",)
+    __slots__ = ("assignor",)
+    computing: ClassVar[list[blame]] = []
 
     def __init__(self, assignor: Assignor) -> None:
-        self._assignor = assignor
+        self.assignor = assignor
 
     def __enter__(self) -> None:
-        """Nothing to do: what matters is the end."""
+        """List the call."""
+        self.computing.append(self)
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.computing.remove(self)
+        if isinstance(problem, KeyboardInterrupt):
+            where = user_frame(problem, _file(type(self.assignor)))
+            problem.add_note(f"in assignor {self.assignor.name!r}" + (f" ({where})" if where else ""))
         # A call of sys.exit() is the assignor's doing, and no end of ours.
         if isinstance(problem, (Exception, SystemExit)) and not isinstance(problem, (AssignorError, JavaFailure)):
-            assignor = self._assignor
+            assignor = self.assignor
             where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
             raise AssignorError(assignor.name, f"raised {type(problem).__name__}: {problem}", where) from problem
 
@@ -50,6 +59,16 @@ def user_frame(problem: BaseException, file: str | None = None) -> str | None:
     if isinstance(problem, SyntaxError) and problem.filename:
         return f"{problem.filename}:{problem.lineno}"
     return found
+
+
+def place_in(frame: FrameType | None, assignor: Assignor) -> str | None:
+    """`file:line` at which a running program stands in the assignor's own file; None where it stands elsewhere."""
+    file = _file(type(assignor))
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
 
 
 def source_of(kind: type) -> str | None:

@@ -37,7 +37,8 @@ class Assignor(ABC):
         """Give every partition of the subscribed topics to a member that subscribes to it.
 
         `topics` is what the leader's metadata knows (a subscribed topic may be missing), `members` come in the order
-        of the JoinGroup response. Every member must be a key of the result, with an empty tuple when it gets nothing.
+        of the JoinGroup response; both are read-only. Every member must be a key of the result, with an empty tuple
+        when it gets nothing.
         """
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:

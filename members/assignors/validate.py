@@ -10,6 +10,7 @@ section 8.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from groupsim.members.assignors.blame import blame, source_of
 from groupsim.members.assignors.errors import AssignorError
@@ -34,9 +35,12 @@ def run_assignor(
 
     Raises AssignorError (custom: raised, or returned nonsense) and JavaFailure (Kafka's own, where Kafka throws).
     """
+    kafkas = is_kafkas(assignor)
     with blame(assignor):
-        result = assignor.assign(topics, members)
-    if is_kafkas(assignor):
+        # A user's own must not change what the leader encodes and the result is judged by.
+        given = (topics, members) if kafkas else (MappingProxyType(topics), tuple(members))
+        result = assignor.assign(*given)
+    if kafkas:
         return result
     problem = _wrong_type(result)
     if problem is None and not as_kafka:
