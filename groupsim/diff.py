@@ -74,8 +74,8 @@ def _longest_rollout(group: GroupStory) -> int | None:
 FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
     ("rebalances", "", lambda group: len(group.rebalances)),
     ("stopped", "us", lambda group: group.stopped_us),
-    ("stopped, summed over partitions", "us", lambda group: group.partition_stop_us),
-    ("longest for one partition", "us", lambda group: group.worst[1] if group.worst else 0),
+    ("unserved, summed over partitions", "us", lambda group: group.unserved_us),
+    ("longest unserved partition", "us", lambda group: group.worst[1] if group.worst else 0),
     ("longest rebalance", "us", lambda group: max((g.duration_us for g in group.rebalances), default=0)),
     ("partitions moved", "", lambda group: group.moved),
     ("time to form", "us", lambda group: group.formed_us),

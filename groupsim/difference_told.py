@@ -10,8 +10,8 @@ from groupsim.scenarios.story.words import span
 
 #: Rows of the comparison that tell what is noticed, in order, with the words of the sentence.
 NOTICED = (
-    ("stopped, summed over partitions", "partitions stand still for {} in all"),
-    ("longest for one partition", "the one that waits longest for {}"),
+    ("unserved, summed over partitions", "partitions are unserved for {} in all"),
+    ("longest unserved partition", "the one that waits longest for {}"),
     ("records never delivered", "{} records never delivered"),
     ("records delivered twice", "{} records delivered twice"),
     ("largest lag", "a lag of up to {}"),

@@ -262,7 +262,7 @@ def _chosen(lanes: Sequence[Lane]) -> Sequence[Lane]:
     return [lanes[index] for index in sorted(ranked[:MANY_LANES])]
 
 
-SINCE = {"processed": "last record", "released": "release", "crashed": "crash", "paused": "pause"}
+SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}
 
 
 def _show_standstills(group: GroupStory, console: Console) -> None:

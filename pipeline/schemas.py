@@ -20,7 +20,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 
 
 class Type(StrEnum):
@@ -107,10 +107,8 @@ RUNS = Table(
         whole("rebalances", "rebalances after each group had formed", null=True),
         whole("generations", "generations, the first ones included", null=True),
         large(
-            "stopped_us", "time in which at least one partition of a group stood still, summed over groups", null=True
+            "stopped_us", "time in which at least one partition of a group was unserved, summed over groups", null=True
         ),
-        large("partition_stop_us", "standstill summed over partitions", null=True),
-        large("worst_partition_us", "standstill of the partition that stood still longest", null=True),
         whole("moved", "how often a partition changed its process", null=True),
         whole("moved_back", "moves that brought a partition back to where it had come from", null=True),
         large(
@@ -166,8 +164,8 @@ RUNS = Table(
         ),
         large(
             "unserved_us",
-            "time in which there was no process that could work on a partition, summed over partitions: the "
-            "standstills from `silent_us` on",
+            "time in which there was no process that could work on a partition, summed over partitions: the sum of "
+            "`stops`",
             null=True,
         ),
         large("worst_unserved_us", "the same for the partition that has the most of it", null=True),
@@ -219,7 +217,7 @@ GENERATIONS = Table(
         text("protocol", "assignor chosen", null=True),
         whole("moves", "partitions that changed their process"),
         whole("moves_back", "moves that brought a partition back"),
-        large("stopped_us", "time in which at least one partition stood still because of it"),
+        large("stopped_us", "time in which at least one partition was unserved because of it"),
         text(
             "hindered",
             "what hindered the group then besides: joins given up, offsets held by a transaction or deleted, "
@@ -245,17 +243,16 @@ SPANS = Table(
 
 STOPS = Table(
     "stops",
-    "one standstill of one partition: between two owners nobody processed it",
+    "one standstill of one partition: between two owners no process could work on it",
     (
         *PLACE,
         text("origin", "process of the old owner"),
         text("target", "process of the new owner", null=True),
         whole("generation", "generation that ended it", null=True),
-        large("began_us", "last record processed under the old owner (or released, crashed, paused: see `basis`)"),
+        large("began_us", "when the old owner began to release it (callback included), crashed or was paused"),
         large("ended_us", "when the new owner could fetch, or the end of the trace"),
-        text("basis", "what `began_us` is: processed, released, crashed or paused"),
+        text("basis", "what `began_us` is: released, crashed or paused"),
         flag("open", "nobody had taken it up when the trace ended"),
-        large("silent_us", "when the old owner began to release it, crashed or was paused, not before `began_us`"),
     ),
 )
 

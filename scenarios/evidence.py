@@ -151,7 +151,7 @@ def _silent(name: str) -> GroupStory:
         standstills=(),
         overlaps=(),
         stopped_us=0,
-        partition_stop_us=0,
+        unserved_us=0,
         worst=None,
         delivered=0,
         duplicates=0,

@@ -254,7 +254,7 @@ class Moved(Check):
 @check("stopped")
 @frozen
 class Stopped(Check):
-    """How long at least one partition of the group stood still, in all."""
+    """How long at least one partition of the group was unserved: no process could work on it."""
 
     is_: SpanIs = key("How long: <= 3s, 1s..2s.", short=True)
     group: TheGroup | None = key(_GROUP, None)

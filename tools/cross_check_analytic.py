@@ -46,7 +46,7 @@ def join_eager(cells: Cells) -> Finding:
     """One generation; the barrier waits for the last heartbeat; who heard early stands still longest."""
     runs = cells["eager"]
     lengths = [run.rebalances[0].duration_us for run in runs]
-    stops = [one.unserved_us for run in runs for one in run.standstills(run.rebalances[0].number)]
+    stops = [one.length_us for run in runs for one in run.standstills(run.rebalances[0].number)]
     partitions = [len(run.standstills(run.rebalances[0].number)) for run in runs]
     holds = {len(run.rebalances) for run in runs} == {1} and within([*lengths, *stops], 0, BEAT)
     everyone = set(partitions) == {100}
@@ -58,7 +58,7 @@ def join_eager(cells: Cells) -> Finding:
 def shares(run: Seen) -> list[float]:
     """Where in its rebalance each member stopped: evenly spread when heartbeats have phases of their own."""
     rebalance = run.rebalances[0]
-    begins = {one.origin: one.silent_us for one in run.standstills(rebalance.number)}
+    begins = {one.origin: one.began_us for one in run.standstills(rebalance.number)}
     return [(begun - rebalance.began_us) / rebalance.duration_us for begun in begins.values()]
 
 
@@ -67,7 +67,7 @@ def join_cooperative(cells: Cells) -> Finding:
     runs = cells["cooperative"]
     first = [run.rebalances[0].duration_us for run in runs]
     second = [run.rebalances[1].duration_us for run in runs]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     moved = [len(run.group.standstills) for run in runs]
     holds = {len(run.rebalances) for run in runs} == {2} and within([*first, *second, *stops], 0, BEAT)
     own = all(one.target == "late" for run in runs for one in run.group.standstills)
@@ -91,7 +91,7 @@ def follow_up(cells: Cells) -> Finding:
 def leave_eager(cells: Cells) -> Finding:
     """One generation, everybody stops for 0 to 3 s."""
     runs = cells["eager"]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     partitions = [len(run.group.standstills) for run in runs]
     holds = {len(run.rebalances) for run in runs} == {1} and within(stops, 0, BEAT) and set(partitions) == {100}
     lengths = [run.rebalances[0].duration_us for run in runs]
@@ -101,7 +101,7 @@ def leave_eager(cells: Cells) -> Finding:
 def leave_cooperative(cells: Cells) -> Finding:
     """One generation, since the others keep what they have; the leaver's partitions wait for it."""
     runs = cells["cooperative"]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     own = all(one.origin == "c-4" for run in runs for one in run.group.standstills)
     numbers = {len(run.rebalances) for run in runs}
     measured = f"{counts(numbers)} generation; only the leaver's 10 partitions stop, {spread(stops)}"
@@ -113,7 +113,7 @@ def crash(cells: Cells) -> Finding:
     runs = flat(cells.values())
     noticed = [run.group.evictions[0].removed_us - EVENT for run in runs]
     barrier = [run.rebalances[0].duration_us for run in runs]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills if one.origin == "c-4"]
+    stops = [one.length_us for run in runs for one in run.group.standstills if one.origin == "c-4"]
     even = distance(noticed, uniform(42 * SECOND, 45 * SECOND)) < may_be(len({run.seed for run in runs}))
     holds = within(noticed, 42 * SECOND, 45 * SECOND) and within(barrier, 0, BEAT)
     measured = (
@@ -125,7 +125,7 @@ def crash(cells: Cells) -> Finding:
 def static_crash(cells: Cells) -> Finding:
     """No rebalance; its own partitions wait for it, nobody else's do."""
     runs = flat(cells.values())
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     own = all(one.origin == one.target == "c-4" for run in runs for one in run.group.standstills)
     none = not any(run.rebalances for run in runs)
     return Finding(none and own and within(stops, 30 * SECOND, 30 * SECOND), f"0 rebalances; own: {spread(stops)}")
@@ -134,7 +134,7 @@ def static_crash(cells: Cells) -> Finding:
 def stuck_eager(cells: Cells) -> Finding:
     """Everybody but the stuck one has stopped within a heartbeat, and waits until it polls again."""
     runs = cells["eager"]
-    others = [one.unserved_us for run in runs for one in run.group.standstills if one.origin != "c-4"]
+    others = [one.length_us for run in runs for one in run.group.standstills if one.origin != "c-4"]
     stopped = {len({one.partition for one in run.group.standstills}) for run in runs}
     # it was blocked from about 70 s on, the newcomer came at 72 s, and the last of the others hears within 3 s
     holds = within(others, 94 * SECOND, 99 * SECOND) and stopped == {100}
@@ -145,7 +145,7 @@ def stuck_cooperative(cells: Cells) -> Finding:
     """The first rebalance waits for the stuck member, others work on; what moves stops for the second one only."""
     runs = cells["cooperative"]
     first = [run.rebalances[0].duration_us for run in runs]
-    moved = [one.unserved_us for run in runs for one in run.group.standstills]
+    moved = [one.length_us for run in runs for one in run.group.standstills]
     handed = [run.rebalances[1].ended_us - 72 * SECOND for run in runs]
     kept = {len(run.group.standstills) for run in runs} == {9} and not any(run.group.evictions for run in runs)
     holds = within(first, 97 * SECOND, 99 * SECOND) and within(moved, 0, BEAT) and kept
@@ -184,10 +184,10 @@ def rolling_eager(cells: Cells) -> Finding:
     runs = cells["eager, dynamic"]
     rebalances = [len(run.rebalances) for run in runs]
     lengths = [one.duration_us for run in runs for one in run.rebalances]
-    own = [one.unserved_us for run in runs for one in run.group.standstills if one.basis == "released"]
+    own = [one.length_us for run in runs for one in run.group.standstills if one.basis == "released"]
     holds = all(10 <= number <= 20 for number in rebalances) and within(lengths, 0, BEAT) and within(own, 0, BEAT)
-    held = [max(one.unserved_us for one in run.group.standstills) for run in runs]
-    common = [one.unserved_us for run in runs for one in run.group.standstills]
+    held = [max(one.length_us for one in run.group.standstills) for run in runs]
+    common = [one.length_us for run in runs for one in run.group.standstills]
     measured = (
         f"{counts(rebalances)} rebalances of {spread(lengths)}; one standstill: {spread(common)}, longest of a run "
         f"{spread(held)}"
@@ -200,7 +200,7 @@ def rolling_cooperative(cells: Cells) -> Finding:
     runs = cells["cooperative, dynamic"]
     rebalances = [len(run.rebalances) for run in runs]
     moved = [run.group.moved for run in runs]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     idle = [len(run.group.standstills) for run in runs]
     holds = all(20 <= number <= 40 for number in rebalances) and within(stops, 0, BEAT) and max(idle) <= max(moved)
     return Finding(holds, f"{counts(rebalances)} rebalances; {counts(moved)} moves; only these stop, {spread(stops)}")
@@ -209,7 +209,7 @@ def rolling_cooperative(cells: Cells) -> Finding:
 def rolling_static(cells: Cells) -> Finding:
     """No rebalance, own partitions wait for the restart."""
     runs = [*cells["eager, static"], *cells["cooperative, static"]]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills]
+    stops = [one.length_us for run in runs for one in run.group.standstills]
     none = not any(run.rebalances for run in runs)
     return Finding(none and within(stops, 20 * SECOND, 20 * SECOND), f"0 rebalances; own: {spread(stops)}")
 

@@ -15,7 +15,7 @@ MINUTE = 60 * SECOND
 
 def stop_of_a_partition(run: Seen, partitions: int = 100) -> float:
     """How long a partition stood still in all, on average."""
-    return sum(run.stop_us(one) for one in run.group.standstills) / partitions
+    return sum(one.length_us for one in run.group.standstills) / partitions
 
 
 def pause_ratio(cells: Cells) -> Finding:
@@ -136,7 +136,7 @@ def overdue(run: Seen) -> list[int]:
 def close_without_leave(cells: Cells) -> Finding:
     """The session's 45 s and a heartbeat interval, or the heartbeat interval alone."""
     stops = {
-        name: [one.unserved_us for run in runs for one in run.group.standstills if one.origin == "c-2"]
+        name: [one.length_us for run in runs for one in run.group.standstills if one.origin == "c-2"]
         for name, runs in cells.items()
     }
     silent = within(stops["no LeaveGroup, 3000"], 45 * SECOND, 48 * SECOND)
@@ -155,7 +155,7 @@ def never_rejoins_eager(cells: Cells) -> Finding:
     mute = [run.rebalances[0].duration_us for run in cells["eager, never rejoins"]]
     busy = [run.rebalances[0].duration_us for run in cells["eager, stuck in processing"]]
     stops = [
-        one.unserved_us
+        one.length_us
         for run in cells["eager, stuck in processing"]
         for one in run.group.standstills
         if one.origin != "c-4"
@@ -172,7 +172,7 @@ def never_rejoins_cooperative(cells: Cells) -> Finding:
     """The rebalance takes as long, but the others work on."""
     runs = [*cells["cooperative, never rejoins"], *cells["cooperative, stuck in processing"]]
     lengths = [run.rebalances[0].duration_us for run in runs]
-    others = [one.unserved_us for run in runs for one in run.group.standstills if one.origin not in ("mute", "c-4")]
+    others = [one.length_us for run in runs for one in run.group.standstills if one.origin not in ("mute", "c-4")]
     holds = within(lengths, 295 * SECOND, 300 * SECOND) and within(others or [0], 0, BEAT)
     return Finding(holds, f"rebalance {spread(lengths)}; partitions of others stop {spread(others or [0])}")
 
@@ -196,7 +196,7 @@ def killed_and_back(cells: Cells) -> Finding:
     """The join of the new process waits until the session of the old one ends."""
     runs = flat(cells.values())
     lengths = [run.rebalances[0].duration_us for run in runs]
-    stops = [one.unserved_us for run in runs for one in run.group.standstills if one.origin != "c-4"]
+    stops = [one.length_us for run in runs for one in run.group.standstills if one.origin != "c-4"]
     holds = within(lengths, 26 * SECOND, 29 * SECOND)
     return Finding(holds and max(stops) > 25 * SECOND, f"rebalance {spread(lengths)}; others stop {spread(stops)}")
 

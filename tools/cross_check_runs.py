@@ -23,21 +23,16 @@ from groupsim.scenarios.story.model import Generation, GroupStory, Standstill
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "cross-checks"
 SECOND = 1_000_000
 BEAT = 3 * SECOND  # heartbeat.interval.ms, where a file does not say otherwise
-CALLBACK = 3 * SECOND  # the longest callback of revoked partitions that a file sets
 SLACK = 10_000  # round trips of 0.2 ms, a few of them
 
 
 @frozen
 class Seen:
-    """One run: its seed, its story, and what no story has.
-
-    `pauses` are the lengths of all pauses that ended, `callbacks` the begins of callbacks by process and partition.
-    """
+    """One run: its seed, its story, and the lengths of all pauses that ended, which no story has."""
 
     seed: int
     story: Story = field(repr=False)
     pauses: tuple[int, ...] = field(repr=False)
-    callbacks: Mapping[tuple[str, str], Sequence[int]] = field(repr=False)
 
     @property
     def group(self) -> GroupStory:
@@ -52,11 +47,6 @@ class Seen:
     def standstills(self, generation: int) -> list[Standstill]:
         """Those that ended with a generation."""
         return [one for one in self.group.standstills if one.generation == generation]
-
-    def stop_us(self, one: Standstill) -> int:
-        """How long a standstill was: from the begin of the callback that gave the partition up, if there was one."""
-        begun = [at for at in self.callbacks.get((one.origin, str(one.partition)), ()) if at <= one.silent_us]
-        return one.ended_us - max([one.silent_us - CALLBACK, *begun[-1:]] if begun else [one.silent_us])
 
 
 Cells = Mapping[str, Sequence[Seen]]
@@ -106,7 +96,7 @@ def seen(document: str, seed: int) -> Seen:
     """Run the scenario of a canonical document."""
     run = run_scenario(scenario_from_json(document), seed=seed)
     story = tell(run.events)
-    return Seen(seed, story, tuple(_pauses(run.events, story.end_us)), _callbacks(run.events))
+    return Seen(seed, story, tuple(_pauses(run.events, story.end_us)))
 
 
 def _pauses(events: Iterable[TraceEvent], end_us: int) -> Iterable[int]:
@@ -115,16 +105,6 @@ def _pauses(events: Iterable[TraceEvent], end_us: int) -> Iterable[int]:
             length = int((event.payload or {})["pause_us"])
             if event.t_us + length < end_us:
                 yield length
-
-
-def _callbacks(events: Iterable[TraceEvent]) -> dict[tuple[str, str], list[int]]:
-    """Begins of the callbacks that give partitions up."""
-    begun: dict[tuple[str, str], list[int]] = {}
-    for event in events:
-        if event.kind is Kind.CALLBACK_BEGUN and event.reason != "assigned":
-            for partition in (event.payload or {}).get("partitions", ()):
-                begun.setdefault((event.host or "", partition), []).append(event.t_us)
-    return begun
 
 
 def settings(experiment: Experiment) -> str:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from groupsim.pipeline.sweep.engines import EngineOptions
 
-DEFAULT_GOALS = (Goal("stopped_us", "lower"), Goal("lag_area", "lower"))
+DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
 LARGE = 3_000_000  # observations from which Spark's fixed cost pays
 
 
@@ -94,7 +94,7 @@ class DirectoryLike(Protocol):
 
 
 def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
-    """The experiment's goals; without any, standstill first and lag second."""
+    """The experiment's goals; without any, unserved time first and lag second."""
     directions = {"minimise": "lower", "maximise": "higher"}
     return (
         tuple(Goal(goal.metric, directions[goal.direction], goal.at_most, goal.at_least) for goal in experiment.goals)

@@ -119,9 +119,7 @@ _S, _N, _R = Unit.SECONDS, Unit.COUNT, Unit.RECORDS
 _ALL = (
     _total("rebalances", "rebalances", _N),
     _total("generations", "generations", _N),
-    _total("stopped_us", "stop-the-world time", _S),
-    _total("partition_stop_us", "standstill of all partitions", _S),
-    Metric("worst_partition_us", "standstill of the worst partition", _S),
+    _total("stopped_us", "stopped time", _S),
     _total("unserved_us", "unserved time of all partitions", _S),
     Metric("worst_unserved_us", "unserved time of the worst partition", _S),
     _total("moved", "partitions moved", _N),

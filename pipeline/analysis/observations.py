@@ -2,7 +2,7 @@
 
 All that the statistics need, whatever table it comes from, so that one grouped task per cell sees everything of it:
 the columns of `runs`; per run whether it ended well (`RUN`), expectations that failed and standstills still open; and
-the values of the pools (each standstill, each partition's standstill in a run, the length of each rebalance).
+the values of the pools (each standstill, each partition's unserved time in a run, the length of each rebalance).
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def _of_stops(read: Reader) -> Iterator[pa.Table]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    stops = read("stops", [*KEY, *PLACE, "began_us", "silent_us", "ended_us", OPEN])
-    yield _part(stops, "standstill", pc.subtract(stops["ended_us"], stops["began_us"]))
+    stops = read("stops", [*KEY, *PLACE, "began_us", "ended_us", OPEN])
+    unserved = pc.subtract(stops["ended_us"], stops["began_us"])
+    yield _part(stops, "standstill", unserved)
     still_open = stops.filter(stops[OPEN])
     yield _part(still_open, OPEN, pa.array([1] * len(still_open), pa.int64()))
     places = read("deliveries", [*KEY, *PLACE])
     none = pa.array([0] * len(places), pa.int64())
-    unserved = pc.subtract(stops["ended_us"], stops["silent_us"])
     every = pa.concat_tables(
         [stops.select([*KEY, *PLACE]).append_column("us", unserved), places.append_column("us", none)]
     )

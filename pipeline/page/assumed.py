@@ -35,8 +35,8 @@ _PLACED = {
 LIMITS = (
     "Times and latencies are drawn from the distributions named here; they are models, not measurements of your "
     "machines.",
-    "A standstill of a partition lasts from the last record handled under its old owner (or its release, crash or "
-    "pause, where there is no traffic) until the new owner could fetch.",
+    "A partition stands still from the instant at which its old owner began to release it, crashed or was paused until "
+    "the new owner could fetch. An owner that is busy in a handler makes lag, not a standstill.",
     "Rules that the simulation simplifies are listed in docs/fidelity.md.",
 )
 

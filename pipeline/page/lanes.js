@@ -178,7 +178,7 @@ function ownerBars(run, spans, laneOf, endUs) {
   });
 }
 
-const BASIS = { processed: "since the last record handled", released: "since it was released", crashed: "since the crash", paused: "since the pause began" };
+const BASIS = { released: "since it was released", crashed: "since the crash", paused: "since the pause began" };
 
 function stopBars(stops, laneOf) {
   const bars = stops.filter((one) => laneOf.has(partitionName(one))).map((one) => ({
@@ -187,7 +187,7 @@ function stopBars(stops, laneOf) {
     to: one.ended_us,
     text: "",
     hover: hoverLines(`${partitionName(one)} stood still`, stretch(one.began_us, one.ended_us), handedOver(one),
-      BASIS[one.basis], one.silent_us > one.began_us ? `${span(Math.max(0, one.ended_us - one.silent_us))} of it without a process that could work on it` : "", one.open ? "until the end of the run" : ""),
+      BASIS[one.basis], one.open ? "until the end of the run" : ""),
   }));
   return bars.length ? [barTrace("stood still", STOPPED, bars)] : [];
 }

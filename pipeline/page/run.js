@@ -49,7 +49,7 @@ function runFigures(row) {
   const figures = [
     [figure(row.rebalances), "rebalances after the groups had formed"],
     [spanOr(row.stopped_us, "nothing"), "stood still, at least one partition", row.stopped_us ? "warn" : ""],
-    [spanOr(row.worst_partition_us, "nothing"), "stood still, the worst partition", row.worst_partition_us ? "warn" : ""],
+    [spanOr(row.worst_unserved_us, "nothing"), "stood still, the worst partition", row.worst_unserved_us ? "warn" : ""],
     [figure(row.moved), `partitions moved${back}`],
     [figure(row.lag_max), "largest lag of a group, records"],
     [figure(row.duplicates), `of ${figure(row.delivered)} records delivered twice`, row.duplicates ? "warn" : ""],
@@ -134,8 +134,7 @@ function meanings(run) {
     el("dl", { class: "words" }, seen.flatMap((cause) => [el("dt", {}, cause), el("dd", {}, run.causes[cause])]),
       el("dt", {}, "held by"), el("dd", {}, "the process the rebalance waited for longest, and how long"),
       el("dt", {}, "moved"), el("dd", {}, "partitions that another process owns now; ↩ returned to the process they had come from"),
-      el("dt", {}, "stood still"), el("dd", {}, "time in which nobody processed at least one partition because of this rebalance"),
-      el("dt", {}, "unserved"), el("dd", {}, "the part of a standstill in which no process could work on the partition: its old owner had released it, crashed or stood still")));
+      el("dt", {}, "stood still"), el("dd", {}, "time in which no process could work on at least one partition, because of this rebalance: its old owner had begun to release it, had crashed or was paused, and its new one could not fetch yet")));
 }
 
 // --- one group: lanes and messages -------------------------------------------------------------------------------
@@ -241,7 +240,6 @@ function stopTable(tables, group) {
     { title: "length", cell: (one) => span(one.ended_us - one.began_us), number: true, class: "still" },
     { title: "from", cell: (one) => clock(one.began_us), number: true },
     { title: "to", cell: (one) => (one.open ? "the end" : clock(one.ended_us)), number: true },
-    { title: "of it unserved", cell: (one) => span(Math.max(0, one.ended_us - (one.silent_us ?? one.began_us))), number: true },
     { title: "between", cell: handedOver },
     { title: "counted", cell: (one) => BASIS[one.basis] || one.basis, class: "text" },
     { title: "generation", cell: (one) => (one.generation === null ? "–" : String(one.generation)), number: true },

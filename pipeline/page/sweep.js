@@ -227,7 +227,7 @@ function runsTable(sweep, number, show) {
   const seeds = sweep.values.seeds;
   const failures = new Map(sweep.runs.failures.filter(([cell]) => cell === number).map(([, seed, error, count]) => [seed, count > 1 ? `${error} (so did ${figure(count - 1)} more)` : error]));
   const headlines = new Map(sweep.runs.headlines.filter(([cell]) => cell === number).map(([, seed, text]) => [seed, text]));
-  const names = [...new Set([...sweep.goals.map((goal) => goal.metric), "rebalances", "stopped_us", "duplicates"])].filter((name) => sweep.values.of[name]);
+  const names = [...new Set([...sweep.goals.map((goal) => goal.metric), "rebalances", "unserved_us", "duplicates"])].filter((name) => sweep.values.of[name]);
   const value = (name) => (seed) => {
     const found = sweep.values.of[name][sweep.line.get(number)][seeds.indexOf(seed)];
     return shown(sweep.metricOf.get(name), found, undefined, false);

@@ -87,8 +87,8 @@ def _subtitle(answer: Answer, runs: int) -> str:
 def _whole_runs(directory: Tables, answer: Answer, runs: Sequence[Run]) -> tuple[dict[Standing, dict[str, Any]], int]:
     """Runs with all their rows, as many as there is room for."""
     goal = answer.goals[0]
-    # A pooled metric has no value per run; the standstill of the whole run ranks the runs then.
-    metric = "partition_stop_us" if goal.of.pool else goal.metric
+    # A pooled metric has no value per run; the unserved time of the whole run ranks the runs then.
+    metric = "unserved_us" if goal.of.pool else goal.metric
     values: dict[int, dict[int, int]] = {cell.number: {} for cell in answer.cells}
     for run in runs:
         if run["status"] == "done" and run["cell"] in values:

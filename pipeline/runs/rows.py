@@ -179,7 +179,7 @@ def _stops(_: By, story: Story) -> Iterator[Row]:
     for group in story.groups:
         for one in group.standstills:
             place = (group.group, one.partition.topic, one.partition.partition)
-            times = (one.began_us, one.ended_us, one.basis, one.open, one.silent_us)
+            times = (one.began_us, one.ended_us, one.basis, one.open)
             yield (*place, one.origin, one.target, one.generation, *times)
 
 

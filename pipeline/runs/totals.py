@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any
 
 from groupsim.pipeline.schemas import TABLES
-from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import GroupStory, Outcome, Story
 
 EVICTIONS = ("session-expired", "join-timeout", "sync-timeout")
@@ -76,20 +75,10 @@ def _rollout(story: Story) -> int | None:
 def _standing(story: Story) -> dict[str, Any]:
     return {
         "stopped_us": sum(group.stopped_us for group in story.groups),
-        "partition_stop_us": sum(group.partition_stop_us for group in story.groups),
-        "worst_partition_us": max((group.worst[1] for group in story.groups if group.worst), default=0),
-        **_unserved(story),
+        "unserved_us": sum(group.unserved_us for group in story.groups),
+        "worst_unserved_us": max((group.worst[1] for group in story.groups if group.worst), default=0),
         "overlap_us": sum(one.ended_us - one.began_us for group in story.groups for one in group.overlaps),
     }
-
-
-def _unserved(story: Story) -> dict[str, Any]:
-    """Standstills less what lies before the old owner's end: how often records come does not lengthen them."""
-    spent: Counter[tuple[str, TopicPartition]] = Counter()
-    for group in story.groups:
-        for one in group.standstills:
-            spent[group.group, one.partition] += one.unserved_us
-    return {"unserved_us": sum(spent.values()), "worst_unserved_us": max(spent.values(), default=0)}
 
 
 SUMMED = ("delivered", "duplicates", "lost", "lag_area")

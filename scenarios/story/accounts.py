@@ -168,8 +168,8 @@ def _gap(facts: Facts, key: Key, spans: Sequence[Holding], stops: Sequence[Stand
         group, partition = key
         began = min((e.t_us for e in facts.starts if (e.group or "?") == group), default=0)
         return Gap(max(began, _made_us(facts, partition)), facts.end_us, open=True)
-    longest = max(stops, key=lambda stop: (stop.unserved_us, -stop.silent_us), default=None)
-    return None if longest is None else Gap(longest.silent_us, longest.ended_us, longest.open)
+    longest = max(stops, key=lambda stop: (stop.length_us, -stop.began_us), default=None)
+    return None if longest is None else Gap(longest.began_us, longest.ended_us, longest.open)
 
 
 def _made_us(facts: Facts, partition: TopicPartition) -> int:

@@ -17,7 +17,6 @@ from groupsim.scenarios.story.books import Book, Books, Partition
 _by_number, _began = attrgetter("seq"), attrgetter("began_us")
 
 At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
-Given = tuple[str | None, int | None, str | None]  # topic, partition, group
 
 
 @define
@@ -50,7 +49,6 @@ class HostFacts:
     callbacks: list[Stretch] = Factory(list)
     handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
     in_hand: int = 0  # how many, now
-    given: dict[Given, list[int]] = Factory(dict)  # when records of a partition were delivered
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     refused: list[TraceEvent] = Factory(list)  # heartbeats that were answered with an error
@@ -61,15 +59,6 @@ class HostFacts:
     heartbeats: int = 0
     delivered: int = 0  # records
     duplicates: int = 0  # of these, how many its group had been given before
-
-    def busy_us(self, begin_us: int, end_us: int) -> int:
-        """For how long of [begin, end] it had records in hand."""
-        first = max(0, bisect_right(self.handling, begin_us, key=_began) - 1)
-        last = bisect_right(self.handling, end_us, key=_began)
-        ends = (
-            (one, end_us if one.ended_us is None else min(one.ended_us, end_us)) for one in self.handling[first:last]
-        )
-        return sum(max(0, end - max(one.began_us, begin_us)) for one, end in ends)
 
     def in_callback_since(self, at_us: int) -> int | None:
         """When the callback began that was running, or just ended, then; None when there was none."""
@@ -157,7 +146,6 @@ class Hand:
     group: str
     partition: Partition
     book: Book
-    given: list[int]
     work: Work
 
 

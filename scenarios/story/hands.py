@@ -24,7 +24,6 @@ def delivered(facts: Facts, event: TraceEvent) -> None:
     host.in_hand += count or 1
     host.delivered += count
     host.duplicates += hand.book.deliver(base, base + count)
-    hand.given.append(now)
 
 
 def processed(facts: Facts, event: TraceEvent) -> None:
@@ -59,7 +58,6 @@ def _hand(facts: Facts, event: TraceEvent) -> Hand:
         group,
         partition,
         facts.books.book(group, partition),
-        host.given.setdefault((event.topic, event.partition, event.group), []),
         facts.work.setdefault((host.name, (event.topic, event.partition)), Work()),
     )
     return hand

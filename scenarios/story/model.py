@@ -91,7 +91,7 @@ class Generation:
     late, absent   the last to join; those who never came
     members, size  who is in the generation; how many, also when they are not listed
     moves          partitions that another process owns now
-    stopped_us     time in which at least one partition stood still because of it
+    stopped_us     time in which at least one partition was unserved because of it
     hindrances     what hindered it without having begun it
     """
 
@@ -150,12 +150,10 @@ class Span:
 
 @frozen
 class Standstill:
-    """A partition between two owners: nobody processed it from `began_us` to `ended_us`.
+    """A partition between two owners: no process could work on it from `began_us` to `ended_us` (unserved time).
 
-    `basis` says what the begin is: "processed" (the last record handled under the old owner) or, without traffic,
-    "released", "crashed" or "paused". `ended_us` is the instant from which the new owner could fetch; `open` when there
-    was none. `silent_us`, not before `began_us`, is when the old owner began to release it (the callback included),
-    crashed or was paused: with few records the last one was long before, though more could have been processed.
+    It begins when the old owner begins to release it (the callback included), crashes or is paused: `basis` is
+    released, crashed or paused. It ends when the new owner can fetch; `open` when there was none.
     """
 
     partition: TopicPartition
@@ -165,17 +163,11 @@ class Standstill:
     began_us: int
     ended_us: int
     basis: str
-    silent_us: int
     open: bool = False
 
     @property
-    def unserved_us(self) -> int:
-        """How long there was no process that could have worked on it; the traffic does not matter."""
-        return self.ended_us - self.silent_us
-
-    @property
     def length_us(self) -> int:
-        """How long nobody processed the partition."""
+        """How long no process could work on the partition."""
         return self.ended_us - self.began_us
 
 
@@ -386,8 +378,8 @@ class GroupStory:
     formed_us          from its first join to its first stable generation; None: it never was
     spans              who owned which partition, from when to when
     standstills        partitions without an owner at work; overlaps: with two
-    stopped_us         time in which at least one partition stood still; partition_stop_us: summed over partitions
-    worst              the partition that stood still longest, in all, and for how long
+    stopped_us         time in which at least one partition was unserved; unserved_us: summed over partitions
+    worst              the partition that was unserved longest, in all, and for how long
     delivered, duplicates    records that poll returned; those of them that came again
     commits_failed     errors of commits, and how often each
     fenced             group.instance.id → how often one of its users was fenced
@@ -403,7 +395,7 @@ class GroupStory:
     standstills: tuple[Standstill, ...]
     overlaps: tuple[Overlap, ...]
     stopped_us: int
-    partition_stop_us: int
+    unserved_us: int
     worst: tuple[TopicPartition, int] | None
     delivered: int
     duplicates: int

@@ -1,26 +1,25 @@
-"""Who owned which partition when, and how long each stood still between two owners.
+"""Who owned which partition when, and how long each was unserved between two owners.
 
-A partition stands still from the last record that was processed under the old owner to the moment from which the new
-owner can fetch. "Under the old owner" ends where the new one begins, even if the old one does not know yet: what a
-zombie goes on processing is an overlap, not a standstill. Without records the begin is the release, the crash, or the
-pause that silenced the owner; the same when the traffic itself had paused: no record for a good while before that, and
-none waiting for the new owner.
+Unserved time is the one measure of standing still: no process could work on the partition. It begins when the old
+owner begins to release the partition (the callback included), crashes or is paused, and ends when the new owner can
+fetch. The traffic does not matter: a partition without records is served, and so is one whose owner is busy in a
+handler, which is lag. An owner that is evicted and goes on working serves its partition until the next one can fetch:
+what it processes after that is an overlap.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import pairwise
 
 from attrs import Factory, define
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.facts import At, Facts, HostFacts
+from groupsim.scenarios.story.facts import At, Facts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
 
-PAUSE_US = 1_000_000  # no record for so long on both sides of the handover: nothing was there to be processed
 ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
 
 
@@ -40,8 +39,6 @@ class Holding:
     flushing_us: int | None = None  # when the callback began at whose end it was released
     silenced_us: int | None = None  # the last pause
     resumed_us: int | None = None  # its end
-    first_record_us: int | None = None
-    idle_us: int = 0  # from when it could fetch to its first record, less the time its process had others in hand
     place: int = 0  # of the event that began it, among those of ownership
     processed: list[int] = Factory(list)
 
@@ -50,13 +47,19 @@ class Holding:
         index = bisect_right(self.processed, at_us)
         return self.processed[index - 1] if index else None
 
-    def silent_from(self, at_us: int) -> tuple[int, str]:
-        """When it fell silent, and how, if no record tells: pause, crash or release, else `at_us` itself."""
-        if self.silenced_us is not None and not self._came_back(at_us):
+    def unserved_from(self, until_us: int) -> tuple[int, str]:
+        """When it could no longer be worked on, and how that came about; `until_us` itself if it could until then.
+
+        Records whose handling ends during the revocation callback are served.
+        """
+        if self.silenced_us is not None and not self._came_back(until_us):
             return self.silenced_us, "paused"
-        if self.released_us is not None and self.released_us <= at_us:
-            return self.released_us, "crashed" if self.release == "crashed" else "released"
-        return at_us, "released"
+        if self.released_us is None or self.released_us > until_us:
+            return until_us, "released"
+        if self.release == "crashed":
+            return self.released_us, "crashed"
+        begun = self.released_us if self.flushing_us is None else min(self.released_us, self.flushing_us)
+        return max(begun, self.processed_before(until_us) or 0), "released"
 
     def _came_back(self, at_us: int) -> bool:
         """Whether it worked again after its pause, or could have: not if it woke up only to find the partition lost."""
@@ -64,11 +67,6 @@ class Holding:
         if (self.processed_before(at_us) or 0) > silenced:
             return True
         return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
-
-    def unserved_from(self, at_us: int) -> int:
-        """From when on nobody could work on it: its silence, or the callback before its release."""
-        silent, _ = self.silent_from(at_us)
-        return silent if self.flushing_us is None else min(silent, self.flushing_us)
 
     def frozen(self) -> Span:
         """The span as a value."""
@@ -104,10 +102,6 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
             _continue(facts, current, at, event, place)
     for held, holding in current.items():
         _worked(facts, held, holding, len(facts.ownership))
-    for host in facts.hosts.values():
-        for (topic, number, group), moments in host.given.items():
-            found = spans.get((group or host.group or "?", TopicPartition(topic or "", number or 0)), ())
-            _first_records([one for one in found if one.host == host.name], moments, host)
     return spans
 
 
@@ -158,19 +152,8 @@ def _whole_process(facts: Facts, current: dict[At, Holding], event: TraceEvent, 
             _worked(facts, at, current.pop(at), place)
 
 
-def _first_records(mine: Sequence[Holding], moments: Sequence[int], host: HostFacts) -> None:
-    """When each span of a process over a partition brought its first records, of all the moments at which some came."""
-    for index, holding in enumerate(mine):
-        at = bisect_left(moments, holding.owned_us)
-        if at == len(moments) or (index + 1 < len(mine) and moments[at] >= mine[index + 1].owned_us):
-            continue
-        begin = holding.owned_us if holding.fetchable_us is None else holding.fetchable_us
-        holding.first_record_us = moments[at]
-        holding.idle_us = moments[at] - begin - host.busy_us(begin, moments[at])
-
-
 def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
-    """The times one partition stood still, from its spans in order."""
+    """The times one partition was unserved, from its spans in order."""
     found: list[Standstill] = []
     worked: Holding | None = None  # the last owner that could fetch
     for holding in spans:
@@ -180,9 +163,8 @@ def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
             found.append(_between(worked, holding))
         worked = holding
     if worked is not None and worked.released_us is not None and not _at_the_end(worked, end_us):
-        begun, basis = _silence(worked, end_us, waiting=True)
-        silent = max(begun, worked.unserved_from(end_us))
-        found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, silent, open=True))
+        begun, basis = worked.unserved_from(end_us)
+        found.append(Standstill(worked.partition, worked.host, None, None, begun, end_us, basis, open=True))
     return [one for one in found if one.length_us > 0]
 
 
@@ -193,19 +175,8 @@ def _at_the_end(holding: Holding, end_us: int) -> bool:
 
 def _between(old: Holding, new: Holding) -> Standstill:
     fetchable = new.fetchable_us or new.owned_us
-    waiting = new.first_record_us is None or new.idle_us <= PAUSE_US
-    begun, basis = _silence(old, fetchable, waiting)
-    silent = max(begun, old.unserved_from(fetchable))
-    return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis, silent)
-
-
-def _silence(old: Holding, until_us: int, waiting: bool) -> tuple[int, str]:
-    """When the old owner's last record was processed, or, where that says nothing, when the owner fell silent."""
-    processed = old.processed_before(until_us)
-    silent = old.silent_from(until_us)
-    if processed is not None and (waiting or silent[0] - processed <= PAUSE_US):
-        return processed, "processed"
-    return silent
+    begun, basis = old.unserved_from(fetchable)
+    return Standstill(old.partition, old.host, new.host, new.generation, begun, fetchable, basis)
 
 
 def overlaps(spans: list[Holding]) -> list[Overlap]:

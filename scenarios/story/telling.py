@@ -103,7 +103,7 @@ def _group(
         standstills=tuple(still),
         overlaps=tuple(one for spans in mine for one in overlaps(spans)),
         stopped_us=union_us((s.began_us, s.ended_us) for s in still),
-        partition_stop_us=sum(s.length_us for s in still),
+        unserved_us=sum(s.length_us for s in still),
         worst=_worst(still),
         delivered=given[group.name].delivered if group.name in given else 0,
         duplicates=given[group.name].duplicates if group.name in given else 0,

@@ -107,13 +107,13 @@ def test_what_is_no_scenario_is_compared_with_nothing(bounce: Path, tmp_path: Pa
 
 
 def test_the_sentence_is_about_partitions_and_says_how_to_be_sure(bounce: Path) -> None:
-    """What is noticed is how long partitions stood still; the command below it runs, and compares over seeds."""
+    """What is noticed is how long partitions were unserved; the command below it runs, and compares over seeds."""
     setting = "groups.g1.properties.session.timeout.ms=10000"
     told = call("diff", bounce, "--set", setting)
     rows = {row["name"]: row for row in json.loads(call("diff", bounce, "--set", setting, "--json").stdout)["rows"]}
     words = " ".join(told.stdout.split())
-    assert rows["stopped, summed over partitions"]["change"] < 0
-    assert re.search(r"With B partitions stand still for [^,]+ instead of [^,]+ in all", words)
+    assert rows["unserved, summed over partitions"]["change"] < 0
+    assert re.search(r"With B partitions are unserved for [^,]+ instead of [^,]+ in all", words)
     assert "the one that waits longest for" in words
     assert f"groupsim sweep {bounce} --vary groups.g1.properties.session.timeout.ms=as-is,10000 --out results/" in (
         told.stderr
@@ -123,13 +123,13 @@ def test_the_sentence_is_about_partitions_and_says_how_to_be_sure(bounce: Path) 
 def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
     """Nothing is said of what does not differ; each group has its own words."""
     rows = [
-        Row("a: stopped, summed over partitions", 9_000_000, 2_000_000, "us"),
+        Row("a: unserved, summed over partitions", 9_000_000, 2_000_000, "us"),
         Row("a: largest lag", None, 3),
         Row("b: records never delivered", 0, 7),
         Row("b: records delivered twice", 4, 4),
     ]
     assert sentence(rows) == (
-        "With B a: partitions stand still for 2.0 s instead of 9.0 s in all. "
+        "With B a: partitions are unserved for 2.0 s instead of 9.0 s in all. "
         "With B b: 7 instead of 0 records never delivered"
     )
     assert sentence([Row("largest lag", 4, 4)]) == ""

@@ -59,7 +59,7 @@ class Made:
     def stop(self, cell: int, seed: int, partition: int, us: int, **values: Any) -> None:
         """A standstill of one partition; the old owner began to let go of it half a second after its last record."""
         row = {"cell": cell, "seed": seed, "group": "g", "topic": "t", "partition": partition}
-        self.stops.append({**row, "began_us": 1_000_000, "silent_us": 1_500_000, "ended_us": 1_000_000 + us, **values})
+        self.stops.append({**row, "began_us": 1_000_000, "ended_us": 1_000_000 + us, **values})
 
     def read(self, name: str, columns: Sequence[str]) -> pa.Table:
         """As the analysis reads tables."""

@@ -39,7 +39,7 @@ def _shown(answer: Answer, width: int) -> str:
 def test_table_tells_values_limits_and_what_each_cell_is() -> None:
     """Sentence first; then per cell the value, whether it is surely better, and its part in the answer."""
     lines = _shown(_answer(3), 160).splitlines()
-    assert lines[1].startswith("Use session=1s: stop-the-world time 2.0 s instead of 3.0 s with session=0s")
+    assert lines[1].startswith("Use session=1s: stopped time 2.0 s instead of 3.0 s with session=0s")
     assert any("at most 1" in line for line in lines)
     baseline, chosen, broken = (next(line for line in lines if line.startswith(f"{n}s ")) for n in range(3))
     assert baseline.rstrip().endswith("baseline")
@@ -52,7 +52,7 @@ def test_table_tells_values_limits_and_what_each_cell_is() -> None:
 def test_a_total_is_told_per_run_and_a_length_is_not() -> None:
     """What adds up over a run says so in its column's head; a time to form or a quantile is no total."""
     heads = " ".join(_shown(_answer(3), 160).splitlines()[:8])
-    assert "stop-the-world time per run" in heads
+    assert "stopped time per run" in heads
     assert "false evictions per run" in heads
     assert METRICS["formed_us"].heading == "time to form"
     assert not any(metric.total for metric in POOLED_METRICS)
@@ -75,7 +75,7 @@ def test_headings_wrap_before_axes_do() -> None:
     grid = [{"rollout": f"{label} {cell}"} for cell in range(2)]
     lines = _shown(answer_of(experiment(grid, 30, GOALS), made.read)[0], 88).splitlines()
     assert sum(line.startswith((f"{label} 0 ", f"{label} 1 ")) for line in lines) == 2
-    assert not any("stop-the-world time per run" in line for line in lines)
+    assert not any("stopped time per run" in line for line in lines)
 
 
 def test_more_than_fits_is_broken_and_not_cut_off() -> None:

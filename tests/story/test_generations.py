@@ -44,7 +44,7 @@ def test_the_headline_says_how_many_how_long_and_who() -> None:
     """The headline counts rebalances, seconds and moves and names who held the worst generation open."""
     story = tell(crash_and_return().end())
     assert story.headline == (
-        "1 rebalance of g1, 45.3 s stopped, 2 partitions moved: "
+        "1 rebalance of g1, 45.2 s stopped, 2 partitions moved: "
         "c1 (crashed at 0:31.000) held generation 2 open until its session ended"
     )
 
