@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from groupsim import lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
@@ -235,22 +236,14 @@ def validate(
 @app.command("lint")
 @guarded
 def lint(
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Scenario, experiment or .properties; `-` reads stdin.", metavar="FILE…")
-    ] = None,
-    client: Annotated[
-        str | None,
-        typer.Option("--client", help="Whose properties: java-3.9, librdkafka-2.x, kafkajs …", metavar="CLIENT"),
-    ] = None,
-    broker: Annotated[str | None, typer.Option("--broker", help="The brokers' version.", metavar="VERSION")] = None,
-    broker_properties: Annotated[
-        Path | None, typer.Option("--broker-properties", help="The brokers' server.properties.", metavar="FILE")
-    ] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the brokers.", metavar="KEY=VALUE")
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Notes count for the exit code too.", metavar="")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="List the rules, and end.", metavar="")] = False,
+    files: lint_options.Files = None,
+    client: lint_options.Client = None,
+    broker: lint_options.Broker = None,
+    broker_properties: lint_options.BrokerProperties = None,
+    setting: lint_options.BrokerSettings = None,
+    target: lint_options.Target = None,
+    strict: lint_options.Strict = False,
+    rules: lint_options.Rules = False,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -262,13 +255,14 @@ def lint(
 
     - `groupsim lint consumer.properties --client java-3.9 --broker 3.9`
     - `groupsim lint my-rollout.yaml --strict`
+    - `groupsim lint consumer.properties --client java-4.0 --target group.protocol=consumer`
     - `cat librdkafka.conf | groupsim lint - --client librdkafka-2.x --set group.max.session.timeout.ms=60000`
     """
     from groupsim import lint_command
 
     if rules:
         raise typer.Exit(lint_command.rules(as_json))
-    options = lint_command.options_of(client, broker, broker_properties, setting)
+    options = lint_command.options_of(client, broker, broker_properties, setting, target)
     raise typer.Exit(lint_command.lint(files or [], options, strict, as_json))
 
 

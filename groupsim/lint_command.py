@@ -126,7 +126,10 @@ def _print_finding(console: Terminal, finding: Finding, judged_as: str) -> None:
     for label, text in (("why", f"{finding.reason} [{finding.source}]"), ("do", finding.remedy)):
         begin = f"    {label + ':':<5}"
         print_width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
-        console.print(Text(textwrap.fill(text, print_width, initial_indent=begin, subsequent_indent=" " * 9)))
+        sentence, *commands = text.split("\n")
+        console.print(Text(textwrap.fill(sentence, print_width, initial_indent=begin, subsequent_indent=" " * 9)))
+        for command in commands:  # in one line, to be pasted
+            console.print(Text(" " * 9 + command))
 
 
 def _concerned(members: tuple[str, ...]) -> str:
@@ -162,7 +165,11 @@ def _rule(rule: Any) -> Mapping[str, str]:
 
 
 def options_of(
-    client: str | None, broker: str | None, broker_properties: Path | None, settings: list[str] | None
+    client: str | None,
+    broker: str | None,
+    broker_properties: Path | None,
+    settings: list[str] | None,
+    target: str | None = None,
 ) -> Options:
-    """What the command line says about client and broker. Raises Trouble for what cannot be."""
-    return Options.of(client, broker, broker_properties, settings or [])
+    """What the command line says about client, broker and target. Raises Trouble for what cannot be."""
+    return Options.of(client, broker, broker_properties, settings or [], target)

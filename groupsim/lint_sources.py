@@ -35,6 +35,7 @@ from groupsim.scenarios.lint import (
 )
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.engine import ordered
+from groupsim.scenarios.lint.migration import TARGET
 from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
 from groupsim.scenarios.lint.profiles import ON_PROFILE, parts_of, variants
 from groupsim.scenarios.lint.spellings import Line, is_filled_in
@@ -71,10 +72,16 @@ class Options:
     broker_properties: Path | None = None
     settings: tuple[str, ...] = ()
     chosen: tuple[str, ...] = field(default=())
+    #: Judge what the configuration meets when the group changes to `migration.TARGET`.
+    for_target: bool = False
 
     @classmethod
-    def of(cls, client: str | None, broker: str | None, properties: Path | None, settings: list[str]) -> Options:
-        """Raises Trouble for a client, version or setting nobody knows, OSError for a file that cannot be read."""
+    def of(
+        cls, client: str | None, broker: str | None, properties: Path | None, settings: list[str], target: str | None
+    ) -> Options:
+        """Raises Trouble for an unknown client, version, setting or target, OSError for a file that cannot be read."""
+        if target not in (None, TARGET):
+            raise Trouble(f"--target {target}: no such target", f"write --target {TARGET}")
         try:
             named = client_of(client or DEFAULT_CLIENT)
             text = properties.read_text("utf-8-sig", errors="replace") if properties is not None else ""
@@ -83,7 +90,8 @@ class Options:
             message, _, remedy = str(error).partition("; ")
             raise Trouble(message, remedy) from None
         options = {"--client": client, "--broker": broker, "--broker-properties": properties, "--set": settings}
-        return cls(named, view, properties, tuple(settings), tuple(name for name, said in options.items() if said))
+        chosen = tuple(name for name, said in options.items() if said)
+        return cls(named, view, properties, tuple(settings), chosen, target is not None)
 
     @property
     def broker_name(self) -> str:
@@ -127,8 +135,8 @@ def report_of(file: str, options: Options) -> Report:
             shown, f"{options.chosen[0]} says nothing here: a scenario names its clients and brokers", remedy
         )
     if isinstance(document.data, dict) and "scenario" in document.data:
-        return _of_experiment(file, shown)
-    return Report(lint_scenario(document), "scenario")
+        return _of_experiment(file, shown, options.for_target)
+    return Report(lint_scenario(document, for_target=options.for_target), "scenario")
 
 
 def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> Report:
@@ -141,7 +149,7 @@ def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> 
     found: dict[tuple[int, str, str], Finding] = {}
     whose: dict[tuple[int, str, str], list[str]] = {}
     for one in several:
-        for finding in lint_settings(one.lines, shown, options.client, options.broker):
+        for finding in lint_settings(one.lines, shown, options.client, options.broker, for_target=options.for_target):
             key = (finding.place.line, finding.rule, finding.message)
             found.setdefault(key, finding)
             whose.setdefault(key, []).append(one.profile)
@@ -218,7 +226,7 @@ _FRAMEWORKS = ("spring", "kafka", "mp", "quarkus", "micronaut", "apiVersion", "s
 # --- experiments -------------------------------------------------------------------------------------------------
 
 
-def _of_experiment(file: str, shown: str) -> Report:
+def _of_experiment(file: str, shown: str, for_target: bool) -> Report:
     """What the rules find in the cells of an experiment, each finding once, with the cells it holds for."""
     from groupsim.pipeline.experiment import load_experiment
 
@@ -226,7 +234,7 @@ def _of_experiment(file: str, shown: str) -> Report:
     found: dict[tuple[str, str], Finding] = {}
     where: dict[tuple[str, str], list[str]] = {}
     for cell in {cell.digest: cell for cell in experiment.cells}.values():
-        for finding in lint_scenario(Document(shown, parse(cell.document), {}, {})):
+        for finding in lint_scenario(Document(shown, parse(cell.document), {}, {}), for_target=for_target):
             key = (finding.rule, finding.message)
             found.setdefault(key, evolve(finding, place=Place(shown)))
             where.setdefault(key, []).append(cell.title)

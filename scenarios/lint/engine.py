@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from groupsim.scenarios.lint import (
     idle,
     membership,
+    migration,
     names,
     producers,
     ranges,
@@ -44,13 +45,26 @@ PRODUCER_RULES: tuple[Rule[ProducerView], ...] = producers.RULES
 WRITE_RULES: tuple[Rule[WriteView], ...] = writes.RULES
 
 #: Every rule there is, in the order of the documentation.
-RULES: tuple[Rule[Any], ...] = (*CLIENT_RULES, *GROUP_RULES, *PRODUCER_RULES, *WRITE_RULES, *BROKER_RULES)
+RULES: tuple[Rule[Any], ...] = (
+    *CLIENT_RULES,
+    *GROUP_RULES,
+    *PRODUCER_RULES,
+    *WRITE_RULES,
+    *BROKER_RULES,
+    *migration.RULES,
+)
 _GRAVITY = {ERROR: 0, WARNING: 1, NOTE: 2}
 
 
 def of_client(view: ClientView) -> Iterator[Finding]:
     """What the rules find in one client's configuration."""
     return _apply(CLIENT_RULES, view, view.place_of, view.subject)
+
+
+def for_target(view: ClientView) -> Iterator[Finding]:
+    """Yield what one client's configuration meets when its group changes to `migration.TARGET`."""
+    rules = migration.RULES if migration.can_speak(view) else migration.RULES[:1]
+    return _apply(rules, view, view.place_of, view.subject)
 
 
 def of_group(group: GroupView) -> Iterator[Finding]:

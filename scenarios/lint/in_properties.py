@@ -40,9 +40,15 @@ def lines_of(text: str, file: str) -> list[Line]:
         raise one_problem(file, str(error), "the linter reads key=value lines and scenario files") from None
 
 
-def lint_settings(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
-    """What the rules find in a client's own configuration, however it was written."""
-    return engine.ordered(engine.of_client(_view(lines, file, client, broker)))
+def lint_settings(
+    lines: Sequence[Line], file: str, client: Client, broker: BrokerView, *, for_target: bool = False
+) -> tuple[Finding, ...]:
+    """What the rules find in a client's own configuration, however it was written.
+
+    `for_target` asks the rules of the change to `migration.TARGET` instead.
+    """
+    judge = engine.for_target if for_target else engine.of_client
+    return engine.ordered(judge(_view(lines, file, client, broker)))
 
 
 def not_judged(lines: Sequence[Line], client: Client, broker: BrokerView) -> tuple[str, ...]:

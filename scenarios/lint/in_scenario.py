@@ -37,12 +37,17 @@ from groupsim.scenarios.unread import structured
 _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 
 
-def lint_scenario(document: Document) -> tuple[Finding, ...]:
-    """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons."""
+def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[Finding, ...]:
+    """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons.
+
+    `for_target` asks what its members meet when their group changes to `migration.TARGET` instead.
+    """
     scenario = structured(document)
     errors = [problem for problem in judge(scenario, document) if problem.severity == ERROR]
     if any(not _ABOUT_A_SETTING.match(problem.message) for problem in errors):
         raise ScenarioError(errors)
+    if for_target:
+        return engine.ordered(_of_target(scenario, document))
     found = list(_findings(scenario, document))
     return engine.ordered([*found, *_unexplained(errors, found)])
 
@@ -67,6 +72,13 @@ def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
             continue  # nobody a coordinator knows: no rule has anything to say
         of_members = [one for view in group.views for one in engine.of_client(view)]
         yield from _surer([*_once(of_members), *engine.of_group(group)])
+
+
+def _of_target(scenario: Scenario, document: Document) -> Iterator[Finding]:
+    broker = _broker(scenario, document)
+    for name, spec in scenario.groups.items():
+        views = _group(name, spec, scenario, document, broker, ()).views
+        yield from _once([one for view in views for one in engine.for_target(view)])
 
 
 def _once(found: list[Finding]) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from groupsim.scenarios.lint import (
     lint_producer,
     lint_properties,
     lint_scenario,
+    migration,
 )
 from groupsim.scenarios.problems import ERROR, NOTE, WARNING, ScenarioError
 
@@ -344,7 +345,7 @@ def test_a_rule_on_a_scenario(rule: str, speaks: str, silent: str) -> None:
 def test_every_rule_has_a_case_and_says_why() -> None:
     """No rule without a test, a reason, a source and a severity; no id twice."""
     cases = {case[0] for case in (*CLIENT_CASES, *PRODUCER_CASES, *BROKER_CASES, *SCENARIO_CASES)}
-    ids = [rule.id for rule in RULES]
+    ids = [rule.id for rule in RULES if rule not in migration.RULES]  # those have cases in test_lint_target.py
     assert sorted(cases) == sorted(ids)
     for rule in RULES:
         assert rule.severity in (ERROR, WARNING, NOTE)
