@@ -52,7 +52,7 @@ class Cluster:
 
     def _start_coordinator(self, broker: Broker) -> None:
         log = self.offsets_log.seen_by(broker.host)
-        config = self.config.coordinator_config
+        config = self.config.coordinator_of(broker.node)
         coordinator = GroupCoordinator(self.loop, broker.host, broker.node, config, log, self.topics)
         self._coordinators[broker.node] = coordinator
         broker.serve_groups(coordinator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import evolve, field, frozen, validators
 
@@ -35,6 +35,8 @@ class ClusterConfig:
     election_us: int = field(default=200_000, validator=validators.ge(0))
     load_us: int = field(default=50_000, validator=validators.ge(0))
     metadata_stale_us: int = field(default=100_000, validator=validators.ge(0))
+    #: Coordinators of brokers that run another release, or have other defects, than the rest.
+    coordinators: Mapping[int, CoordinatorConfig] = field(factory=dict)
 
     @offsets_partitions.default
     def _from_coordinator(self) -> int:
@@ -44,3 +46,8 @@ class ClusterConfig:
     def coordinator_config(self) -> CoordinatorConfig:
         """The coordinator's settings, with the number of partitions that holds here."""
         return evolve(self.coordinator, offsets_topic_num_partitions=self.offsets_partitions)
+
+    def coordinator_of(self, node: int) -> CoordinatorConfig:
+        """The settings of one broker's coordinator."""
+        other = self.coordinators.get(node, self.coordinator)
+        return evolve(other, offsets_topic_num_partitions=self.offsets_partitions)

@@ -117,13 +117,12 @@ class Node(Endpoint):
     def _new_coordinators(self) -> None:
         """What begins anew with each life of the broker."""
         config = self._config
-        version = config.coordinator_config.broker_version
+        coordinator = config.coordinator_of(self.node)
+        version = coordinator.broker_version
         self.log = OffsetsTopic(
             self._loop, self.host, self.replicas, config.loading, version, lambda name: self.metadata.topic_id(name)
         )
-        self.groups = GroupCoordinator(
-            self._loop, self.host, self.node, config.coordinator_config, self.log, self.metadata
-        )
+        self.groups = GroupCoordinator(self._loop, self.host, self.node, coordinator, self.log, self.metadata)
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
         self.heartbeat, self.steady = self.groups.heartbeat, self.groups.steady
@@ -141,7 +140,7 @@ class Node(Endpoint):
             make_topic=self._make_transaction_topic,
             loading=config.loading,
         )
-        if Verification.is_done_by(parse_version(config.coordinator_config.broker_version)):
+        if Verification.is_done_by(parse_version(version)):
             self.groups.verify = Verification(self.replicas, self._coordinator_of)
         self._administrators()
         parts = (self.transactions, self.admin, self._acls, self._operators)

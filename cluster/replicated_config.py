@@ -78,6 +78,8 @@ class ReplicatedConfig:
     storage: Path | None = None
     kept: bool = False
     properties: Mapping[str, str] = field(factory=dict)
+    #: Coordinators of brokers that run another release, or have other defects, than the rest.
+    coordinators: Mapping[int, CoordinatorConfig] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         """A cluster that is kept needs a folder to be kept in."""
@@ -93,6 +95,10 @@ class ReplicatedConfig:
     def coordinator_config(self) -> CoordinatorConfig:
         """The coordinator's settings."""
         return self.coordinator
+
+    def coordinator_of(self, node: int) -> CoordinatorConfig:
+        """The settings of one broker's coordinator."""
+        return self.coordinators.get(node, self.coordinator)
 
     def offsets_topic_settings(self) -> dict[str, str]:
         """The settings `__consumer_offsets` is made with."""
@@ -174,7 +180,7 @@ _ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transacti
 def _homes(name: str) -> list[str]:
     """Who goes by a setting; several may."""
     homes = []
-    if name in BROKER_KEYS or name == "broker.version":
+    if name in BROKER_KEYS or name in ("broker.version", "broker.defects"):
         homes.append("coordinator")
     if name in _CONTROLLER:
         homes.append("controller")
@@ -205,10 +211,11 @@ KNOWN: Final = tuple(
             *_ACL,
             _LOAD_BUFFER,
             "broker.version",
+            "broker.defects",
         ]
     )
 )
-"""Every broker setting that somebody here goes by. `broker.version` is one more, ours."""
+"""Every broker setting that somebody here goes by. `broker.version` and `broker.defects` are ours."""
 
 
 def _hint(name: str) -> str:

@@ -49,7 +49,7 @@ BROKER_KEYS: Mapping[str, BrokerKey] = {
         "offsets_topic_num_partitions", 1, "partitions of __consumer_offsets: which broker coordinates a group"
     ),
 }
-"""Every broker setting the coordinator heeds, by Kafka's name. `broker.version` is one more, ours."""
+"""Every broker setting the coordinator heeds, by Kafka's name. `broker.version` and `broker.defects` are ours."""
 
 
 @frozen
@@ -57,6 +57,8 @@ class CoordinatorConfig:
     """Kafka's settings of the group coordinator; defaults are those of `broker_version`."""
 
     broker_version: str = BASELINE
+    #: Defects by name beside those of the release.
+    defects: tuple[str, ...] = ()
     initial_rebalance_delay_ms: int = 3_000
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = field(
@@ -77,11 +79,14 @@ class CoordinatorConfig:
 
         Numbers may be written as text, as in a properties file. Raises ValueError that names the key and the remedy.
         """
-        values: dict[str, int | str] = {}
+        values: dict[str, int | str | tuple[str, ...]] = {}
         for name, value in properties.items():
             if name == "broker.version":
                 differences(str(value))
                 values["broker_version"] = str(value)
+            elif name == "broker.defects":
+                defects = values["defects"] = _names(value)
+                differences(defects=defects)
             else:
                 key = _known(name)
                 values[key.attribute] = _number(name, key, value)
@@ -89,17 +94,23 @@ class CoordinatorConfig:
 
     @property
     def differences(self) -> Differences:
-        """What a coordinator of `broker_version` does otherwise."""
-        return differences(self.broker_version)
+        """What a coordinator of `broker_version` and `defects` does otherwise."""
+        return differences(self.broker_version, self.defects)
 
 
 def _known(name: str) -> BrokerKey:
     key = BROKER_KEYS.get(name)
     if key is None:
-        near = get_close_matches(name, [*BROKER_KEYS, "broker.version"], 1)
+        near = get_close_matches(name, [*BROKER_KEYS, "broker.version", "broker.defects"], 1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(BROKER_KEYS)}"
         raise ValueError(f"unknown broker setting {name!r}{hint}")
     return key
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Names in a list, or in text with commas between them."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(str(part).strip() for part in parts)  # type: ignore[attr-defined]
 
 
 def _number(name: str, key: BrokerKey, value: object) -> int:

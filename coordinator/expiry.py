@@ -44,6 +44,7 @@ def expiry_rule(turn: Turn, group: GroupData) -> ExpiryRule | None:
         return ExpiryRule()
     if group.state is State.EMPTY:
         return ExpiryRule(group.state_us)
-    if group.is_consumer and group.state is State.STABLE and group.subscribed is not None:
-        return ExpiryRule(spared=group.subscribed)
-    return None
+    if not (turn.differences.unsubscribed_offsets_expire and group.is_consumer) or group.subscribed is None:
+        return None
+    stable = group.state is State.STABLE or not turn.differences.expiry_waits_for_stable
+    return ExpiryRule(spared=group.subscribed) if stable else None

@@ -10,6 +10,8 @@ Sources: `GroupMetadataManager.classicGroupJoin…`; classic-protocol reference,
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from groupsim.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.group import GroupData
@@ -33,6 +35,7 @@ from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival, member_error
 from groupsim.coordinator.voting import supports
 from groupsim.eventloop.events import Kind
+from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse
 
@@ -43,6 +46,8 @@ _JOIN, _SESSION, _MEMBER_ID_REQUIRED = Api.JOIN_GROUP, TimerKind.SESSION, ErrorC
 
 def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
     """Handle a JoinGroup to an existing, or just created, group."""
+    if request.group_instance_id is not None and not turn.differences.static_ids_are_random:
+        arrival = evolve(arrival, fresh_id=_dated_id(group, request.group_instance_id))
     if not accepts(turn, group, request.member_id):
         _kick(turn, group, request.member_id)
         _refuse(turn, arrival, ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -54,9 +59,18 @@ def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupReque
         _join_with_id(turn, group, arrival, request)
 
 
-def rebalance_timeout_ms(request: JoinGroupRequest) -> int:
+def _dated_id(group: GroupData, instance_id: str) -> str:
+    """The id of a static member in Kafka 2.3.0 (KAFKA-8715). Raises IllegalState where the group's time is unknown."""
+    if group.state_us is None:
+        raise IllegalState(f"nobody knows when the state of {group.group_id} changed")
+    return f"{instance_id}-{EPOCH_MS + group.state_us // 1_000}"
+
+
+def rebalance_timeout_ms(turn: Turn, request: JoinGroupRequest) -> int:
     """Version 0 has no rebalance timeout of its own."""
-    return request.session_timeout_ms if request.version < 1 else request.rebalance_timeout_ms
+    if request.version >= 1:
+        return request.rebalance_timeout_ms
+    return request.session_timeout_ms if turn.differences.join_v0_has_timeout else -1
 
 
 def instance_of(turn: Turn, request: JoinGroupRequest) -> str | None:
@@ -73,6 +87,8 @@ def accepts(turn: Turn, group: GroupData, member_id: str) -> bool:
     if len(group.lookup) < limit or not turn.differences.group_max_size or group.state in (EMPTY, DEAD):
         return True
     member = group.lookup.get(member_id)
+    if not turn.differences.pending_ids_count:  # only strangers, and who rejoins a group that is too large (KAFKA-9885)
+        return member_id != "" and (member is None or member.join_call is not None or len(group.lookup) <= limit)
     if group.state is PREPARING_REBALANCE:
         return (member is not None and member.join_call is not None) or group.awaiting_joins < limit
     return member is not None
@@ -95,7 +111,7 @@ def _join_without_id(turn: Turn, group: GroupData, arrival: Arrival, request: Jo
     instance_id = instance_of(turn, request)
     if group.state is DEAD:
         _refuse(turn, arrival, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    elif not supports(group, request.protocol_type, request.protocols):
+    elif not _supports(turn, group, request):
         _refuse(turn, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     elif instance_id is not None and instance_id in group.instances:
         replace_static_member(turn, group, arrival, request, group.instances[instance_id])
@@ -103,6 +119,12 @@ def _join_without_id(turn: Turn, group: GroupData, arrival: Arrival, request: Jo
         _hand_out_id(turn, group, arrival, request)
     else:
         _add_member(turn, group, arrival, request, arrival.fresh_id, known_id=False)
+
+
+def _supports(turn: Turn, group: GroupData, request: JoinGroupRequest) -> bool:
+    if group.state is EMPTY and not turn.differences.first_join_needs_protocols:
+        return True
+    return supports(group, request.protocol_type, request.protocols)
 
 
 def _wants_handshake(turn: Turn, request: JoinGroupRequest) -> bool:
@@ -131,7 +153,7 @@ def _add_member(
         instance_of(turn, request),
         arrival.client_id,
         arrival.client_host,
-        rebalance_timeout_ms(request),
+        rebalance_timeout_ms(turn, request),
         request.session_timeout_ms,
         request.protocol_type,
         request.protocols,
@@ -183,7 +205,7 @@ def _join_with_id(turn: Turn, group: GroupData, arrival: Arrival, request: JoinG
     member_id = request.member_id
     if group.state is DEAD:
         _refuse(turn, arrival, ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id)
-    elif not supports(group, request.protocol_type, request.protocols):
+    elif not _supports(turn, group, request):
         _refuse(turn, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif member_id in group.pending_join:
         if instance_of(turn, request) is not None:
@@ -242,7 +264,9 @@ def update_member(
     turn: Turn, group: GroupData, member: Member, request: JoinGroupRequest, call: CallToken | None
 ) -> None:
     """Take protocols and timeouts from the request and park it; one parked before is forgotten (KAFKA-20938)."""
-    timeouts = (rebalance_timeout_ms(request), request.session_timeout_ms)
+    timeouts = (member.rebalance_timeout_ms, member.session_timeout_ms)
+    if turn.differences.timeouts_are_updated:
+        timeouts = (rebalance_timeout_ms(turn, request), request.session_timeout_ms)
     changed = group.change_protocols(member, request.protocols) or timeouts != (
         member.rebalance_timeout_ms,
         member.session_timeout_ms,

@@ -23,13 +23,15 @@ Staged: TypeAlias = OffsetRecord | TransactionEnd
 class OffsetStore:
     """Offsets by group and partition, in the two views."""
 
-    __slots__ = ("_order", "_staged", "committed_view", "view")
+    __slots__ = ("_order", "_staged", "committed_view", "left_pending", "view")
 
     def __init__(self) -> None:
         self.view = OffsetView()
         self.committed_view = OffsetView()
         self._staged: deque[tuple[int, int, Sequence[Staged]]] = deque()  # append, order of the first, its records
         self._order = 0
+        #: Offsets that were refused and count as under way (KAFKA-16371), until their partition's next commit.
+        self.left_pending: dict[tuple[str, TopicPartition], None] = {}
 
     def latest(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
         """The group's offsets with what is not yet committed."""
@@ -40,8 +42,8 @@ class OffsetStore:
         return self.committed_view.of(group_id)
 
     def in_flight(self, group_id: str, partition: TopicPartition) -> bool:
-        """Whether an offset of this key is appended and not yet committed."""
-        return any(
+        """Whether an offset of this key is appended and not yet committed, or counts as such."""
+        return (group_id, partition) in self.left_pending or any(
             isinstance(record, OffsetRecord) and record.partition == partition and record.group_id == group_id
             for _, _, records in self._staged
             for record in records

@@ -91,11 +91,22 @@ def write(
         if error is _NONE:
             records.append(OffsetRecord(group_id, where, value, producer))
     if records:
+        if not turn.differences.refused_offsets_end:
+            _leave_pending(partition, group_id, results)
         partition.append(tuple(records))
     if created:
         # Without a record of its own the group is seen once the partition's next append, whosoever, is committed.
         partition.groups.created_by(group_id, turn.purgatory.last_id + (0 if records else 1))
     return tuple(results)
+
+
+def _leave_pending(partition: Partition, group_id: str, results: Iterable[tuple[TopicPartition, ErrorCode]]) -> None:
+    """Every offset of a commit is marked, and only those that are written are unmarked again (KAFKA-16371)."""
+    marked = partition.offsets.left_pending
+    for where, error in results:
+        marked.pop((group_id, where), None)
+        if error is not _NONE:
+            marked[group_id, where] = None
 
 
 def _metadata_error(text: str, limit: int) -> ErrorCode:
@@ -149,7 +160,7 @@ def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[To
         return None
     store, group_id = partition.offsets, request.group_id
     held = store.view.held(group_id)
-    if partition.turn.differences.unstable_plain_commits:
+    if partition.turn.differences.unstable_plain_commits or store.left_pending:
         return lambda tp: tp in held or store.in_flight(group_id, tp)
     return held.__contains__ if held else None
 

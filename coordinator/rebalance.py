@@ -204,7 +204,10 @@ def _next_generation(turn: Turn, group: GroupData) -> None:
     )
     for member in group.members.values():
         answer_join(turn, group, member, joined(group, member))
-        turn.set_session(group, member)
+        if member.is_new and not turn.differences.new_member_session:
+            turn.end_session(group, member.member_id)  # KAFKA-9752: its next request begins one
+        else:
+            turn.set_session(group, member)
         member.is_new = False
         group.pending_sync[member.member_id] = None
     _arm_sync(turn, group)

@@ -48,15 +48,21 @@ def replace_static_member(
     old = group.lookup[old_id]
     member = swap_id(turn, group, old, arrival.fresh_id)
     turn.set_session(group, member)  # the old timeout: the request's is taken below
-    _take(group, member, request)
+    _take(turn, group, member, request)
     group.park_join(member, arrival.call)
     in_scala_order = turn.differences.votes_in_scala_order
-    quiet = group.state is STABLE and select_protocol(group, in_scala_order=in_scala_order) == (group.protocol or "")
+    stored = turn.differences.replacement_is_stored
+    quiet = group.state is STABLE and (
+        not stored or select_protocol(group, in_scala_order=in_scala_order) == (group.protocol or "")
+    )
     _note_replaced(turn, group, member, old_id, rebalance=not quiet)
     turn.park(arrival.call, Api.JOIN_GROUP, group, member, STATIC_CONDITION if quiet else JOIN_CONDITION)
     if quiet:
         then = ReplacementStored(group, member, old, leader_before, request.version)
-        turn.append((group_record(group, current_assignments(group)),), then)
+        if stored:
+            turn.append((group_record(group, current_assignments(group)),), then)
+        else:
+            then(turn, None)
     elif group.state is PREPARING_REBALANCE:
         maybe_complete(turn, group)
     else:
@@ -76,11 +82,12 @@ def swap_id(turn: Turn, group: GroupData, old: Member, new_id: str) -> Member:
     return new
 
 
-def _take(group: GroupData, member: Member, said: JoinGroupRequest | Member) -> None:
+def _take(turn: Turn, group: GroupData, member: Member, said: JoinGroupRequest | Member) -> None:
     """Let the member offer and ask for what a request says, or for what it did before."""
     group.change_protocols(member, said.protocols)
-    member.rebalance_timeout_ms = said.rebalance_timeout_ms
-    member.session_timeout_ms = said.session_timeout_ms
+    if turn.differences.timeouts_are_updated:
+        member.rebalance_timeout_ms = said.rebalance_timeout_ms
+        member.session_timeout_ms = said.session_timeout_ms
 
 
 def _note_replaced(turn: Turn, group: GroupData, member: Member, old_id: str, *, rebalance: bool) -> None:
@@ -146,7 +153,9 @@ class ReplacementStored:
             error, group.generation, group.protocol_type, group.protocol, self.leader_before or ""
         )
         answer_join(turn, group, member, answer)
-        _take(group, member, self.old)  # of one that has gone, too: what the group counts is off by that from then on
+        _take(
+            turn, group, member, self.old
+        )  # of one that has gone, too: what the group counts is off by that from then on
         if group.lookup.get(member.member_id) is not member or group.state is DEAD:
             return  # gone meanwhile: there is nothing to restore
         old_id = self.old.member_id

@@ -42,6 +42,8 @@ def replay(partition: Partition, records: Iterable[Loaded]) -> None:
         if last.value is not None:
             group = ClassicGroup(group_id)
             restore(group, last.value)
+            if not partition.turn.differences.empty_since_is_loaded:
+                group.state_us = None
             partition.groups.add(group)
     for group_id in committed:
         if partition.groups.get(group_id) is None:

@@ -129,7 +129,10 @@ class GroupCoordinator(CoordinatorRuntime):
     def _unavailable(self, led: Leadership | None) -> ErrorCode | None:
         if led is None:
             return ErrorCode.NOT_COORDINATOR
-        return None if led.active else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        if led.active:
+            return None
+        told = self.config.differences.loading_is_told
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if told else ErrorCode.NOT_COORDINATOR
 
     def _route(self, call: Call, group_id: str, arrival: Arrival | None = None) -> None:
         """Hand the request to who leads the group's partition; an `arrival` is that of a JoinGroup."""
@@ -159,7 +162,7 @@ class GroupCoordinator(CoordinatorRuntime):
         led = self._leadership(request.group_id)
         if led is not None and led.heartbeat(request, self._loop.now_us):
             call.answer(ALIVE)
-        elif led is not None and not led.active and request.group_id:
+        elif request.group_id and self._unavailable(led) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             call.answer(ALIVE)  # while the partition loads, nobody loses a session
         else:
             self._of_group(call)

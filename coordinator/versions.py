@@ -8,8 +8,9 @@ nothing in the core asks for a version, only for a difference by name. Which req
 Sources: classic-protocol reference, the rows marked **[old]** and section 5; KIP-134 (initial delay, 0.11), KIP-394
 (member id required, 2.2), KIP-345 (static members, 2.3), KIP-389 (group.max.size, 2.2), KIP-211 (retention counts
 from when the group became empty, 2.1), KIP-186 (retention of seven days, 2.0), KAFKA-12890 (pending-sync timer,
-2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KAFKA-7610 (new members time out, 2.2), KIP-447
-(unstable commits, 2.5).
+2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KAFKA-7610 (new members time out, 2.1.1), KIP-447
+(unstable commits, 2.5). The last block of fields is defects of single releases: their names are in `defects.py`, and
+their releases are those whose tags contain the fixing commit.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
+from groupsim.coordinator.defects import BrokerDefect, broker_defect
 from groupsim.protocol.releases import BASELINE as BASELINE
 
 Version: TypeAlias = tuple[int, ...]
@@ -125,6 +127,44 @@ class Differences:
     describe_tells_old_assignments: bool = True
     """DescribeGroups tells members' last assignments of a group in a rebalance, too."""
 
+    unsubscribed_offsets_expire: bool = True
+    """Offsets of a Stable group expire if no member subscribes to their topic (KIP-496)."""
+
+    # Defects of single releases. The value that is not the default is the defect.
+
+    replacement_is_stored: bool = True
+    """The new member id of a static member that joins a Stable group is written to the log (KAFKA-10284)."""
+
+    static_ids_are_random: bool = True
+    """Ids of static members end in a UUID; in 2.3.0 in the time of the group's last change of state (KAFKA-8715)."""
+
+    new_member_session: bool = True
+    """A new member's session begins when its JoinGroup is answered; in 2.4.1 with its next request (KAFKA-9752)."""
+
+    pending_ids_count: bool = True
+    """`group.max.size` counts members that are to come back with an id, and evicts the last to join (KAFKA-9885)."""
+
+    expiry_waits_for_stable: bool = True
+    """Offsets of a group with members expire in Stable only, where its subscriptions are known (KAFKA-13636)."""
+
+    empty_since_is_loaded: bool = True
+    """A load restores when a group became Empty (KAFKA-10401)."""
+
+    refused_offsets_end: bool = True
+    """An offset refused for its metadata does not count as a commit under way (KAFKA-16371)."""
+
+    timeouts_are_updated: bool = True
+    """A member that joins again may bring another session or rebalance timeout (KAFKA-14009)."""
+
+    first_join_needs_protocols: bool = True
+    """The first member of a group has to offer a protocol (KAFKA-6005)."""
+
+    join_v0_has_timeout: bool = True
+    """JoinGroup v0 takes its session timeout as rebalance timeout; in 2.3.0 it had none (KAFKA-8653)."""
+
+    loading_is_told: bool = True
+    """Requests during a load are answered COORDINATOR_LOAD_IN_PROGRESS; before 2.0 NOT_COORDINATOR (8662a022)."""
+
     max_session_timeout_ms: int = 1_800_000
     """Default of `group.max.session.timeout.ms`."""
 
@@ -140,12 +180,12 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "group_max_size": (("0.9", False), ("2.2", True)),
     "pending_sync_timer": (("0.9", False), ("2.8.1", True)),
     "pending_leave_rebalances": (("0.9", False), ("4.0", True)),
-    "new_member_timeout": (("0.9", False), ("2.2", True)),
+    "new_member_timeout": (("0.9", False), ("2.1.1", True)),
     "answers_wait_for_writes": (("0.9", False), ("4.0", True)),
     "deletes_after_writes": (("0.9", False), ("4.1", True)),
     "heartbeat_while_assigning": (("0.9", False), ("2.7", True)),
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
-    "sync_while_loading_rebalances": (("0.9", True), ("4.0", False)),
+    "sync_while_loading_rebalances": (("0.9", False), ("2.0", True), ("4.0", False)),
     "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
     "offset_delete_ends_group": (("0.9", True), ("4.0", False)),
     "looks_after_refusal": (("0.9", True), ("4.0", False)),
@@ -156,14 +196,42 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "groups_have_configs": (("0.9", False), ("4.0", True)),
     "list_trims_states": (("0.9", False), ("4.0", True)),
     "describe_tells_old_assignments": (("0.9", False), ("4.0", True)),
+    "unsubscribed_offsets_expire": (("0.9", False), ("2.4", True)),
+    "replacement_is_stored": (("0.9", True), ("2.3", False), ("2.6.1", True)),
+    "static_ids_are_random": (("0.9", True), ("2.3", False), ("2.3.1", True)),
+    "new_member_session": (("0.9", True), ("2.4.1", False), ("2.5", True)),
+    "pending_ids_count": (("0.9", True), ("2.2", False), ("2.6", True)),
+    "expiry_waits_for_stable": (
+        *(("0.9", True), ("2.4", False), ("2.8.2", True)),
+        *(("3.0", False), ("3.0.1", True), ("3.1", False), ("3.1.1", True)),
+    ),
+    "empty_since_is_loaded": (("0.9", True), ("2.3", False), ("2.6.1", True)),
+    "refused_offsets_end": (("0.9", True), ("2.5", False), ("3.7.1", True)),
+    "timeouts_are_updated": (("0.9", False), ("3.3.2", True)),
+    "first_join_needs_protocols": (("0.9", False), ("1.0", True)),
+    "join_v0_has_timeout": (("0.9", True), ("2.3", False), ("2.3.1", True)),
+    "loading_is_told": (("0.9", False), ("2.0", True)),
     "max_session_timeout_ms": (("0.9", 30_000), ("0.10.1", 300_000), ("2.3", 1_800_000)),
     "retention_minutes": (("0.9", 1_440), ("2.0", 10_080)),
 }
 
 
 @lru_cache
-def differences(broker_version: str = BASELINE) -> Differences:
-    """What a coordinator of that version does. Raises ValueError for what is no version."""
+def differences(broker_version: str = BASELINE, defects: tuple[str, ...] = ()) -> Differences:
+    """Return what a coordinator of that version does, with more defects by name.
+
+    Raises ValueError for what is no version, or no defect of a broker.
+    """
     version = parse_version(broker_version)
     values = {name: since(version, steps) for name, steps in HISTORY.items()}
+    for name in defects:
+        values.update(broker_defect(name).changes)
     return Differences(**values)  # type: ignore[arg-type]
+
+
+def affected_releases(defect: BrokerDefect) -> tuple[tuple[str, str], ...]:
+    """Return the ranges of releases that have a defect: the first with it, the first without."""
+    field, value = next(iter(defect.changes.items()))
+    steps = HISTORY[field]
+    ends = [begin for begin, _ in steps[1:]]
+    return tuple((begin, end) for (begin, is_), end in zip(steps, ends, strict=False) if is_ is value)

@@ -22,7 +22,8 @@ from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.eventloop.interface import EventLoop
-from groupsim.scenarios.model import Scenario
+from groupsim.protocol.releases import broker_versions
+from groupsim.scenarios.model import BrokerAge, BrokerSettings, Scenario
 
 COUNTED: Final = "counted"
 REPLICATED: Final = "replicated"
@@ -59,9 +60,32 @@ def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = No
 
 def coordinator_config(scenario: Scenario) -> CoordinatorConfig:
     """The coordinator's settings. Raises ValueError for a key or value Kafka does not have."""
-    version = {"broker.version": scenario.broker.version} if scenario.broker.version else {}
     theirs = {name: value for name, value in scenario.broker.properties.items() if name in BROKER_KEYS}
-    return CoordinatorConfig.from_properties({**theirs, **version})
+    return CoordinatorConfig.from_properties({**theirs, **_age(scenario.broker)})
+
+
+def _age(said: BrokerSettings | BrokerAge) -> dict[str, object]:
+    """What a file says of the release and the defects of brokers, under our own names."""
+    known = {"broker.version": said.version, "broker.defects": said.defects}
+    return {name: value for name, value in known.items() if value}
+
+
+def _coordinators(scenario: Scenario) -> dict[int, CoordinatorConfig]:
+    """The coordinators of brokers that differ from the rest. Raises ValueError for one that cannot be among them."""
+    plain, others = coordinator_config(scenario), {}
+    theirs = {name: value for name, value in scenario.broker.properties.items() if name in BROKER_KEYS}
+    for name, age in scenario.broker.brokers.items():
+        if not name.isdecimal() or int(name) >= scenario.cluster.brokers:
+            last = scenario.cluster.brokers - 1
+            raise ValueError(f"broker.brokers: there is no broker {name!r}; brokers are numbered 0 to {last}")
+        one = CoordinatorConfig.from_properties({**theirs, **_age(scenario.broker), **_age(age)})
+        if broker_versions(one.broker_version) != broker_versions(plain.broker_version):
+            raise ValueError(
+                f"broker.brokers: {one.broker_version} takes other request versions than {plain.broker_version}; "
+                "brokers of one cluster are releases with the same ones, such as 2.6.0 and 2.6.1"
+            )
+        others[int(name)] = one
+    return others
 
 
 def check_settings(scenario: Scenario) -> None:
@@ -80,7 +104,9 @@ def without_effect(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def cluster_config(scenario: Scenario) -> ClusterConfig:
     """The light cluster's configuration from what the scenario says."""
-    return ClusterConfig(coordinator=coordinator_config(scenario), **_said(scenario, _SAME))
+    return ClusterConfig(
+        coordinator=coordinator_config(scenario), coordinators=_coordinators(scenario), **_said(scenario, _SAME)
+    )
 
 
 _SAME = {
@@ -110,6 +136,8 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
     config = brokers_of(
         scenario.broker.version, scenario.broker.properties, scenario.cluster.placement, **_said(scenario, names)
     )
+    if scenario.broker.defects or scenario.broker.brokers:
+        config = evolve(config, coordinator=coordinator_config(scenario), coordinators=_coordinators(scenario))
     session = scenario.cluster.broker_session
     if session is not None:
         config = evolve(config, controller=_with_session(config.controller, session // 1_000))

@@ -29,7 +29,7 @@ ProducerProperties = NewType("ProducerProperties", Mapping[str, object])
 
 #: The settings that have an effect, by the type of what they are settings of.
 SETTINGS: Mapping[object, tuple[str, ...]] = {
-    BrokerProperties: tuple(name for name in KNOWN if name != "broker.version"),
+    BrokerProperties: tuple(name for name in KNOWN if name not in ("broker.version", "broker.defects")),
     TopicProperties: (*TOPIC_SETTINGS, *sorted(WITHOUT_EFFECT)),
     ProducerProperties: tuple(PRODUCER_KEYS),
 }

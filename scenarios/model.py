@@ -15,6 +15,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.data_values import ProducerProperties, RecordSize, Skew, TopicProperties, read_record_size
+from groupsim.scenarios.defects import BrokerDefects
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
 from groupsim.scenarios.targets import PartitionName, TopicName
@@ -37,11 +38,21 @@ from groupsim.scenarios.values import (
 
 
 @frozen
+class BrokerAge:
+    """One broker's release, where it is not that of the others."""
+
+    version: Version | None = key("Kafka version; one whose request versions are those of the other brokers.", None)
+    defects: BrokerDefects | None = key("Defects of its coordinator by name, beside those of its release.", None)
+
+
+@frozen
 class BrokerSettings:
-    """The brokers' version and settings, by Kafka's own names."""
+    """The brokers' version, defects and settings, by Kafka's own names."""
 
     version: Version | None = None
     properties: Properties = field(factory=lambda: Properties({}))
+    defects: BrokerDefects | None = None
+    brokers: Mapping[str, BrokerAge] = field(factory=dict)
 
 
 @frozen

@@ -22,7 +22,7 @@ from groupsim.scenarios.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.document import Path_
 from groupsim.scenarios.keys import fields_of, short_key
 from groupsim.scenarios.mistakes import Wrong
-from groupsim.scenarios.model import BrokerSettings, Expectation, Scenario, Step
+from groupsim.scenarios.model import BrokerAge, BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.naming import DEFAULT_CLIENT
 from groupsim.scenarios.problems import nearest, suggest
 from groupsim.scenarios.properties import parse_properties
@@ -90,8 +90,8 @@ def _step(spot: _Spot, parts: list[str], done: Path_) -> tuple[Any, list[str], A
         return _item(spot, parts, done)
     known = _children(spot)
     if spot.wanted in (Properties, BrokerSettings, *SETTINGS):
-        if spot.wanted is BrokerSettings and parts[0] == "properties":
-            return parts[0], parts[1:], BrokerProperties
+        if spot.wanted is BrokerSettings and parts[0] in ("properties", "brokers"):
+            return parts[0], parts[1:], known[parts[0]]
         name = ".".join(parts)
         if name in known:
             return name, [], _LEAF
@@ -172,8 +172,8 @@ def _of_expectation(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_broker(data: Mapping[str, Any]) -> dict[str, Any]:
-    known = dict.fromkeys(["version", *SETTINGS[BrokerProperties], *data], _LEAF)
-    return {**known, "properties": BrokerProperties}
+    known = dict.fromkeys(["version", "defects", *SETTINGS[BrokerProperties], *data], _LEAF)
+    return {**known, "properties": BrokerProperties, "brokers": Mapping[str, BrokerAge]}
 
 
 _SHAPES = {Step: _of_step, Expectation: _of_expectation, BrokerSettings: _of_broker}

@@ -17,8 +17,9 @@ from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
 from groupsim.scenarios.clients import LIBRARIES
 from groupsim.scenarios.data_values import SETTINGS, BrokerProperties, ProducerProperties
+from groupsim.scenarios.defects import BrokerDefects
 from groupsim.scenarios.keys import fields_of, required, sentence, short_key
-from groupsim.scenarios.model import BrokerSettings, Expectation, MemberDefaults, Scenario, Step
+from groupsim.scenarios.model import BrokerAge, BrokerSettings, Expectation, MemberDefaults, Scenario, Step
 from groupsim.scenarios.shapes import Timing
 from groupsim.scenarios.steps import CHECKS, deeds
 from groupsim.scenarios.values import VALUE_TYPES, Properties
@@ -163,7 +164,13 @@ class SchemaMaker:
             for name, row in BROKER_KEYS.items()
         }
         below = {**self._settings(BrokerProperties), "description": "More of these settings."}
-        known = {"version": version, "properties": below, **settings}
+        defects = {**self.of(BrokerDefects), "description": "Defects by name, beside those of the version."}
+        ages = {
+            "type": "object",
+            "additionalProperties": self.of(BrokerAge),
+            "description": "Releases of single brokers, by number.",
+        }
+        known = {"version": version, "defects": defects, "brokers": ages, "properties": below, **settings}
         schema = {"type": "object", "properties": known, "additionalProperties": False}
         return {"anyOf": [{**schema, "description": sentence(BrokerSettings)}, {"type": "null"}]}
 

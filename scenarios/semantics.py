@@ -150,6 +150,8 @@ def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
     named = _setting_in(message, scenario.broker.properties)
     if named is not None:
         return broker_path(document, named)
+    if message.startswith("broker.brokers"):
+        return ("broker", "brokers")
     return ("broker", "version") if scenario.broker.version is not None else ("broker",)
 
 

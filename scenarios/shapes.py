@@ -15,9 +15,10 @@ from attrs import frozen
 
 from groupsim.scenarios import actions, event_checks, expectations, faults, ownership_checks, record_checks
 from groupsim.scenarios.data_values import BrokerProperties
+from groupsim.scenarios.defects import BrokerDefects
 from groupsim.scenarios.keys import key, required
 from groupsim.scenarios.mistakes import Collector, Wrong
-from groupsim.scenarios.model import BrokerSettings, Expectation, Scenario, Step
+from groupsim.scenarios.model import BrokerAge, BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.steps import CHECKS, Check, Deed, deeds
 from groupsim.scenarios.structure import converter, structure
@@ -102,6 +103,9 @@ def _expectation(data: Any, _: Any) -> Expectation:
     return Expectation(check, because)
 
 
+_AGES: Any = Mapping[str, BrokerAge]
+
+
 def _broker(data: Any, _: Any) -> BrokerSettings:
     if data is None:
         return BrokerSettings()
@@ -109,13 +113,16 @@ def _broker(data: Any, _: Any) -> BrokerSettings:
         raise Wrong(f"expected the brokers' settings, found {quote(data)}", "write `version: 3.9` and Kafka's own keys")
     collector = Collector()
     version = collector.attempt(("version",), structure, data["version"], Version) if "version" in data else None
-    rest = {name: value for name, value in data.items() if name not in ("version", "properties")}
+    defects = collector.attempt(("defects",), structure, data["defects"], BrokerDefects) if "defects" in data else None
+    ages = collector.attempt(("brokers",), structure, data["brokers"], _AGES) if "brokers" in data else None
+    own = ("version", "properties", "defects", "brokers")
+    rest = {name: value for name, value in data.items() if name not in own}
     settings = collector.attempt((), structure, rest, Properties)
     below = {}
     if "properties" in data:
         below = collector.attempt(("properties",), structure, data["properties"], BrokerProperties)
     collector.done()
-    return BrokerSettings(version, Properties({**below, **settings}))
+    return BrokerSettings(version, Properties({**below, **settings}), defects, ages or {})
 
 
 for _cls, _hook in ((Step, _step), (Expectation, _expectation), (BrokerSettings, _broker)):

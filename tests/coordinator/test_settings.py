@@ -28,7 +28,9 @@ def test_settings_are_read_under_kafkas_names() -> None:
     assert (config.max_session_timeout_ms, CoordinatorConfig().max_session_timeout_ms) == (300_000, 1_800_000)
     assert CoordinatorConfig("1.1").offsets_retention_minutes == 1_440
     names = {key.attribute for key in BROKER_KEYS.values()}
-    assert names | {"broker_version"} == {field for field in CoordinatorConfig.__slots__ if not field.startswith("__")}
+    assert names | {"broker_version", "defects"} == {
+        field for field in CoordinatorConfig.__slots__ if not field.startswith("__")
+    }
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,11 @@ def test_the_state_diagram_is_drawn_from_the_table() -> None:
     assert page("states.md") == tool("draw_states").page()
 
 
+def test_the_defects_of_releases_are_those_of_the_code() -> None:
+    """The tables of docs/defects.md are what tools/defects_table.py makes of the rows in the code."""
+    assert tool("defects_table").page(page("defects.md")) == page("defects.md")
+
+
 def test_the_trace_page_lists_every_kind_once() -> None:
     """docs/traces.md names exactly the kinds that the trace has."""
     listed = re.findall(r"^\| `([a-z.]+\.[a-z]+|action|warning|high-watermark)` \|", page("traces.md"), re.MULTILINE)

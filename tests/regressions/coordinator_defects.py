@@ -172,13 +172,13 @@ def ignore_changed_metadata(patch: pytest.MonkeyPatch) -> None:
 def rebalance_timeout_minus_one(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-8653: the field that JoinGroup v0 does not have is taken at its default of -1."""
     patch.setattr(
-        join, "rebalance_timeout_ms", lambda request: -1 if request.version < 1 else request.rebalance_timeout_ms
+        join, "rebalance_timeout_ms", lambda turn, request: -1 if request.version < 1 else request.rebalance_timeout_ms
     )
 
 
 def rebalance_equals_session(patch: pytest.MonkeyPatch) -> None:
     """librdkafka's mock broker: a round waits no longer than a session."""
-    patch.setattr(join, "rebalance_timeout_ms", lambda request: request.session_timeout_ms)
+    patch.setattr(join, "rebalance_timeout_ms", lambda turn, request: request.session_timeout_ms)
 
 
 def new_member_timer_not_cleared(patch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def new_member_timer_not_cleared(patch: pytest.MonkeyPatch) -> None:
 
 def member_timeouts_not_updated(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
-    patch.setattr(replace, "_take", lambda group, member, said: group.change_protocols(member, said.protocols))
+    patch.setattr(replace, "_take", lambda turn, group, member, said: group.change_protocols(member, said.protocols))
 
 
 def initial_delay_skipped(patch: pytest.MonkeyPatch) -> None:

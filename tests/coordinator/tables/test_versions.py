@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 import pytest
 from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, listed, offering
 
+from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.coordinator.versions import BASELINE, HISTORY
+from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     FetchedOffset,
+    JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
     OffsetDeleteRequest,
@@ -201,6 +204,18 @@ def retention_from_empty(made: Bench) -> bool:
     return offsets_of(made.fetch_offsets(T0)) == {T0: 5}
 
 
+def unsubscribed_offsets_expire(made: Bench) -> bool:
+    """Whether an old offset of a topic that a Stable group does not subscribe to goes (KIP-496)."""
+    made = Bench(made.config.__class__(made.config.broker_version, offsets_retention_minutes=15))
+    wanted = (JoinProtocol("range", encode_subscription(Subscription(("other",)), 0)),)
+    made.stable("a", session_ms=300_000, protocols=wanted)
+    made.commit_offset(5, member_id="a-1", generation=1)
+    for _ in range(9):
+        made.advance_ms(149_000)
+        made.heartbeat("a-1", 1)
+    return offsets_of(made.fetch_offsets(T0)) == {T0: -1}
+
+
 BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     initial_delay: ("0.10.2", "0.11"),
     initial_ends_early: ("3.9", "4.0"),
@@ -209,7 +224,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     group_max_size: ("2.1", "2.2"),
     pending_sync_timer: ("2.8.0", "2.8.1"),
     pending_leave_rebalances: ("3.9", "4.0"),
-    new_member_timeout: ("2.1", "2.2"),
+    new_member_timeout: ("2.1.0", "2.1.1"),
     heartbeat_while_assigning: ("2.6", "2.7"),
     answers_wait_for_writes: ("3.9", "4.0"),
     deletes_after_writes: ("4.0", "4.1"),
@@ -218,6 +233,7 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     list_trims_states: ("3.9", "4.0"),
     describe_tells_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
+    unsubscribed_offsets_expire: ("2.3", "2.4"),
 }
 
 
@@ -232,7 +248,7 @@ GONE = {
     sync_keeps_session: ("0.9", "3.9", "4.0"),
     unstable_plain_commits: ("2.5", "3.9", "4.0"),
     offset_delete_ends_group: ("2.4", "3.9", "4.0"),
-    looks_after_refusal: ("2.2", "3.9", "4.0"),
+    looks_after_refusal: ("2.6", "3.9", "4.0"),
     votes_in_scala_order: ("0.11", "3.9", "4.0"),
 }
 
@@ -266,9 +282,10 @@ def test_defaults_by_release(version: str, session_ms: int, retention_minutes: i
 
 
 def test_every_difference_is_probed() -> None:
-    """No named difference is without a test in this folder, or that of the service."""
+    """No named difference is without a test in this folder, or that of the service; defects have `ROWS`."""
+    of_defects = {field for defect in BROKER_DEFECTS.values() for field in defect.changes}
     elsewhere = {"sync_while_loading_rebalances", "groups_have_configs", "max_session_timeout_ms", "retention_minutes"}
-    assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | elsewhere == set(HISTORY)
+    assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | of_defects | elsewhere == set(HISTORY)
 
 
 def test_baseline_is_the_newest_release() -> None:
