@@ -34,7 +34,7 @@ pytestmark = pytest.mark.sim(broker=NO_DELAY)
 
 
 @caught(bug.pending_commit_leak)
-@pytest.mark.sim(broker=NO_DELAY | {"version": "3.7"})
+@pytest.mark.sim(broker=NO_DELAY | {"version": "3.8"})
 async def test_kafka_16371_an_offset_that_was_refused_is_not_under_way(sim: Simulation) -> None:
     """KAFKA-16371: one of two offsets has too much metadata; a stable fetch of it has an answer all the same."""
     sim.topic("orders", 2)
