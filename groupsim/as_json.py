@@ -27,6 +27,8 @@ DERIVED: dict[type, tuple[str, ...]] = {
     Gap: ("length_us",),
     Rollout: ("took_us",),
 }
+#: Of stories and comparisons: standing still is unserved time, and `partition_stop_us` is `unserved_us`.
+SINCE_UNSERVED = 2
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(127, 160)}
 BULKY = {"processed"}  # instants of single records: the trace has them
 
@@ -62,7 +64,7 @@ def _fields(value: object) -> dict[str, Any]:
 
 def story(told: Story) -> dict[str, Any]:
     """A story as a document."""
-    document = {"schema": SCHEMA, "headline": told.headline, **plain(told)}
+    document = {"schema": SINCE_UNSERVED, "headline": told.headline, **plain(told)}
     for group, source in zip(document["groups"], told.groups, strict=True):
         group["rebalances"] = len(source.rebalances)
     return document

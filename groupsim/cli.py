@@ -15,6 +15,7 @@ from groupsim import lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
+from groupsim.options import AsJson, Seed, Settings, Source, Traceback, Varied
 from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
 
@@ -30,25 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Source = Annotated[
-    str, typer.Argument(help="A scenario file, a name from `groupsim list`, or - (stdin).", metavar="FILE|NAME")
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all that is drawn: same seed, same trace.", metavar="N")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", metavar="")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a value: a path of the scenario, and YAML.", metavar="PATH=VALUE"),
-]
-Varied = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vary", help="Compare these values of a scenario; the first is the baseline.", metavar="PATH=VALUE,…"
-    ),
-]
-Traceback = Annotated[
-    bool, typer.Option("--traceback", help="Show the traceback of what failed, yours included.", metavar="")
-]
 
 
 def _version(wanted: bool) -> None:
@@ -72,6 +54,10 @@ def run(
     source: Source,
     seed: Seed = 0,
     setting: Settings = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", help="Run N seeds from --seed on, steps out of phase; print the range.", metavar="N"),
+    ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")
     ] = None,
@@ -95,12 +81,17 @@ def run(
     - `groupsim run demo`
     - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
     - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
+    - `groupsim run my-rollout.yaml --seeds 20`
     - `groupsim run demo --report demo.html`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     """
-    from groupsim import run_command
+    from groupsim import run_command, seeds_command
 
-    raise typer.Exit(run_command.run(source, seed, setting or [], (trace, logs, report, data_dir), as_json))
+    files = (trace, logs, report, data_dir)
+    if seeds is None:
+        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json))
+    seeds_command.refuse_files(source, seed, files)
+    raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
 
 
 @app.command("diff")

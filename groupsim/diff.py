@@ -129,20 +129,28 @@ def _essence(event: TraceEvent) -> tuple[Any, ...]:
     return event.t_us, event.kind, *where, event.api, event.error, event.from_, event.to, event.reason
 
 
+def figures(story: Story, prefixed: bool | None = None) -> dict[str, tuple[int | None, str]]:
+    """What a run is compared by: figure and unit by name, group by group; their names are `prefixed` where several."""
+    found: dict[str, tuple[int | None, str]] = {}
+    for group in story.groups:
+        prefix = f"{group.group}: " if (len(story.groups) > 1 if prefixed is None else prefixed) else ""
+        for title, unit, figure in FIGURES:
+            if figure is not _longest_rollout or group.rollouts:
+                found[prefix + title] = figure(group), unit
+        total = next((one for one in story.totals if one.group == group.group), None)
+        for title, unit, account in ACCOUNTED:
+            found[prefix + title] = None if total is None else account(total), unit
+    return found
+
+
 def _rows(left: Story, right: Story) -> Iterable[Row]:
     groups = {group.group: None for story in (left, right) for group in story.groups}
+    one, other = (figures(story, len(groups) > 1) for story in (left, right))
     for name in groups:
-        pair = [next((g for g in story.groups if g.group == name), None) for story in (left, right)]
         prefix = f"{name}: " if len(groups) > 1 else ""
-        for title, unit, figure in FIGURES:
-            one, other = (figure(group) if group is not None else None for group in pair)
-            if figure is _longest_rollout and not any(group.rollouts for group in pair if group is not None):
-                continue
-            yield Row(prefix + title, one, other, unit)
-        totals = [next((total for total in story.totals if total.group == name), None) for story in (left, right)]
-        for title, unit, account in ACCOUNTED:
-            one, other = (account(total) if total is not None else None for total in totals)
-            yield Row(prefix + title, one, other, unit)
+        for title, unit in ((title, unit) for title, unit, _ in (*FIGURES, *ACCOUNTED)):
+            if (key := prefix + title) in one or key in other:
+                yield Row(key, one.get(key, (None, unit))[0], other.get(key, (None, unit))[0], unit)
 
 
 def show(found: Comparison, console: Console) -> None:

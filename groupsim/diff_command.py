@@ -53,4 +53,4 @@ def document(found: comparing.Comparison) -> dict[str, Any]:
     plain: dict[str, Any] = as_json.plain(found)
     for row, source in zip(plain["rows"], found.rows, strict=True):
         row["change"] = source.change
-    return {"schema": as_json.SCHEMA, **plain}
+    return {"schema": as_json.SINCE_UNSERVED, **plain}

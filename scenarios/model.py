@@ -268,6 +268,10 @@ class Scenario:
     )
     groups: Mapping[str, GroupSpec] = key("Consumer groups by name.", factory=dict)
     timeline: tuple[Step, ...] = key("Actions and faults.", ())
+    shift_steps: bool = key(
+        "Each step, and each later start of a member, comes up to a heartbeat interval later, drawn from the seed.",
+        False,
+    )
     expect: tuple[Expectation, ...] = key("What must hold, judged from the trace.", ())
     file: str = ""
     notes: tuple[Any, ...] = ()

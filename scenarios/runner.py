@@ -166,9 +166,9 @@ async def _perform(
     trace.emit(Kind.RUN_STARTED, payload=introduction(scenario, seed))
     stage = Stage(loop, scenario, data_dir)
     stage.begin()
-    for step in scenario.timeline:
+    for place, step in enumerate(scenario.timeline):
         if step.at != "never":
-            _schedule(stage, step, step.at, 1)
+            _schedule(stage, step, step.at + stage.shifts.get(place, 0), 1)
     for at_us, look in looks:
         loop.call_at(at_us, look, stage)
     await loop.sleep(scenario.run_for)

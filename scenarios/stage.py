@@ -6,7 +6,7 @@ goes on in a story of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.on_brokers import OnBrokers
 from groupsim.scenarios.on_topics import OnTopics
+from groupsim.scenarios.phase import BEAT_US, Item, shifts
 from groupsim.scenarios.producing import ProducerActor, producer_plans, transforming, with_transactions
 from groupsim.scenarios.rollout import Rollout, scale
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
@@ -61,6 +62,14 @@ class Stage:
             self.producers_by_name[one.name] = ProducerActor(loop, one, self.cluster.transport)
         for plan in plans(scenario):
             self.add(plan)
+        self.shifts = self._drawn_shifts() if scenario.shift_steps else {}
+
+    def _drawn_shifts(self) -> Mapping[Item, int]:
+        settings = (actor.consumer.settings for actor in self.actors_by_name.values())
+        beats = [one.heartbeat_interval_ms * 1000 for one in settings]
+        return shifts(
+            self.scenario, max(beats, default=BEAT_US), lambda name, bound: self.loop.stream("shift", name).below(bound)
+        )
 
     def _make_cluster(self, data_dir: Path | None) -> Cluster | ReplicatedCluster:
         return make_cluster(self.loop, self.scenario, data_dir)
@@ -113,6 +122,7 @@ class Stage:
             if spec.start == "never":
                 continue
             at = int(spec.start) + spec.stagger * (actor.plan.number - 1)
+            at += self.shifts.get((actor.group, actor.plan.key), 0)
             if spec.start_spread is not None:
                 at += spec.start_spread.draw(self.loop.stream("start", actor.name))
             self.loop.call_at(at, _start, actor)

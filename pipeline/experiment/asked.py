@@ -91,8 +91,12 @@ class Asked:
     def added_to(self, question: str) -> str:
         """The experiment's question, with how it is asked here; without the values of secrets."""
         found = [read_change(text) for text in self.settings]
-        words = [*self.only, *(f"{one.path}={shown(one.path, one.value)}" for one in found)]
+        words = [*self.only, *(f"{one.path}={_in_words(shown(one.path, one.value))}" for one in found)]
         return f"{question} (asked with {'; '.join(words)})".lstrip() if words else question
+
+
+def _in_words(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 AS_WRITTEN = Asked()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
 from attrs import frozen
 
 from groupsim.pipeline.experiment import catalogue
@@ -22,6 +23,7 @@ from groupsim.scenarios.changes import read_change
 from groupsim.scenarios.document import Document, Path_, read_document
 from groupsim.scenarios.problems import Place, Problem, ScenarioError
 
+SHIFT = "shift-steps"
 AS_IS = "as-is"  # the value that changes nothing, where the scenario does without the key
 
 _OPENING, _CLOSING = "([{", ")]}"
@@ -45,9 +47,21 @@ def experiment_varying(
     if catalogue.is_experiment(scenario):
         remedy = "ask for some values of its axes with --only, or name a scenario"
         raise ScenarioError([Problem(Place(source), "this is an experiment, and --vary varies a scenario", remedy)])
-    return experiment_of(
-        _document(scenario, [_read(text) for text in varied]), path.stem, seeds, asked=asked, metrics=metrics
-    )
+    document = _document(scenario, [_read(text) for text in varied])
+    return experiment_of(document, path.stem, seeds, asked=_out_of_phase(scenario, varied, asked), metrics=metrics)
+
+
+def _out_of_phase(scenario: Document, varied: Sequence[str], asked: Asked) -> Asked:
+    """Shift the steps of each seed, unless the scenario or the command line says whether to.
+
+    The steps of a scenario stand at fixed times, where heartbeats are in the same phase with every seed: many seeds
+    would say no more than one. Experiments of a file draw what they want drawn, and say so themselves.
+    """
+    said = [*asked.settings, *varied]
+    written = scenario.data if isinstance(scenario.data, dict) else {}
+    if SHIFT in written or not written.get("timeline") or any(text.startswith(f"{SHIFT}=") for text in said):
+        return asked
+    return attrs.evolve(asked, settings=(f"{SHIFT}=true", *asked.settings))
 
 
 @frozen

@@ -294,12 +294,12 @@ def test_list_finds_what_speaks_of_a_word() -> None:
 
 @pytest.mark.parametrize(
     ("command", "schema"),
-    [("run demo", 1), ("diff demo demo", 1), ("describe demo --at 40s", 2), ("offsets demo --at 40s", 1), ("list", 1),
+    [("run demo", 2), ("diff demo demo", 2), ("describe demo --at 40s", 2), ("offsets demo --at 40s", 1), ("list", 1),
      ("list --experiments", 1), ("validate demo", 2), ("lint demo", 2), ("lint --rules", 1), ("run no-such", 2),
      ("diff demo", 2)],
 )  # fmt: skip
 def test_every_json_document_says_its_schema(command: str, schema: int) -> None:
-    """One object with `schema`, whatever the command and however it ends; 2 where a key was renamed."""
+    """One object with `schema`, whatever the command and however it ends; 2 where a key changed."""
     document = json.loads(call(*command.split(), "--json").stdout)
     assert document["schema"] == schema
 

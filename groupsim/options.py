@@ -1,0 +1,26 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Source = Annotated[
+    str, typer.Argument(help="A scenario file, a name from `groupsim list`, or - (stdin).", metavar="FILE|NAME")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all that is drawn: same seed, same trace.", metavar="N")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", metavar="")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a value: a path of the scenario, and YAML.", metavar="PATH=VALUE"),
+]
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", help="Compare these values of a scenario; the first is the baseline.", metavar="PATH=VALUE,…"
+    ),
+]
+Traceback = Annotated[
+    bool, typer.Option("--traceback", help="Show the traceback of what failed, yours included.", metavar="")
+]
