@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
+from attrs.converters import optional
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.protocol.messages import TopicPartition
@@ -67,8 +68,9 @@ class Behaviour:
         on_assigned, on_revoked, on_lost    time that the callback takes
         assignor_time      how long the leader computes an assignment
         commit             when it commits: "auto", "sync-after-batch", "async-after-batch", "on-revoke", "never"
-        on_error           what it does about an exception out of poll: "stop", "retry", "retry-all"
-        error_pause_us     how long it waits then, before it polls again
+        on_error           what it does about an exception out of poll: "stop", "retry", "retry-all"; None: what
+                           the usual application of its library does (`ClientProfile.error_loop`)
+        error_pause_us     how long it waits then, before it polls again; None: likewise
         on_commit_failure  what it does when commitSync throws: logs that and goes on polling, unless told
         enforce_rebalance_every    it asks for a rebalance again and again, with this time between (ClickHouse #33433)
         stuck              defects on purpose: "never-heartbeat", "never-sync", "never-rejoin"
@@ -85,8 +87,8 @@ class Behaviour:
     on_lost: Distribution | None = field(default=None, converter=_distribution)
     assignor_time: Distribution | None = field(default=None, converter=_distribution)
     commit: CommitPolicy = field(default=CommitPolicy.AUTO, converter=CommitPolicy)
-    on_error: OnError = field(default=OnError.STOP, converter=OnError)
-    error_pause_us: int = 1_000_000
+    on_error: OnError | None = field(default=None, converter=optional(OnError))
+    error_pause_us: int | None = None
     on_commit_failure: OnError = field(default=OnError.RETRY, converter=OnError)
     enforce_rebalance_every: Distribution | None = field(default=None, converter=_distribution)
     stuck: frozenset[Stuck] = frozenset()

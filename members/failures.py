@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import cache
 
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
 
 # Where Kafka's exception is not called like its error (`Errors.java`).
 _NAMES = {
@@ -57,6 +58,11 @@ class ClientFailure(Exception):
         self.reason = reason
         self.fatal = fatal
         self.lasting = lasting
+
+
+def unanswered(api: Api, *, timed_out: bool) -> ClientFailure:
+    """Return sarama's error of a request whose connection broke, or that had no answer within Net.ReadTimeout."""
+    return ClientFailure("i/o timeout" if timed_out else "EOF", f"no answer to {api.title}")
 
 
 class PluginErrors(StrEnum):

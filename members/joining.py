@@ -1,18 +1,17 @@
 """Joining: from the wish to rejoin to an assignment in hand.
 
-A rebalance passes through stages, some of which wait for an answer. The answers are stored when they arrive; the
-stages are walked by `step`, which the poll loop calls each time round and which never waits for the network (what may
-take time, callbacks and the leader's assignor, it hands back to be awaited). So a cooperative member goes on delivering
-records while its JoinGroup is parked at the coordinator, and a member whose application is busy answers late: that is
-what makes the slowest `poll` of a group the length of its rebalance (`meanwhile` tells which libraries do otherwise).
+A rebalance passes through stages, some of which wait for an answer. `step`, which the poll loop calls each time round,
+walks them and never waits for the network; callbacks and the leader's assignor it returns, to be awaited. So a
+cooperative member delivers records while its JoinGroup is parked, and a member whose application is busy answers late
+(`meanwhile` tells which libraries do otherwise).
 
     IDLE → COMMITTING (the auto-commit before partitions are given up) → IDLE, prepared
          → JOINING → JOINED → SYNCING → SYNCED → IDLE
                                  ↓ ↑
                        SYNC_FAILED → SYNC_AGAIN (`resyncing`), or IDLE, as after a JoinGroup that failed
 
-`needs_prepare` guards the commit and the callbacks before a join: they run once per rebalance, however often JoinGroup
-is tried. Each attempt has a number (`_flight`), and an answer to one that was given up is ignored.
+`needs_prepare` guards the commit and the callbacks before a join: they run once per rebalance, not once per attempt.
+Each attempt has a number (`_flight`), and an answer to one that was given up is ignored.
 
 Sources: `AbstractCoordinator.joinGroupIfNeeded`, `JoinGroupResponseHandler`, `SyncGroupResponseHandler`;
 classic-protocol reference, sections 4.5, 4.7 and 4.9.
@@ -22,19 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.failures import ClientFailure, exception_name, unanswered
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
 from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member, generation_of
-from groupsim.members.pauses import join_timeout_us, next_try_us
+from groupsim.members.pauses import next_try_us, parked_timeout_us, refused_pause_us
 from groupsim.members.reactions import Reaction, exception_of
-from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, failed, given, modified
+from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, counts, failed, given, modified
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.members.resyncing import Resync
 from groupsim.members.stages import Stage
@@ -49,14 +48,9 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
 )
 
-if TYPE_CHECKING:
-    from groupsim.members.metadata import Snapshot
-
-#: Errors after which Java joins again at once; others wait for retry.backoff.ms. Who lost the coordinator looks for it
-#: at once, and joins when it is found: the pause is that look-up's (`CoordinatorClient`).
+#: Errors after which Java joins again at once; others wait for retry.backoff.ms. A member that lost the coordinator
+#: joins when it is found: the pause is that look-up's (`CoordinatorClient`).
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
-
-
 _IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
 
 Going: TypeAlias = bool | Coroutine[Any, Any, bool]
@@ -73,6 +67,7 @@ class Joining:
         "_member",
         "_not_before_us",
         "_outcome",
+        "_refused",
         "_resync",
         "_sent",
         "_topics",
@@ -97,12 +92,13 @@ class Joining:
         self._flight = 0  # counts attempts: the answer to one given up finds another number
         self._sent: Generation = member.generation
         self._outcome: Outcome | None = None
-        self._join_timeout_us = join_timeout_us(member)
+        self._join_timeout_us = parked_timeout_us(member, Api.JOIN_GROUP)
         self._not_before_us = 0
         self._topics = TopicsReady(member)
         self._resync: Resync | None = None
         self._tried_us = 0
         self._was_stable = False
+        self._refused = 0  # attempts in a row whose error the application saw
         self._why = 0  # the event that the next step follows from: the story may be woken by something else
 
     # -- wishes -------------------------------------------------------------------------------------------------
@@ -184,8 +180,8 @@ class Joining:
         """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
         member = self._member
         if self._sees_other_topics():
-            now: Snapshot = member.metadata.snapshot()
-            self.request(METADATA_CHANGED, local=f"from {_counts(self.leader.snapshot)} to {_counts(now)}")
+            before, now = counts(self.leader.snapshot), counts(member.metadata.snapshot())
+            self.request(METADATA_CHANGED, local=f"from {before} to {now}")
         elif member.subscription.is_other:
             local = f"from {list(member.subscription.joined or ())} to {list(member.subscription.topics)}"
             self.request(SUBSCRIPTION_CHANGED, local=local)
@@ -307,7 +303,7 @@ class Joining:
         if type(outcome) is JoinGroupResponse:
             self._react(Api.JOIN_GROUP, outcome.error, outcome.member_id)
         else:
-            self._again(failed("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
+            self._unanswered(Api.JOIN_GROUP, outcome)
         return True
 
     def _joined(self, response: JoinGroupResponse) -> Going:
@@ -350,7 +346,8 @@ class Joining:
 
     def _send_sync(self, request: SyncGroupRequest) -> None:
         self._flight += 1
-        self._member.coordinator.send(request, partial(self._sync_answered, self._flight))
+        timeout_us = parked_timeout_us(self._member, Api.SYNC_GROUP)
+        self._member.coordinator.send(request, partial(self._sync_answered, self._flight), timeout_us)
 
     def _sync_again(self) -> bool:
         if self._resync is not None and self._resync.is_due:
@@ -381,6 +378,7 @@ class Joining:
             self.rejoin_needed = False
             self.reason = ""
             self._was_stable = True
+            self._refused = 0
             member.become(ClientState.STABLE)
             member.heartbeat.enable()
         member.wake.set()
@@ -395,7 +393,7 @@ class Joining:
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
         else:
-            self._again(failed("DisconnectException"), at_once=self._member.profile.looks_up_at_once)
+            self._unanswered(Api.SYNC_GROUP, outcome)
         return True
 
     async def _complete(self) -> bool:
@@ -404,7 +402,9 @@ class Joining:
         if type(outcome) is not SyncGroupResponse:
             raise RuntimeError(f"{member.host.name}: stage {self.stage} without a SyncGroup answer")
         if member.state is not ClientState.STABLE or member.generation is not self._sent:
-            self._modified()
+            reason = modified(member)  # the membership was lost between the answer and the callbacks
+            self._abandon()
+            self.reset(reason, member_id_too=True)
             return True
         member.joined = member.generation
         await member.ownership.complete(outcome.assignment)
@@ -416,11 +416,12 @@ class Joining:
 
     # -- failures -----------------------------------------------------------------------------------------------
 
-    def _modified(self) -> None:
-        """The membership was lost between the answer and the callbacks: begin the whole rebalance anew."""
-        reason = modified(self._member)
-        self._abandon()
-        self.reset(reason, member_id_too=True)
+    def _unanswered(self, api: Api, outcome: Outcome | None) -> None:
+        """The request has no answer: join again. Raises ClientFailure where the library hands that to its caller."""
+        profile = self._member.profile
+        self._again(failed("DisconnectException"), at_once=profile.looks_up_at_once or profile.throws_unanswered)
+        if profile.throws_unanswered:
+            raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
 
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
@@ -449,6 +450,10 @@ class Joining:
         quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.rejoins_without_pause)
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
+            self._refused += 1
+            pause_us = refused_pause_us(member, self._refused)
+            if pause_us:
+                self.hold(member.loop.now_us + pause_us)
             self._throw(api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
@@ -493,7 +498,3 @@ _STEPS: Mapping[Stage, Callable[[Joining], Going]] = {
 
 def _ignore(outcome: Outcome) -> None:
     """Answers to LeaveGroup are only logged."""
-
-
-def _counts(snapshot: Snapshot | None) -> dict[str, int]:
-    return {name: count for name, (count, _) in (snapshot or {}).items()}

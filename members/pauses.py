@@ -1,22 +1,44 @@
 """How long a member waits around a JoinGroup: for its answer, and after one that failed before it tries again.
 
-Sources: `AbstractCoordinator.joinGroupIfNeeded`, `sendJoinGroupRequest`; classic-protocol reference, section 4.5.
+Sources: `AbstractCoordinator.joinGroupIfNeeded`, `sendJoinGroupRequest`; classic-protocol reference, section 4.5; for
+other libraries at their profiles.
 """
 
 from __future__ import annotations
 
 from groupsim.eventloop.units import MS_US, shared
+from groupsim.members.behaviour import OnError
 from groupsim.members.member import Member
+from groupsim.members.profile import ParkedBase, RequestBound
+from groupsim.members.settings import ConsumerSettings
+from groupsim.protocol.messages import Api
 
-_JOIN_SLACK_MS = 5_000
+
+def parked_timeout_us(member: Member, api: Api) -> int:
+    """How long the answer to a request may take that the coordinator may park."""
+    settings, main_loop = member.settings, member.profile.main_loop
+    parked = member.profile.parked.get(api)
+    if parked is None:
+        return member.request_timeout_us
+    timeout_ms = _base_ms(settings, parked.base) + parked.slack_ms
+    if parked.bound is RequestBound.AT_LEAST:
+        timeout_ms = max(timeout_ms, settings.request_timeout_ms)
+    elif parked.bound is RequestBound.AT_MOST:
+        timeout_ms = min(timeout_ms, settings.request_timeout_ms)
+    return shared((timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US)
 
 
-def join_timeout_us(member: Member) -> int:
-    """How long the answer to JoinGroup may take."""
-    settings = member.settings
-    if not member.profile.join_waits_for_rebalance:
-        return shared(settings.request_timeout_ms * MS_US)
-    return shared(max(settings.request_timeout_ms, settings.own_rebalance_timeout_ms + _JOIN_SLACK_MS) * MS_US)
+def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
+    if base is ParkedBase.REBALANCE:
+        return settings.own_rebalance_timeout_ms
+    return settings.session_timeout_ms if base is ParkedBase.SESSION else 0
+
+
+def refused_pause_us(member: Member, refused: int) -> int:
+    """The wait of a library's own task after so many refused attempts in a row; 0: the application has the pause."""
+    profile = member.profile
+    apart = profile.rebalances_apart and profile.error_loop.policy is not OnError.STOP
+    return profile.error_loop.pause_us(refused) if apart else 0
 
 
 def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:

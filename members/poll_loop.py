@@ -25,16 +25,19 @@ from groupsim.members.member import Member
 from groupsim.members.producer.eos import Verdict
 from groupsim.members.producer.transactions import GroupMetadata
 
+LONG_PAUSE_US = 1_000_000
+
 
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_begun", "_blocked_us", "_draws", "_member")
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._begun = False  # the first poll has begun without the story
         self._blocked_us = 0
+        self._failures = 0  # polls in a row that threw
         self._draws: dict[str, Stream] = {}
 
     def begin(self, start: Callable[[], None]) -> None:
@@ -57,6 +60,7 @@ class PollLoop:
 
     async def _once(self) -> None:
         records = await self.poll()
+        self._failures = 0
         self._member.rounds.deliver(records)
         await self._stay_away()
         for found in records:
@@ -98,11 +102,18 @@ class PollLoop:
     async def _shrug(self, failure: ClientFailure) -> None:
         """What a container does with an exception out of poll; raises it again when the process is to end."""
         member = self._member
-        on_error = member.behaviour.on_error
+        behaviour, usual = member.behaviour, member.profile.error_loop
+        on_error = behaviour.on_error or usual.policy
         if on_error is OnError.STOP or (failure.fatal and on_error is not OnError.RETRY_ALL):
             raise failure
         member.warn(f"poll threw {failure}; polling again")
-        await member.host.sleep(member.behaviour.error_pause_us)
+        self._failures += 1
+        pause_us = behaviour.error_pause_us
+        if pause_us is None:
+            pause_us = usual.pause_us(self._failures)
+            if failure.fatal or failure.lasting:  # nothing that takes time comes between two of them
+                pause_us = max(pause_us, LONG_PAUSE_US)
+        await member.host.sleep(pause_us)
 
     # -- poll ---------------------------------------------------------------------------------------------------
 

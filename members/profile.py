@@ -12,6 +12,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from groupsim.eventloop.units import MS_US
+from groupsim.members.behaviour import OnError
 from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -40,6 +41,59 @@ class AfterBreak(StrEnum):
     GIVES_UP = "given up while reconnect.backoff.ms lasts, and looked for again after the backoff"
     ASKS_AGAIN = "given up, and looked for again at once, after which it can be sent to"
     CONNECTS = "known, and connected to"
+
+
+class RequestBound(StrEnum):
+    """How request.timeout.ms bounds the timeout of a request that may be parked."""
+
+    NONE = "not at all"
+    AT_LEAST = "the timeout is never shorter"
+    AT_MOST = "the timeout is never longer"
+
+
+class ParkedBase(StrEnum):
+    """The timeout that a library begins with for a request that may be parked."""
+
+    REBALANCE = "its rebalance timeout"
+    SESSION = "session.timeout.ms"
+    NOTHING = "0"
+
+
+@frozen
+class ParkedTimeout:
+    """How long a library waits for the answer to a request that the coordinator may park: a base and a slack."""
+
+    base: ParkedBase
+    slack_ms: int = 0
+    bound: RequestBound = RequestBound.NONE
+
+
+@frozen
+class ErrorLoop:
+    """What the usual application of a library does after an exception out of poll: the default of `on-error`.
+
+    The pause doubles with each failure in a row, up to the longest one; `because` says where that comes from.
+    """
+
+    policy: OnError
+    because: str
+    first_pause_ms: int = 1_000
+    longest_pause_ms: int = 1_000
+
+    def pause_us(self, failures: int) -> int:
+        """The wait before the next poll after so many failures in a row."""
+        longer = min(failures - 1, 32)
+        return min(self.first_pause_ms << longer, self.longest_pause_ms) * MS_US
+
+
+#: `poll` throws, and an application without a handler of its own ends.
+ENDS = ErrorLoop(OnError.STOP, "throws it out of `poll()`, or of what it calls that")
+
+
+#: The Java consumer since 2.0 (KIP-266, KAFKA-7050): max(request.timeout.ms, rebalance timeout + 5 s).
+JAVA_PARKED: Mapping[Api, ParkedTimeout] = {
+    Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 5_000, RequestBound.AT_LEAST)
+}
 
 
 @frozen
@@ -125,8 +179,10 @@ class ClientProfile:
     keeps_positions: bool = False
     #: Committed offsets are asked for one partition after the other.
     offsets_one_by_one: bool = False
-    #: JoinGroup waits on its socket for the rebalance timeout + 5 s, not only for request.timeout.ms.
-    join_waits_for_rebalance: bool = True
+    #: Timeouts of requests that a coordinator may park; a request without an entry has request.timeout.ms.
+    parked: Mapping[Api, ParkedTimeout] = JAVA_PARKED
+    #: A JoinGroup or SyncGroup without an answer is thrown from poll (sarama returns it from Consume).
+    throws_unanswered: bool = False
     #: Group requests queue behind everything else sent to that broker.
     shared_connection: bool = False
     #: Who lost the coordinator while joining looks for it at once, not after retry.backoff.ms.
@@ -179,6 +235,7 @@ class ClientProfile:
     offline_racks_count: bool = False
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
+    error_loop: ErrorLoop = ENDS
     #: auto.offset.reset = by_duration:… (KIP-1106).
     resets_by_duration: bool = False
 

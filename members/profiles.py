@@ -14,7 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupsim.members.profile import ClientProfile, HeartbeatPlacement, RebalanceTimeout, SettingName
+from groupsim.members.behaviour import OnError
+from groupsim.members.profile import (
+    AfterBreak,
+    ClientProfile,
+    ErrorLoop,
+    HeartbeatPlacement,
+    ParkedBase,
+    ParkedTimeout,
+    RebalanceTimeout,
+    SettingName,
+)
 from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
 from groupsim.members.profiles_java import (
@@ -38,6 +48,7 @@ from groupsim.members.profiles_python import (
     KAFKA_PYTHON_2_3,
     KAFKA_PYTHON_3,
 )
+from groupsim.members.reactions import SARAMA as SARAMA_REACTIONS
 from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -72,9 +83,17 @@ BROD = ClientProfile(
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
+    # brod_group_coordinator.erl: send_sync(Connection, JoinGroup, SessionTimeout), other requests 5 s
+    parked={
+        Api.JOIN_GROUP: ParkedTimeout(ParkedBase.SESSION),
+        Api.SYNC_GROUP: ParkedTimeout(ParkedBase.NOTHING, 5_000),
+    },
     exponential_backoff=False,
     rejoin_delay_ms=1_000,
     empty_fetch_pause_ms=1_000,
+    error_loop=ErrorLoop(
+        OnError.RETRY_ALL, "joins again after `rejoin_delay_seconds`, in the coordinator process", 1_000
+    ),
     commits_unchanged=False,
     reactions={
         Api.SYNC_GROUP: {
@@ -113,6 +132,7 @@ KAFKAJS = ClientProfile(
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
+    parked={Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 5_000)},  # protocol/requests/joinGroup: NETWORK_DELAY
     exponential_backoff=True,
     commits_unchanged=False,
     commits_after_batch=True,
@@ -154,8 +174,14 @@ SARAMA = ClientProfile(
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
+    parked={},  # broker.go: every answer has Net.ReadTimeout, a parked one too; then the connection is closed
+    throws_unanswered=True,
+    error_loop=ErrorLoop(OnError.RETRY_ALL, "returns it from `Consume`, and the usual loop calls that again", 0, 0),
+    looks_up_at_once=False,
+    after_break=AfterBreak.CONNECTS,
     exponential_backoff=False,
     commits_unchanged=False,
+    reactions=SARAMA_REACTIONS,
     setting_names={
         "Consumer.Group.Session.Timeout": SettingName("session.timeout.ms"),
         "Consumer.Group.Heartbeat.Interval": SettingName("heartbeat.interval.ms"),
@@ -187,6 +213,17 @@ FRANZ_GO = ClientProfile(
     rebalances_apart=True,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
+    error_loop=ErrorLoop(
+        OnError.RETRY_ALL,
+        "hands it out with the next poll and joins again after a backoff (`RetryBackoffFn`)",
+        250,
+        5_000,
+    ),
+    # client.go, connTimeouter: RequestTimeoutOverhead (10 s) on top of JoinGroup's; SyncGroup has the one of the join
+    parked={
+        Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 10_000),
+        Api.SYNC_GROUP: ParkedTimeout(ParkedBase.REBALANCE),
+    },
     commits_unchanged=False,
     setting_names={
         "SessionTimeout": SettingName("session.timeout.ms"),
@@ -223,7 +260,7 @@ RUBY_KAFKA = ClientProfile(
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
-    join_waits_for_rebalance=False,
+    parked={},
     exponential_backoff=False,
     commits_unchanged=False,
     setting_names={

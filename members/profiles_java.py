@@ -95,6 +95,7 @@ JAVA_0_11 = evolve(
     tells_lost=False,
     revokes_on_leaving=False,
     rejoins_without_pause=False,
+    parked={},  # JoinGroup waits for request.timeout.ms (KAFKA-7050)
     reactions=JAVA_UNTIL_2_3,
 )
 JAVA_0_9 = evolve(

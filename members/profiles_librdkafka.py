@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from groupsim.members.profile import ClientProfile, MainLoop, SettingName, defaults_of, versions_of
+from groupsim.members.behaviour import OnError
+from groupsim.members.profile import (
+    ClientProfile,
+    ErrorLoop,
+    MainLoop,
+    ParkedBase,
+    ParkedTimeout,
+    RequestBound,
+    SettingName,
+    defaults_of,
+    versions_of,
+)
 from groupsim.members.reactions import LIBRDKAFKA
+from groupsim.protocol.messages import Api
 
 # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
@@ -18,7 +30,7 @@ LIBRDKAFKA_2 = ClientProfile(
         3_000,
         "range,roundrobin",
         max_poll_records=1,
-        request_timeout_ms=30_000,
+        request_timeout_ms=60_000,  # socket.timeout.ms
         isolation_level="read_committed",
     ),
     versions=versions_of(join=5, sync=3, heartbeat=3, leave=1, commit=9, fetch=9, find=2, metadata=12, data=(16, 7, 2)),
@@ -27,6 +39,12 @@ LIBRDKAFKA_2 = ClientProfile(
     no_user_data=b"",
     heartbeats_while_syncing=False,
     main_loop=MainLoop(),
+    error_loop=ErrorLoop(OnError.RETRY, "hands the error out like a message and joins again by itself", 0, 0),
+    # rdkafka_request.c: JoinGroup regardless of socket.timeout.ms, SyncGroup not longer than that
+    parked={
+        Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 3_000),
+        Api.SYNC_GROUP: ParkedTimeout(ParkedBase.SESSION, 3_000, RequestBound.AT_MOST),
+    },
     poll_check_ms=500,
     static_leaves_on_unsubscribe=True,
     claims_in_user_data=True,
@@ -36,6 +54,7 @@ LIBRDKAFKA_2 = ClientProfile(
     commits_unchanged=False,
     reactions=LIBRDKAFKA,
     setting_names={
+        "socket.timeout.ms": SettingName("request.timeout.ms"),
         "auto.offset.store": SettingName("enable.auto.offset.store"),
         "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
         "fetch.message.max.bytes": SettingName("max.partition.fetch.bytes"),
@@ -45,7 +64,7 @@ LIBRDKAFKA_1 = evolve(
     LIBRDKAFKA_2,
     name="librdkafka-1.x",
     title="librdkafka 1.0 to 1.6",
-    defaults=defaults_of(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=30_000),
+    defaults=defaults_of(10_000, 3_000, "range,roundrobin", max_poll_records=1, request_timeout_ms=60_000),
     versions=versions_of(
         join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=1, find=2, metadata=2, data=(11, 1, None)
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from groupsim.members.profile import (
+    JAVA_PARKED,
     AfterBreak,
     ClientProfile,
     HeartbeatPlacement,
@@ -67,6 +68,7 @@ KAFKA_PYTHON_1_3 = ClientProfile(
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
+    parked={},
     shared_connection=True,
     looks_up_at_once=False,
     closes_lost_connection=False,
@@ -117,6 +119,7 @@ KAFKA_PYTHON_3 = evolve(
     versions=versions_of(
         join=7, sync=5, heartbeat=4, leave=5, commit=8, fetch=8, find=6, metadata=8, data=(10, 5, None)
     ),
+    parked=JAVA_PARKED,
     connects_before_sending=False,
     asks_for_stable=False,
     keeps_positions=True,
@@ -138,6 +141,7 @@ AIOKAFKA = ClientProfile(
     rebalances_apart=True,
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.SESSION,
+    parked={},
     poll_limit_by_heartbeat=True,
     offsets_one_by_one=True,
     heartbeats_in_turn=True,

@@ -170,6 +170,18 @@ AIOKAFKA: Mapping[Api, Table] = {
     },
 }
 
+# sarama waits for Rebalance.Retry.Backoff after what may pass. A heartbeat that is refused ends the session, and the
+# next JoinGroup still has the old member id (`consumer_group.go`, `consumer_group_session.go`).
+SARAMA: Mapping[Api, Table] = {
+    Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER, _E.REBALANCE_IN_PROGRESS: Reaction.RETRY},
+    Api.SYNC_GROUP: {
+        **_FORGETS,
+        _E.REBALANCE_IN_PROGRESS: Reaction.RETRY,
+        _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
+    },
+    Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION},
+}
+
 # librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainLoop`).
 LIBRDKAFKA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION, _E.REBALANCE_IN_PROGRESS: Reaction.THROW},

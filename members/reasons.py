@@ -5,7 +5,12 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from groupsim.members.member import Member
+
+if TYPE_CHECKING:
+    from groupsim.members.metadata import Snapshot
 
 LEAVING = "consumer pro-actively leaving the group"
 SUBSCRIPTION_CHANGED = "subscription has changed"
@@ -28,3 +33,8 @@ def modified(member: Member) -> str:
         "rebalance failed since the generation/state was modified by heartbeat thread to "
         f"{member.generation.id}/{member.state.value} before the rebalance callback triggered"
     )
+
+
+def counts(snapshot: Snapshot | None) -> dict[str, int]:
+    """Return the number of partitions of each topic, as the log shows changed metadata."""
+    return {name: count for name, (count, _) in (snapshot or {}).items()}

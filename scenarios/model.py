@@ -180,9 +180,14 @@ class MemberDefaults:
     assignor_time: Distribution | None = key("Time the leader needs to compute an assignment.", None)
     per_batch: Distribution | None = key("Time per batch of a partition, on top of its records.", None)
     commit: CommitPolicy | None = key("When offsets are committed.", None)
-    on_error: OnError | None = key("What the application does with an exception out of poll.", None)
+    on_error: OnError | None = key(
+        "What the application does with an exception out of poll; without it, what is usual with its library (below).",
+        None,
+    )
     on_commit_failure: OnError | None = key("What the application does when a commit throws.", None)
-    error_pause: Duration | None = key("How long it waits before it polls again.", None)
+    error_pause: Duration | None = key(
+        "How long it waits before it polls again; without it, as is usual with its library.", None
+    )
     stuck: tuple[Stuck, ...] | None = key("Deliberate defects of a broken client.", None)
     push_buffer: Positive | None = key(
         "Records are pushed to it as they come, as brokers do that do not let consumers pull, into a buffer of so many "

@@ -14,7 +14,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from groupsim.eventloop.units import MS_US, show_us
 from groupsim.members.ancestors.kinds import CLIENTS
+from groupsim.members.behaviour import OnError
+from groupsim.members.profile import ErrorLoop
+from groupsim.members.profiles import PROFILES
 from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.catalogue import list_scenarios
 from groupsim.scenarios.keys import REQUIRED, fields_of, sentence, short_key
@@ -79,9 +83,31 @@ def _lines() -> Iterator[str]:
     names = ", ".join(f"`{name}`" for name in CLIENTS)
     yield from ("", "### Client profiles", "", *_wrapped(names))
     yield from ("", *_wrapped(_RELEASES))
+    yield from _error_loops()
     yield from ("", "### The library", "", "| name | what it shows | source |", "|---|---|---|")
     for one in list_scenarios():
         yield f"| `{one.name}` | {one.shows} | {one.source or ''} |"
+
+
+def _error_loops() -> Iterator[str]:
+    """The table of what `on-error` and `error-pause` are by default, by library."""
+    yield from ("", "### When joining fails: `on-error` by library", "", *_wrapped(_ON_ERROR), "")
+    yield from ("| client | `on-error` | `error-pause` | because the library |", "|---|---|---|---|")
+    loops: dict[ErrorLoop, list[str]] = {}
+    for profile in {profile.name: profile for profile in PROFILES.values()}.values():
+        loops.setdefault(profile.error_loop, []).append(f"`{profile.name}`")
+    for loop, names in loops.items():
+        shortest, longest = loop.first_pause_ms * MS_US, loop.longest_pause_ms * MS_US
+        pause = show_us(shortest) if shortest >= longest else f"{show_us(shortest)}, doubled up to {show_us(longest)}"
+        pause = "–" if loop.policy is OnError.STOP else pause
+        yield f"| {', '.join(names)} | `{loop.policy.value}` | {pause} | {loop.because} |"
+
+
+_ON_ERROR = (
+    "An error that JoinGroup or SyncGroup is answered with, and that the library does not try again by itself. "
+    "Containers do otherwise (Spring's polls again: `retry`), and so does an application that panics at the first "
+    "error (`stop`). After an error that every further poll would throw at once the pause is a second at least."
+)
 
 
 def section(title: str, cls: type) -> Iterator[str]:

@@ -93,7 +93,7 @@ class Flights:
         self.isolation = READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
         self._renews = (
             settings.fetch_min_bytes <= 1
-            and settings.fetch_max_wait_ms > 0
+            and 0 < settings.fetch_max_wait_ms < settings.request_timeout_ms
             and not member.profile.shared_connection
             and not member.trace.heartbeats
         )

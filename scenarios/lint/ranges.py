@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupsim.members.keys import CONSUMER_KEYS
+from groupsim.protocol.messages import Api
 from groupsim.scenarios.lint.brokers import BrokerView, is_number
 from groupsim.scenarios.lint.names import shown
 from groupsim.scenarios.lint.places import BROKER_SINCE
@@ -35,7 +36,7 @@ def _bound(session: int, low: int) -> str:
 
 def _delay_above_request(view: ClientView) -> Iterator[Hit]:
     request, delay = view.number("request.timeout.ms"), view.broker.number(_DELAY)
-    if not view.client.profile.join_waits_for_rebalance and view.broker.written(_DELAY) and delay >= request:
+    if Api.JOIN_GROUP not in view.client.profile.parked and view.broker.written(_DELAY) and delay >= request:
         message = f"the first join waits {_DELAY} = {delay}, and {view.shown('request.timeout.ms')} ends it"
         yield Hit(("request.timeout.ms",), message, f"set {_DELAY} below {request}, or the read timeout above {delay}")
 

@@ -22,7 +22,6 @@ from groupsim.scenarios.problems import Place
 
 #: librdkafka's names for Kafka's keys; its `request.timeout.ms` is the producer's.
 _LIBRDKAFKA_NAMES: Mapping[str, SettingName] = {
-    "socket.timeout.ms": SettingName("request.timeout.ms"),
     "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
     "auto.commit.enable": SettingName("enable.auto.commit"),
     "topic.metadata.refresh.interval.ms": SettingName("metadata.max.age.ms"),
@@ -35,7 +34,6 @@ _MORE_NAMES: Mapping[str, Mapping[str, SettingName]] = {
     "kafkajs": {"maxWaitTimeInMs": SettingName("fetch.max.wait.ms")},
     "sarama": {"Consumer.MaxWaitTime": SettingName("fetch.max.wait.ms")},
 }
-_LIBRDKAFKA_DEFAULTS = {"request.timeout.ms": 60_000}
 #: Libraries that are told times as Go durations.
 _DURATIONS = ("sarama", "franz-go")
 _OTHER_RESETS = {
@@ -149,8 +147,7 @@ class ClientView:
 
     def _with_defaults(self) -> dict[str, Any]:
         defaults = {key.name: key.default for key in CONSUMER_KEYS.values()}
-        own = _LIBRDKAFKA_DEFAULTS if self.pasted and self.client.library == "librdkafka" else {}
-        return {**defaults, **self.client.profile.defaults, **own, **self._values}
+        return {**defaults, **self.client.profile.defaults, **self._values}
 
     @property
     def rebalance_ms(self) -> int:

@@ -6,17 +6,23 @@ And over the whole library: what is found there is what its scenarios are about.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.members.profiles import PROFILES
+from groupsim.protocol.messages import Api
 from groupsim.scenarios.catalogue import find, names
 from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.lint import lint_scenario
+from groupsim.scenarios.lint import RULES, lint_scenario
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.problems import NOTE
 from groupsim.scenarios.runner import run_scenario
 
+TESTS = Path(__file__).parents[1]
 HEAD = "run-for: {run}\nbroker: {{version: '{version}', group.initial.rebalance.delay.ms: {delay}}}\n"
 
 
@@ -122,6 +128,39 @@ TRAPS = {
             for delay in (15_000, 3_000)
         ),
     ),
+    "request-timeout-below-join": (
+        "TIMED_OUT",  # b waits 42 s for a, which never joins again
+        pair("groups: {g: {client: sarama, properties: {rebalance.timeout.ms: 42s, request.timeout.ms: X}, "
+             "members: {a: {stuck: [never-rejoin]}, b: {start: 10s}}}}", "X", "30s", "48s"),
+    ),
+    "poll-interval-in-seconds": (
+        "poll.expired",
+        pair("groups: {g: {client: java-3.9, properties: {max.poll.interval.ms: X, max.poll.records: 1}, "
+             "processing: 900ms, members: {c: 1}}}", "X", "600", "600000"),
+    ),
+    "static-needs-broker": (
+        "UNSUPPORTED_VERSION",
+        tuple(file("groups: {g: {instance-id: one, members: {c: 1}}}", version=version) for version in ("2.2", "2.3")),
+    ),
+    "static-session-short": (
+        "session-expired",
+        pair("groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: X}, members: {c: 2}}}\n"
+             "timeline: [{at: 30s, do: stop, member: c-1}, {at: 75s, do: start, member: c-1}]", "X", "20s", "70s"),
+    ),
+    "reset-none": (
+        "NoOffsetForPartitionException",
+        pair("groups: {g: {properties: {auto.offset.reset: X}, members: {c: 1}}}", "X", "none", "earliest"),
+    ),
+    "min-session-above-max": (
+        "INVALID_SESSION_TIMEOUT",
+        tuple(
+            file("groups: {g: {properties: {session.timeout.ms: 50000}, members: {c: 1}}}").replace(
+                "{version: '3.9'",
+                f"{{version: '3.9', group.min.session.timeout.ms: {least}, group.max.session.timeout.ms: 60000",
+            )
+            for least in (70_000, 6_000)
+        ),
+    ),
     "transaction-timeout-above-broker": (
         "INVALID_TRANSACTION_TIMEOUT",
         replicated("topics: {t: 1}\nproducers: {p: {topic: t, rate: 5/s, transactional-id: a, commit-every: 1s, "
@@ -140,6 +179,43 @@ TRAPS = {
     ),
 }  # fmt: skip
 
+# Rules whose prediction is run by another test: below `tests`, or in this module.
+ELSEWHERE = {
+    "api-timeout-below-request": "members/test_committing.py::test_commit_sync_gives_up_after_the_api_timeout",
+    "commit-interval-unused": "scenarios/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
+    "fetch-wait-not-below-request": "scenarios/test_lint_proofs.py::test_a_fetch_that_may_outlast_a_request_times_out",
+    "heartbeat-above-third": "library/test_scenes.py::test_the_figures_of_the_threads_come_out",
+    "idempotence-switched-off": "members/producer/test_trouble.py::"
+    "test_without_idempotence_a_broken_connection_duplicates",
+    "idle-offsets-expire": "library/test_scenes.py::test_a_scenario_holds_what_it_expects",
+    "min-insync-equals-replicas": "scenarios/test_replicated.py::test_min_insync_replicas_holds_commits_back_since_3_7",
+    "offsets-topic-min-insync": "scenarios/test_replicated.py::test_min_insync_replicas_holds_commits_back_since_3_7",
+    "poll-limit-not-enforced": "scenarios/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
+    "reads-uncommitted": "members/test_pull.py::test_aborted_transactions_are_skipped_under_read_committed",
+    "rebalance-timeout-not-sent": "scenarios/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
+    "static-id-ignored": "scenarios/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
+}
+
+# Rules that predict nothing that a run could show, and why.
+REFUSED = "client or broker refuses to start"
+NAMES = "a name that this client or broker passes over; a scenario refuses it or notes it"
+FILES = "how a file is read, not what a group does"
+UNRUN = "the scenario has no such part: KIP-848 groups, racks of brokers, disks, days of retention"
+WITHOUT_A_RUN = {
+    REFUSED: "impossible-value librdkafka-range assignor-needs-class no-such-assignor heartbeat-not-below-session "
+    "request-timeout-not-above-session idle-close-not-above-request librdkafka-sizes impossible-producer-value "
+    "idempotence-refused transaction-without-idempotence delivery-timeout-below-request impossible-broker-value "
+    "consumer-group-range",
+    NAMES: "broker-key-on-client topic-key-on-client producer-key-on-consumer framework-key-on-consumer "
+    "key-of-another-library old-consumer-key key-too-new key-gone key-deprecated misspelt-key unknown-to-spring "
+    "client-key-on-broker broker-key-too-new transaction-timeout-unused",
+    FILES: "repeated-key duration-without-unit quoted-value rollout-in-no-time",
+    UNRUN: "classic-key-with-consumer-protocol remote-assignor-with-classic consumer-protocol-unsupported "
+    "rack-without-selector commit-interval-above-retention retention-below-weekend retention-check-rare "
+    "offsets-topic-one-replica min-insync-above-replicas min-insync-1-with-acks-all min-insync-without-acks-all "
+    "replica-lag-below-fetch-wait fetch-min-bytes-above-wait backoff-above-maximum poll-interval-below-session "
+    "mixed-rebalance-protocols",
+}
 # What stands in the library, and why: an incident has its cause in the settings, or does not.
 LIBRARY = {
     ("acks-1-leader-dies", "min-insync-without-acks-all"): 1,
@@ -168,9 +244,8 @@ def run(text: str) -> list[TraceEvent]:
 
 
 def found(text: str) -> list[str]:
-    """The rules that speak of a scenario, notes left out."""
-    findings = lint_scenario(parse_document(text, "scenario.yaml"))
-    return [finding.rule for finding in findings if finding.severity != NOTE]
+    """The rules that speak of a scenario."""
+    return [finding.rule for finding in lint_scenario(parse_document(text, "scenario.yaml"))]
 
 
 @pytest.mark.parametrize("rule", TRAPS)
@@ -181,6 +256,58 @@ def test_what_a_rule_warns_of_happens(rule: str) -> None:
     assert rule not in found(remedy)
     assert shows(run(trap), sign) >= 1
     assert shows(run(remedy), sign) == 0
+
+
+def test_every_rule_is_run_or_says_why_not() -> None:
+    """No rule predicts what a run can show, and has no run: each stands in one of the tables above."""
+    unrun = [rule for rules in WITHOUT_A_RUN.values() for rule in rules.split()]
+    assert sorted([*TRAPS, *ELSEWHERE, *unrun]) == sorted(rule.id for rule in RULES)
+    for place in ELSEWHERE.values():
+        path, _, test = place.partition("::")
+        assert f"def {test}(" in (TESTS / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({profile.name for profile in PROFILES.values()}))
+def test_the_linter_and_the_profiles_agree_about_parked_joins(name: str) -> None:
+    """The linter warns of a short read timeout exactly where the simulated library gives up a parked join."""
+    rule = "request-timeout-below-join"
+    text = file(f"groups: {{g: {{client: {name}, properties: {{request.timeout.ms: 5000}}, members: {{c: 1}}}}}}")
+    assert (rule in found(text)) == (Api.JOIN_GROUP not in PROFILES[name].parked)
+
+
+def requests(events: list[TraceEvent], api: str) -> list[Mapping[str, Any]]:
+    """The payloads of the requests of one kind that members sent."""
+    return [event.payload or {} for event in events if event.kind is Kind.REQUEST_SENT and event.api == api]
+
+
+def test_a_setting_that_does_nothing_does_nothing() -> None:
+    """A poll limit, a rebalance timeout, an interval and an instance id that a library does not look at."""
+    group = "groups: {g: {client: X, instance-id: one, properties: {Y: 10000}, processing: 15s, members: {c: 1}}}"
+
+    def ran(client: str, key: str, rule: str) -> list[TraceEvent]:
+        text = file(group.replace("X", client).replace("Y", key))
+        assert rule in found(text)
+        return run(text)
+
+    assert shows(ran("sarama", "max.poll.interval.ms", "poll-limit-not-enforced"), "poll.expired") == 0
+    joins = requests(ran("java-3.9", "rebalance.timeout.ms", "rebalance-timeout-not-sent"), "JoinGroup")
+    assert {join["rebalance_timeout_ms"] for join in joins} == {300_000}
+    joins = requests(ran("kafka-python-2.x", "session.timeout.ms", "static-id-ignored"), "JoinGroup")
+    assert all("instance_id" not in join for join in joins)
+    unused = group.replace("Y:", "enable.auto.commit: false, Y:").replace("instance-id: one, ", "")
+    text = file(unused.replace("X", "java-3.9").replace("Y", "auto.commit.interval.ms"))
+    assert "commit-interval-unused" in found(text)
+    assert requests(run(text), "OffsetCommit") == []
+
+
+def test_a_fetch_that_may_outlast_a_request_times_out() -> None:
+    """Each Fetch of an idle partition ends at the request timeout; the client then asks for metadata again."""
+    group = "{client: aiokafka, properties: {request.timeout.ms: 12000, fetch.max.wait.ms: X}, members: {c: 1}}"
+    trap, remedy = replicated("topics: {t: 1}\n", "20000", "5000", group)
+    assert "fetch-wait-not-below-request" in found(trap)
+    assert "fetch-wait-not-below-request" not in found(remedy)
+    assert len(requests(run(trap), "Metadata")) >= 5
+    assert len(requests(run(remedy), "Metadata")) == 1
 
 
 def test_the_library_has_no_other_findings() -> None:

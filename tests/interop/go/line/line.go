@@ -24,6 +24,7 @@ type Config struct {
 	SessionTimeoutMs   int      `json:"session_timeout_ms"`
 	HeartbeatMs        int      `json:"heartbeat_interval_ms"`
 	RebalanceTimeoutMs int      `json:"rebalance_timeout_ms"`
+	RequestTimeoutMs   int      `json:"request_timeout_ms"`
 	Isolation          string   `json:"isolation"`
 	Codec              string   `json:"codec"`
 	Idempotent         bool     `json:"idempotent"`

@@ -70,6 +70,9 @@ func membership(config line.Config, settings *sarama.Config) {
 	settings.Consumer.Group.Session.Timeout = config.Session()
 	settings.Consumer.Group.Heartbeat.Interval = config.Heartbeat()
 	settings.Consumer.Group.Rebalance.Timeout = config.Rebalance()
+	if config.RequestTimeoutMs > 0 {
+		settings.Net.ReadTimeout = time.Duration(config.RequestTimeoutMs) * time.Millisecond
+	}
 	// Two of its defaults are for sessions longer than those of the cases. Requests to the coordinator wait behind
 	// fetches, on the same connection; and a join that is to be tried again waits 2 s without a heartbeat.
 	settings.Consumer.MaxWaitTime = config.Session() / 40
