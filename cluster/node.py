@@ -126,7 +126,8 @@ class Node(Endpoint):
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
         self.heartbeat, self.steady = self.groups.heartbeat, self.groups.steady
-        self._ids = ProducerIds(self._blocks)
+        first_block_us = config.transactions.first_block_ms * 1_000
+        self._ids = ProducerIds(self._blocks, lambda: self._loop.now_us, first_block_us)
         self.transactions = Transactions(
             self._loop,
             self.host,

@@ -1,8 +1,9 @@
 """What administrators ask a broker about topics and settings, as values; the broker passes it to the controller.
 
 Sources: `CreateTopicsRequest.json`, `DeleteTopicsRequest.json`, `CreatePartitionsRequest.json`,
-`DescribeConfigsRequest.json`, `IncrementalAlterConfigsRequest.json`, `DescribeClusterRequest.json`; KIP-4, KIP-525,
-KIP-516, KIP-339, KIP-700.
+`DescribeConfigsRequest.json`, `AlterConfigsRequest.json`, `IncrementalAlterConfigsRequest.json`,
+`ListConfigResourcesRequest.json`, `DescribeClusterRequest.json`; KIP-4, KIP-133, KIP-525, KIP-516, KIP-339, KIP-700,
+KIP-1142.
 """
 
 from __future__ import annotations
@@ -132,6 +133,8 @@ class CreatePartitionsResponse:
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
+BROKER_LOGGER_RESOURCE = 8
+CLIENT_METRICS_RESOURCE = 16
 GROUP_RESOURCE = 32
 
 
@@ -205,6 +208,42 @@ class IncrementalAlterConfigsResponse:
 
 
 @frozen
+class AlterConfigsRequest(Asks["AlterConfigsResponse"]):
+    """Replace all settings of resources (KIP-133); each change is a SET, what is not named becomes the default."""
+
+    API: ClassVar[Api] = Api.ALTER_CONFIGS
+    resources: tuple[ConfigsToAlter, ...]
+    validate_only: bool = False
+    version: int = 2
+
+
+@frozen
+class AlterConfigsResponse:
+    """Type, name, error and words for each resource of the request, in its order."""
+
+    API: ClassVar[Api] = Api.ALTER_CONFIGS
+    results: tuple[tuple[int, str, ErrorCode, str | None], ...] = ()
+
+
+@frozen
+class ListConfigResourcesRequest(Asks["ListConfigResourcesResponse"]):
+    """List the resources that have settings; no types stand for all of them. Version 0 lists client metrics only."""
+
+    API: ClassVar[Api] = Api.LIST_CONFIG_RESOURCES
+    types: tuple[int, ...] = ()
+    version: int = 1
+
+
+@frozen
+class ListConfigResourcesResponse:
+    """Type and name of each resource."""
+
+    API: ClassVar[Api] = Api.LIST_CONFIG_RESOURCES
+    error: ErrorCode = ErrorCode.NONE
+    resources: tuple[tuple[int, str], ...] = ()
+
+
+@frozen
 class DescribeClusterRequest(Asks["DescribeClusterResponse"]):
     """Who is there?"""
 
@@ -230,6 +269,8 @@ AdminRequest: TypeAlias = (
     | CreatePartitionsRequest
     | DescribeConfigsRequest
     | IncrementalAlterConfigsRequest
+    | AlterConfigsRequest
+    | ListConfigResourcesRequest
     | DescribeClusterRequest
 )
 AdminResponse: TypeAlias = (
@@ -238,5 +279,7 @@ AdminResponse: TypeAlias = (
     | CreatePartitionsResponse
     | DescribeConfigsResponse
     | IncrementalAlterConfigsResponse
+    | AlterConfigsResponse
+    | ListConfigResourcesResponse
     | DescribeClusterResponse
 )

@@ -70,7 +70,8 @@ class ClusterImage:
     """All of it, at one version. Never changed; parts that stay the same are shared between versions.
 
     `configs` are the settings of brokers that were changed while they ran, by node as text; "" is for all of them.
-    `acls` are those of the authorizer; who goes through them puts them in order.
+    `acls` are those of the authorizer; who goes through them puts them in order. `groups` are the settings of groups
+    (IncrementalAlterConfigs of the GROUP resource), by group id.
     """
 
     version: int = 0
@@ -78,6 +79,7 @@ class ClusterImage:
     topics: Mapping[str, TopicState] = field(factory=dict)
     configs: Mapping[str, Mapping[str, str]] = field(factory=dict)
     acls: frozenset[Acl] = frozenset()
+    groups: Mapping[str, Mapping[str, str]] = field(factory=dict)
 
     def partition(self, partition: TopicPartition) -> PartitionState | None:
         """The state of a partition; None when there is none."""

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse, DeletedAcls, DescribeAclsResponse
 from groupsim.protocol.admin_messages import (
+    AlterConfigsResponse,
     ConfigsDescribed,
     CreatedTopic,
     CreatePartitionsResponse,
@@ -23,6 +24,7 @@ from groupsim.protocol.admin_messages import (
     DescribeClusterResponse,
     DescribeConfigsResponse,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesResponse,
 )
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.cluster_messages import (
@@ -126,6 +128,7 @@ _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
     Api.ADD_OFFSETS_TO_TXN: AddOffsetsToTxnResponse,
     Api.END_TXN: EndTxnResponse,
     Api.DESCRIBE_CLUSTER: DescribeClusterResponse,
+    Api.LIST_CONFIG_RESOURCES: ListConfigResourcesResponse,
     Api.DESCRIBE_ACLS: DescribeAclsResponse,
     Api.LIST_PARTITION_REASSIGNMENTS: ListPartitionReassignmentsResponse,
     Api.DESCRIBE_LOG_DIRS: DescribeLogDirsResponse,
@@ -179,6 +182,7 @@ _FOR_EACH: Mapping[Api, _Each] = {
     Api.DESCRIBE_CONFIGS: _Each(
         "resources", lambda one, e: ConfigsDescribed(one.type, one.name, e), DescribeConfigsResponse
     ),
+    Api.ALTER_CONFIGS: _Each("resources", lambda one, e: (one.type, one.name, e, None), AlterConfigsResponse),
     Api.DELETE_RECORDS: _Each("offsets", lambda one, e: (one[0], e, NO_WATERMARK), DeleteRecordsResponse),
     Api.DESCRIBE_TOPIC_PARTITIONS: _Each("topics", DescribedTopic, DescribeTopicPartitionsResponse),
     Api.DESCRIBE_PRODUCERS: _Each("partitions", ProducersOf, DescribeProducersResponse),

@@ -72,7 +72,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(PRODUCE=3, FETCH=5, LIST_OFFSETS=2, OFFSET_FOR_LEADER_EPOCH=0),
             **_ranges(INIT_PRODUCER_ID=0, ADD_PARTITIONS_TO_TXN=0, ADD_OFFSETS_TO_TXN=0, END_TXN=0),
             **_ranges(WRITE_TXN_MARKERS=0, TXN_OFFSET_COMMIT=0),
-            **_ranges(API_VERSIONS=1, CREATE_TOPICS=2, DELETE_TOPICS=1, DESCRIBE_CONFIGS=0),
+            **_ranges(API_VERSIONS=1, CREATE_TOPICS=2, DELETE_TOPICS=1, DESCRIBE_CONFIGS=0, ALTER_CONFIGS=0),
             **_ranges(DESCRIBE_ACLS=0, CREATE_ACLS=0, DELETE_ACLS=0),
         },
     ),
@@ -87,7 +87,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(PRODUCE=6, FETCH=8, LIST_OFFSETS=3, OFFSET_FOR_LEADER_EPOCH=1),
             **_ranges(INIT_PRODUCER_ID=1, ADD_PARTITIONS_TO_TXN=1, ADD_OFFSETS_TO_TXN=1, END_TXN=1),
             **_ranges(TXN_OFFSET_COMMIT=1, API_VERSIONS=2, CREATE_TOPICS=3, DELETE_TOPICS=2, DESCRIBE_CONFIGS=2),
-            **_ranges(CREATE_PARTITIONS=1, DESCRIBE_ACLS=1, CREATE_ACLS=1, DELETE_ACLS=1),
+            **_ranges(ALTER_CONFIGS=1, CREATE_PARTITIONS=1, DESCRIBE_ACLS=1, CREATE_ACLS=1, DELETE_ACLS=1),
         },
     ),
     (
@@ -137,7 +137,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
             **_ranges(DESCRIBE_PRODUCERS=0),
             **_ranges(METADATA=11, PRODUCE=9, LIST_OFFSETS=6, OFFSET_FOR_LEADER_EPOCH=4),
             **_ranges(ADD_PARTITIONS_TO_TXN=3, ADD_OFFSETS_TO_TXN=3, END_TXN=3, WRITE_TXN_MARKERS=1),
-            **_ranges(CREATE_TOPICS=7, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4, DESCRIBE_CLUSTER=0),
+            **_ranges(CREATE_TOPICS=7, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4, ALTER_CONFIGS=2, DESCRIBE_CLUSTER=0),
         },
     ),
     (
@@ -165,7 +165,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "4.0.0",
         {
-            **_ranges(DESCRIBE_TOPIC_PARTITIONS=0),
+            **_ranges(DESCRIBE_TOPIC_PARTITIONS=0, LIST_CONFIG_RESOURCES=0),
             **_ranges(1, DESCRIBE_LOG_DIRS=4),
             **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5, DESCRIBE_CLUSTER=2),
             **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4),
@@ -178,7 +178,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
         "4.1",
         {
-            **_ranges(LIST_TRANSACTIONS=2, ALTER_PARTITION_REASSIGNMENTS=1),
+            **_ranges(LIST_TRANSACTIONS=2, ALTER_PARTITION_REASSIGNMENTS=1, LIST_CONFIG_RESOURCES=1),
             **_ranges(PRODUCE=13),
             **_ranges(4, FETCH=18),
         },

@@ -71,6 +71,7 @@ _ITEMS: Mapping[type, _Errors] = {
     admin.CreatePartitionsResponse: _at("topics", 1),
     admin.DescribeConfigsResponse: _of("results"),
     admin.IncrementalAlterConfigsResponse: _at("results", 2),
+    admin.AlterConfigsResponse: _at("results", 2),
     operators.ElectLeadersResponse: _elected,
     operators.AlterPartitionReassignmentsResponse: _at("results", 1),
     operators.DescribeTopicPartitionsResponse: _of("topics"),

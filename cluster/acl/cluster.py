@@ -26,11 +26,13 @@ from groupsim.protocol.acl_messages import (
 from groupsim.protocol.admin_messages import (
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
+    AlterConfigsRequest,
     ConfigsDescribed,
     DescribeClusterRequest,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
 )
 from groupsim.protocol.errors import ErrorCode
 
@@ -70,7 +72,7 @@ def _describe_configs(visit: Visit, request: DescribeConfigsRequest) -> None:
     visit.go_on_with(evolve(request, resources=tuple(one for one, why in pairs if why is None)), told)
 
 
-def _alter_configs(visit: Visit, request: IncrementalAlterConfigsRequest) -> None:
+def _alter_configs(visit: Visit, request: IncrementalAlterConfigsRequest | AlterConfigsRequest) -> None:
     """Asked for each resource where it is looked at (`AdminRequests.forbids`): what is no change comes before."""
     visit.go_on(request)
 
@@ -81,6 +83,10 @@ def _describe_cluster(visit: Visit, request: DescribeClusterRequest) -> None:
         visit.go_on(request)
     else:
         visit.go_on_with(request, lambda answer: evolve(answer, operations=visit.cluster_operations()))
+
+
+def _list_resources(visit: Visit, request: ListConfigResourcesRequest) -> None:
+    _of_cluster(visit, request, Operation.DESCRIBE_CONFIGS)
 
 
 def _describe_acls(visit: Visit, request: DescribeAclsRequest) -> None:
@@ -101,6 +107,8 @@ def _of_cluster(visit: Visit, request: Any, operation: Operation) -> None:
 CHECKS: Mapping[type, Check] = {
     DescribeConfigsRequest: _describe_configs,
     IncrementalAlterConfigsRequest: _alter_configs,
+    AlterConfigsRequest: _alter_configs,
+    ListConfigResourcesRequest: _list_resources,
     DescribeClusterRequest: _describe_cluster,
     DescribeAclsRequest: _describe_acls,
     CreateAclsRequest: _alter_acls,

@@ -19,17 +19,24 @@ from typing import Any, Final
 
 from attrs import evolve
 
+from groupsim.cluster.admin.group_settings import GROUP
+from groupsim.cluster.admin.inert_settings import INERT
 from groupsim.cluster.admin.setting_names import (
+    ADDRESSES,
     BROKER_TYPES,
     DEFAULT,
     DYNAMIC,
     DYNAMIC_BROKER,
     DYNAMIC_DEFAULT,
+    GROUP_SETTING,
+    INTERNAL,
     STATIC_BROKER,
     TOPIC,
+    TOPIC_NAME_OF,
     TOPIC_SETTING,
     TYPES,
 )
+from groupsim.cluster.admin.setting_texts import documentation_of
 from groupsim.cluster.admin.values import as_told
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
@@ -56,13 +63,9 @@ _UNSAID: Final[Mapping[str, str | None]] = {
 }
 """What these are when nobody says anything: their effect is another's."""
 
-_WITHOUT_EFFECT: Final[Mapping[str, str | None]] = {
-    row.synonyms[0]: row.default
-    for row in TOPIC.values()
-    if row.synonyms and row.synonyms[0] not in BROKER_SETTINGS and row.synonyms[0] != "log.roll.jitter.ms"
-}
-"""Broker settings that nobody here goes by; a topic's settings have them for synonyms. (Of the jitter's two names the
-other one has the default.)"""
+_OF_KAFKA: Final[Mapping[str, str | None]] = {"broker.id": "-1", "listeners": "PLAINTEXT://:9092"}
+"""Defaults of Kafka's that no broker here has."""
+_INERT: Final[Mapping[str, str | None]] = {name: default for name, (_, default) in INERT.items()}
 
 Layer = tuple[Mapping[str, str | None], int]
 
@@ -74,6 +77,7 @@ class Settings:
         self._config = config
         self._node = "" if node is None else str(node)
         self._own: dict[str, str | None] = {"node.id": self._node, "broker.id": self._node, "broker.rack": rack}
+        self._own |= dict.fromkeys(ADDRESSES, "")
 
     # --- what holds ------------------------------------------------------------------------------------------
 
@@ -91,7 +95,7 @@ class Settings:
             (image.configs.get(self._node, {}) if self._node else {}, DYNAMIC_BROKER),
             (self._of_all(image), DYNAMIC_DEFAULT),
             (static, STATIC_BROKER),
-            ({**_defaults(), **plain}, DEFAULT),
+            ({**_INERT, **_OF_KAFKA, **_defaults(), **plain}, DEFAULT),
         ]
 
     def _of_all(self, image: ClusterImage) -> Mapping[str, str]:
@@ -114,7 +118,7 @@ class Settings:
 
     def of_topic(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
         """Every setting of a topic with these settings of its own (or those of `names`), in the order of names."""
-        effective, layers = self.log_defaults(image), [*self._layers(image), (_WITHOUT_EFFECT, DEFAULT)]
+        effective, layers = self.log_defaults(image), self._layers(image)
         return [self._topic_entry(name, own, effective, layers) for name in TOPIC if not names or name in names]
 
     def _topic_entry(self, name: str, own: Mapping[str, str], effective: LogConfig, layers: list[Layer]) -> ConfigEntry:
@@ -135,9 +139,9 @@ class Settings:
         return tuple(evolve(entry, value=own.get(entry.name, entry.value), synonyms=(), type=0) for entry in entries)
 
     def of_broker(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
-        """Every setting of this broker that somebody here goes by, and those that were changed while it ran."""
+        """Every setting of this broker, and names unknown to Kafka that were set while it ran."""
         layers = self._layers(image)
-        there = sorted({name for layer, _ in layers for name in layer if not names or name in names})
+        there = sorted({name for layer, _ in layers for name in layer if not names or name in names} - INTERNAL)
         return [self._broker_entry(name, layers) for name in there]
 
     def of_all_brokers(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
@@ -146,13 +150,29 @@ class Settings:
         layers: list[Layer] = [(changed, DYNAMIC_DEFAULT)]
         return [self._broker_entry(name, layers) for name in sorted(changed) if not names or name in names]
 
+    def of_group(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
+        """Every setting of a group with these settings of its own (or those of `names`); internal ones if set."""
+        layers = self._layers(image)
+        there = (name for name, row in GROUP.items() if name in own or not row.internal)
+        return [self._group_entry(name, own, layers) for name in there if not names or name in names]
+
+    def _group_entry(self, name: str, own: Mapping[str, str], layers: list[Layer]) -> ConfigEntry:
+        row = GROUP[name]
+        known = [*layers, ({} if row.default is None else {row.synonym: row.default}, DEFAULT)]
+        synonyms = _passed_over(row.synonym, known)
+        if name in own:
+            value = own[name] if row.internal else as_told(row.type, own[name])  # Kafka does not parse internal ones
+            synonyms = ((name, value, GROUP_SETTING), *synonyms)
+        return _entry(name, synonyms[0][1], row.type, synonyms)
+
     def _broker_entry(self, name: str, layers: list[Layer]) -> ConfigEntry:
         value = next(layer[name] for layer, _ in layers if name in layer)
         synonyms = _passed_over(name, layers)
         if name not in BROKER_TYPES:  # nobody knows whether it is a secret, so nobody is told
             unsaid = tuple((one, None, source) for one, _, source in synonyms)
             return ConfigEntry(name, None, True, synonyms[0][2] if synonyms else DEFAULT, True, synonyms=unsaid)
-        return evolve(_entry(name, value, BROKER_TYPES[name], synonyms), read_only=name not in DYNAMIC)
+        entry = evolve(_entry(name, value, BROKER_TYPES[name], synonyms), read_only=name not in DYNAMIC)
+        return evolve(entry, value=None, sensitive=True) if BROKER_TYPES[name] == "PASSWORD" else entry
 
 
 def _passed_over(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None, int], ...]:
@@ -164,7 +184,8 @@ def _passed_over(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None,
 
 def _entry(name: str, value: str | None, kind: str, synonyms: tuple[tuple[str, str | None, int], ...]) -> ConfigEntry:
     source = synonyms[0][2] if synonyms else DEFAULT
-    return ConfigEntry(name, value, source=source, type=TYPES.get(kind, 0), synonyms=synonyms)
+    text = documentation_of(name, TOPIC_NAME_OF.get(name, ""))
+    return ConfigEntry(name, value, source=source, type=TYPES.get(kind, 0), synonyms=synonyms, documentation=text)
 
 
 def _text(config: LogConfig, attribute: str) -> str:

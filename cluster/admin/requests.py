@@ -2,7 +2,7 @@
 
     DescribeConfigs, DescribeCluster ──▶ answered from this broker's image and settings
     CreateTopics, DeleteTopics, CreatePartitions ──▶ the controller
-    IncrementalAlterConfigs ──▶ looked at here, as far as this broker can tell ──▶ the controller
+    AlterConfigs, IncrementalAlterConfigs ──▶ looked at here, as far as this broker can tell ──▶ the controller
 
 Nobody else's settings are told or changed here: a request about broker 2 goes to broker 2.
 
@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+from attrs import evolve
 
 from groupsim.cluster.acl.operations import CLUSTER_OPERATIONS
 from groupsim.cluster.admin import values
@@ -23,12 +25,16 @@ from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.interfaces import Call
 from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.admin_messages import (
+    BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
     DELETE,
     GROUP_RESOURCE,
     SUBTRACT,
     TOPIC_RESOURCE,
     AdminRequest,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     ConfigsAsked,
     ConfigsDescribed,
     ConfigsToAlter,
@@ -41,6 +47,8 @@ from groupsim.protocol.admin_messages import (
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode
@@ -49,7 +57,7 @@ from groupsim.protocol.refusals import refusal
 _SETTINGS_TIMEOUT_MS: Final = 30_000
 """A request for settings names no time to wait: `request.timeout.ms` of the broker."""
 
-_NOT_KEPT: Final = {8: "BROKER_LOGGER", 16: "CLIENT_METRICS", GROUP_RESOURCE: "GROUP"}
+_NOT_KEPT: Final = {BROKER_LOGGER_RESOURCE: "BROKER_LOGGER", CLIENT_METRICS_RESOURCE: "CLIENT_METRICS"}
 """Resources that have settings in Kafka, and none here."""
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -57,6 +65,8 @@ _MALFORMED: Final = (
 )
 
 Altered = tuple[int, str, ErrorCode, str | None]
+_Alteration: TypeAlias = IncrementalAlterConfigsRequest | AlterConfigsRequest
+_Alterations: TypeAlias = IncrementalAlterConfigsResponse | AlterConfigsResponse
 
 
 class AdminRequests:
@@ -78,6 +88,8 @@ class AdminRequests:
             DeleteTopicsRequest: self._pass_on,
             CreatePartitionsRequest: self._pass_on,
             IncrementalAlterConfigsRequest: self._alter,
+            AlterConfigsRequest: self._alter,
+            ListConfigResourcesRequest: lambda call, request: call.answer(self._resources(request)),
             DescribeConfigsRequest: lambda call, request: call.answer(self.describe(request)),
             DescribeClusterRequest: lambda call, request: call.answer(self._cluster(request)),
         }
@@ -101,7 +113,7 @@ class AdminRequests:
     # --- telling settings ------------------------------------------------------------------------------------
 
     def describe(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-        """The settings of topics and of this broker."""
+        """The settings of topics, of groups and of this broker."""
         return DescribeConfigsResponse(tuple(self._described(asked) for asked in request.resources))
 
     def _described(self, asked: ConfigsAsked) -> ConfigsDescribed:
@@ -110,6 +122,8 @@ class AdminRequests:
             return self._topic(asked, names)
         if asked.type == BROKER_RESOURCE:
             return self._broker(asked, names)
+        if asked.type == GROUP_RESOURCE:
+            return self._group(asked, names)
         if asked.type not in _NOT_KEPT:
             return _undescribed(asked, ErrorCode.INVALID_REQUEST, _MALFORMED)
         return _undescribed(asked, ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {_NOT_KEPT[asked.type]}")
@@ -124,6 +138,31 @@ class AdminRequests:
             return _undescribed(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         entries = self._settings.of_topic(topic.config, image, names)
         return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
+
+    def _group(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
+        if not asked.name:
+            return _undescribed(asked, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        image = self._image()
+        entries = self._settings.of_group(image.groups.get(asked.name, {}), image, names)
+        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
+
+    def _resources(self, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+        """List what has settings; there are no client metrics here, which is all that version 0 lists."""
+        image = self._image()
+        brokers = [str(node) for node in sorted(image.brokers)]
+        there = {
+            GROUP_RESOURCE: sorted(image.groups),
+            CLIENT_METRICS_RESOURCE: [],
+            BROKER_LOGGER_RESOURCE: brokers,
+            BROKER_RESOURCE: brokers,
+            TOPIC_RESOURCE: sorted(image.topics),
+        }
+        types = (CLIENT_METRICS_RESOURCE,) if request.version == 0 else request.types or tuple(there)
+        if any(kind not in there for kind in types):
+            return ListConfigResourcesResponse(ErrorCode.UNSUPPORTED_VERSION)
+        return ListConfigResourcesResponse(
+            resources=tuple((kind, name) for kind in there if kind in types for name in there[kind])
+        )
 
     def _broker(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
         if not asked.name:
@@ -141,7 +180,7 @@ class AdminRequests:
 
     # --- changing settings -----------------------------------------------------------------------------------
 
-    def _alter(self, call: Call, request: IncrementalAlterConfigsRequest) -> None:
+    def _alter(self, call: Call, request: _Alteration) -> None:
         times = Counter((resource.type, resource.name) for resource in request.resources)
         objections = [
             (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
@@ -155,10 +194,10 @@ class AdminRequests:
             return
         give = _giver(call, request)
 
-        def answered(response: IncrementalAlterConfigsResponse | None) -> None:
+        def answered(response: _Alterations | None) -> None:
             give(None if response is None else _altered(request, objections, response.results))
 
-        passed_on = IncrementalAlterConfigsRequest(fine, request.validate_only, request.version)
+        passed_on = evolve(request, resources=fine)
         self._forwarding.ask(passed_on, answered, _SETTINGS_TIMEOUT_MS * 1_000)
 
     def _objection(self, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
@@ -174,7 +213,7 @@ class AdminRequests:
             return ErrorCode.UNKNOWN_SERVER_ERROR, None
         elif resource.type == BROKER_RESOURCE:
             why = self._broker_objection(resource)
-        elif resource.type != TOPIC_RESOURCE:
+        elif resource.type not in (TOPIC_RESOURCE, GROUP_RESOURCE):
             why = f"Unknown resource type {resource.type}"
         return None if why is None else (ErrorCode.INVALID_REQUEST, why)
 
@@ -193,18 +232,19 @@ class AdminRequests:
 
 
 def _altered(
-    request: IncrementalAlterConfigsRequest,
+    request: _Alteration,
     objections: Sequence[tuple[ErrorCode, str | None] | None],
     results: tuple[Altered, ...],
-) -> IncrementalAlterConfigsResponse:
+) -> _Alterations:
     """One result per resource of the request: this broker's objection, or what the controller said."""
     said = iter(results)
-    return IncrementalAlterConfigsResponse(
-        tuple(
-            next(said) if why is None else (resource.type, resource.name, *why)
-            for resource, why in zip(request.resources, objections, strict=True)
-        )
+    told = tuple(
+        next(said) if why is None else (resource.type, resource.name, *why)
+        for resource, why in zip(request.resources, objections, strict=True)
     )
+    if isinstance(request, AlterConfigsRequest):
+        return AlterConfigsResponse(told)
+    return IncrementalAlterConfigsResponse(told)
 
 
 def _giver(call: Call, request: AdminRequest) -> Callable[[Any], None]:

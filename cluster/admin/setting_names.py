@@ -11,6 +11,8 @@ from typing import Final
 
 from attrs import frozen
 
+from groupsim.cluster.admin.inert_settings import INERT
+
 TYPES: Final[Mapping[str, int]] = {
     "BOOLEAN": 1,
     "STRING": 2,
@@ -24,7 +26,7 @@ TYPES: Final[Mapping[str, int]] = {
 }
 """`DescribeConfigsResponse.ConfigType` by the name of a type."""
 
-TOPIC_SETTING, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC_BROKER, DEFAULT = 1, 2, 3, 4, 5
+TOPIC_SETTING, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC_BROKER, DEFAULT, GROUP_SETTING = 1, 2, 3, 4, 5, 8
 """`DescribeConfigsResponse.ConfigSource`: where a value comes from."""
 
 
@@ -82,6 +84,9 @@ TOPIC: Final[Mapping[str, TopicSetting]] = {
     for name, kind, default, synonyms in (row.split() for row in _TOPIC_ROWS.strip().splitlines())
 }
 """Every setting of topics but the internal ones, by name, in the order of names."""
+
+TOPIC_NAME_OF: Final[Mapping[str, str]] = {synonym: name for name, row in TOPIC.items() for synonym in row.synonyms}
+"""The setting of topics that a broker's setting is the default of."""
 
 _BROKER_ROWS = """
 auto.create.topics.enable BOOLEAN
@@ -154,8 +159,15 @@ unclean.leader.election.enable BOOLEAN
 unclean.leader.election.interval.ms LONG
 """
 
-BROKER_TYPES: Final[Mapping[str, str]] = dict(row.split() for row in _BROKER_ROWS.strip().splitlines())
-"""The types of the broker settings that somebody here goes by."""
+_EFFECTIVE: Final[Mapping[str, str]] = dict(row.split() for row in _BROKER_ROWS.strip().splitlines())
+BROKER_TYPES: Final[Mapping[str, str]] = {**_EFFECTIVE, **{name: kind for name, (kind, _) in INERT.items()}}
+"""The type of each setting of a broker, of those without effect here, too."""
+
+INTERNAL: Final = frozenset({"producer.id.expiration.check.interval.ms", "unclean.leader.election.interval.ms"})
+"""Settings that a broker reads and does not describe."""
+
+ADDRESSES: Final = ("advertised.listeners", "listeners")
+"""Settings whose values the listener knows: the wire adds them (`protocol.wire.configs`)."""
 
 _DYNAMIC_NAMES = """
 background.threads compression.gzip.level compression.lz4.level compression.type compression.zstd.level

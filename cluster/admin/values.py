@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from groupsim.cluster.admin.setting_names import BROKER_TYPES, READ_ONLY, TOPIC
+from groupsim.cluster.admin.setting_names import BROKER_TYPES, READ_ONLY, TOPIC, TOPIC_NAME_OF
 
 _LEAST: Final[Mapping[str, int]] = {
     "delete.retention.ms": 0,
@@ -49,7 +49,6 @@ _THROTTLED: Final = ("follower.replication.throttled.replicas", "leader.replicat
 _REPLICA: Final = re.compile("[0-9]+:[0-9]+")
 _BITS: Final = {"INT": 31, "SHORT": 15, "LONG": 63}
 _INTERNAL: Final[Mapping[str, str]] = {"internal.segment.bytes": "INT"}
-_TOPIC_NAME_OF: Final = {synonym: name for name, row in TOPIC.items() for synonym in row.synonyms}
 
 
 class Invalid(ValueError):
@@ -83,7 +82,14 @@ def check_broker(changes: Mapping[str, str]) -> None:
         raise Invalid(f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     for name, value in changes.items():
         if name in BROKER_TYPES:
-            _check(name, _TOPIC_NAME_OF.get(name, name), BROKER_TYPES[name], value)
+            _check(name, TOPIC_NAME_OF.get(name, name), BROKER_TYPES[name], value)
+
+
+def check_value(name: str, kind: str, text: str, *, least: int | None = None) -> None:
+    """Check that a text is a value of this type, and a number not below `least`. Raises `Invalid`."""
+    _check(name, name, kind, text)
+    if least is not None and int(text) < least:
+        raise _invalid(name, str(int(text)), f"Value must be at least {least}")
 
 
 def is_list(name: str) -> bool:

@@ -171,6 +171,10 @@ class Admin:
             for topic in self._draft.image.topics:
                 self._partitions.count_eligible_anew(topic)
 
+    def configure_group(self, name: str, settings: Mapping[str, str]) -> None:
+        """Put settings of a group in the place of those it was given before."""
+        self._draft.set_group_config(name, settings)
+
     def _known(self, name: str) -> TopicState:
         topic = self._draft.topic(name)
         if topic is None:

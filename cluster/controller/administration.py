@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.admin import values
+from groupsim.cluster.admin.group_settings import check_group
 from groupsim.cluster.controller.admin import Admin, illegal_name
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.image import Draft
@@ -28,9 +29,12 @@ from groupsim.eventloop.trace import Trace
 from groupsim.protocol.admin_messages import (
     APPEND,
     DELETE,
+    GROUP_RESOURCE,
     SET,
     SUBTRACT,
     TOPIC_RESOURCE,
+    AlterConfigsRequest,
+    AlterConfigsResponse,
     ConfigEntry,
     ConfigsToAlter,
     CreatedTopic,
@@ -95,6 +99,7 @@ class Administration:
             DeleteTopicsRequest: self._delete_all,
             CreatePartitionsRequest: self._grow_all,
             IncrementalAlterConfigsRequest: self._alter_all,
+            AlterConfigsRequest: self._replace_all,
             **AclControl(draft).handlers,
         }
 
@@ -240,20 +245,51 @@ class Administration:
     # --- settings --------------------------------------------------------------------------------------------
 
     def _alter_all(self, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+        return IncrementalAlterConfigsResponse(self._results(request.resources, request.validate_only))
+
+    def _replace_all(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
+        """Replace all settings: each resource is altered as by SET of what is named and DELETE of all the rest."""
+        resources = [evolve(one, changes=(*one.changes, *self._dropped(one))) for one in request.resources]
+        return AlterConfigsResponse(self._results(resources, request.validate_only))
+
+    def _dropped(self, resource: ConfigsToAlter) -> list[tuple[str, int, str | None]]:
+        kept = {name for name, _, _ in resource.changes}
+        return [(name, DELETE, None) for name in self._settings(resource) if name not in kept]
+
+    def _settings(self, resource: ConfigsToAlter) -> Mapping[str, str]:
+        """The settings that a resource has of its own; a cluster with ELR begins with min.insync.replicas."""
+        if resource.type == GROUP_RESOURCE:
+            return self._draft.group_config(resource.name)
+        if resource.type == TOPIC_RESOURCE:
+            topic = self._draft.topic(resource.name)
+            return {} if topic is None else topic.config
+        own = self._draft.config(resource.name)
+        return own if resource.name or not self._config.eligible_leader_replicas else {MIN_ISR: "", **own}
+
+    def _results(
+        self, resources: Sequence[ConfigsToAlter], validate_only: bool
+    ) -> tuple[tuple[int, str, ErrorCode, str | None], ...]:
         self.may_elect = []
-        with self._taken_back() if request.validate_only else nullcontext():
-            results = tuple(self._altered(resource) for resource in request.resources)
-        return IncrementalAlterConfigsResponse(results)
+        with self._taken_back() if validate_only else nullcontext():
+            return tuple(self._altered(resource) for resource in resources)
 
     def _altered(self, resource: ConfigsToAlter) -> tuple[int, str, ErrorCode, str | None]:
+        alter = {TOPIC_RESOURCE: self._alter_topic, GROUP_RESOURCE: self._alter_group}
         try:
-            if resource.type == TOPIC_RESOURCE:
-                self._alter_topic(resource)
-            else:
-                self._alter_broker(resource)
+            alter.get(resource.type, self._alter_broker)(resource)
         except Refused as refused:
             return resource.type, resource.name, refused.error, refused.message
         return resource.type, resource.name, ErrorCode.NONE, None
+
+    def _alter_group(self, resource: ConfigsToAlter) -> None:
+        after = self._after(self._draft.group_config(resource.name), resource)
+        if not resource.name:
+            raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        try:
+            check_group(after)
+        except values.Invalid as invalid:
+            raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
+        self._admin.configure_group(resource.name, after)
 
     def _alter_topic(self, resource: ConfigsToAlter) -> None:
         name, topic = resource.name, self._draft.topic(resource.name)

@@ -23,14 +23,15 @@ EMPTY = ClusterImage()
 class Proposal:
     """What a commit would put in force: the image before and after, and where they may differ.
 
-    `topics` are those that were made, changed or went, `configs` the brokers whose settings changed; of
-    `reassignments` those that began, changed or (None) are over.
+    `topics` are those that were made, changed or went, `configs` the brokers and `groups` the groups whose settings
+    changed; of `reassignments` those that began, changed or (None) are over.
     """
 
     before: ClusterImage
     image: ClusterImage
     topics: tuple[str, ...]
     configs: tuple[str, ...]
+    groups: tuple[str, ...]
     reassignments: Mapping[TopicPartition, Reassignment | None]
 
 
@@ -50,6 +51,7 @@ class Draft:
         self._topics: dict[str, TopicState | None]
         self._partitions: dict[str, dict[int, PartitionState]]
         self._configs: dict[str, Mapping[str, str]]
+        self._groups: dict[str, Mapping[str, str]]
         self._acls: frozenset[Acl] | None
         self._moves: dict[TopicPartition, Reassignment | None]
         self.discard()
@@ -126,6 +128,15 @@ class Draft:
         """Change the settings of a running broker; of all with ""."""
         self._configs[broker] = settings
 
+    def group_config(self, group: str) -> Mapping[str, str]:
+        """The settings of a group, as changed so far."""
+        changed = self._groups.get(group)
+        return self.image.groups.get(group, {}) if changed is None else changed
+
+    def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
+        """Change the settings of a group; none of them: the group has no settings any more."""
+        self._groups[group] = settings
+
     @property
     def acls(self) -> frozenset[Acl]:
         """The ACLs as changed so far."""
@@ -145,13 +156,13 @@ class Draft:
 
         `keep` gets it first: what it raises is raised here, and then nothing is in force that was not before.
         """
-        changed = self._brokers or self._topics or self._partitions or self._configs or self._moves
+        changed = self._brokers or self._topics or self._partitions or self._configs or self._moves or self._groups
         if not changed and self._acls is None:
             return False
         image = self._image_now()
         if keep is not None:
             topics = tuple(dict.fromkeys((*self._topics, *self._partitions)))
-            keep(Proposal(self.image, image, topics, tuple(self._configs), self._moves))
+            keep(Proposal(self.image, image, topics, tuple(self._configs), tuple(self._groups), self._moves))
         self.image = image
         for partition, moving in self._moves.items():
             if moving is None:
@@ -164,6 +175,7 @@ class Draft:
     def discard(self) -> None:
         """Forget what was changed since the last commit."""
         self._brokers, self._topics, self._partitions, self._configs, self._moves = {}, {}, {}, {}, {}
+        self._groups = {}
         self._acls = None
 
     def _image_now(self) -> ClusterImage:
@@ -171,7 +183,12 @@ class Draft:
         brokers = {**image.brokers, **self._brokers} if self._brokers else image.brokers
         topics = self._topics_now() if self._topics or self._partitions else image.topics
         configs = {**image.configs, **self._configs} if self._configs else image.configs
-        return ClusterImage(image.version + 1, brokers, topics, configs, self.acls)
+        return ClusterImage(image.version + 1, brokers, topics, configs, self.acls, self._groups_now())
+
+    def _groups_now(self) -> Mapping[str, Mapping[str, str]]:
+        if not self._groups:
+            return self.image.groups
+        return {group: settings for group, settings in {**self.image.groups, **self._groups}.items() if settings}
 
     def _topics_now(self) -> dict[str, TopicState]:
         merged: dict[str, TopicState | None] = {**self.image.topics, **self._topics}

@@ -23,9 +23,9 @@ system at least, and that outlives a killed process; a machine that loses power 
 Ids that are drawn go on as well: each life of the cluster has luck of its own (`lives`), and a broker's host begins
 with an incarnation that it never had (`incarnations`).
 
-Sections of the journal: `cluster`, `incarnations`, `configs`, `topics`, `partitions`, `reassignments` and `acls` are
-written here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to life beside
-these.
+Sections of the journal: `cluster`, `incarnations`, `configs`, `groups`, `topics`, `partitions`, `reassignments` and
+`acls` are written here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to
+life beside these.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _kept(journal: Journal) -> Kept:
     }
     incarnations = {int(node): number for node, number in journal.section("incarnations").items()}
     acls = frozenset(Acl(*json.loads(acl)) for acl in journal.section("acls"))
-    image = ClusterImage(cluster["version"], {}, _topics(journal), configs, acls)
+    image = ClusterImage(cluster["version"], {}, _topics(journal), configs, acls, journal.section("groups"))
     return Kept(
         cluster["id"], cluster["brokers"], cluster["lives"], image, moves, cluster["next_producer_id"], incarnations
     )
@@ -219,6 +219,7 @@ def _whole(kept: Kept) -> dict[str, Facts]:
         },
         "incarnations": {str(node): number for node, number in kept.incarnations.items()},
         "configs": {name: dict(settings) for name, settings in image.configs.items()},
+        "groups": {name: dict(settings) for name, settings in image.groups.items()},
         "acls": {_acl(acl): True for acl in sorted(image.acls)},
         "topics": {name: _topic(topic) for name, topic in image.topics.items()},
         "partitions": {
@@ -239,6 +240,7 @@ def _changed(proposal: Proposal) -> dict[str, Facts]:
         "topics": {name: plain for name, plain in topics.items() if not _same_topic(proposal, name)},
         "partitions": _changed_rows(proposal),
         "configs": {name: dict(image.configs[name]) for name in proposal.configs},
+        "groups": {name: dict(image.groups[name]) if name in image.groups else None for name in proposal.groups},
         "reassignments": _moves(proposal.reassignments.items()),
         "acls": _changed_acls(proposal.before.acls, image.acls),
     }

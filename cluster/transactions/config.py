@@ -12,7 +12,10 @@ TRANSACTION_TOPIC = "__transaction_state"
 
 @frozen
 class TransactionConfig:
-    """The first five are of `__transaction_state` (the sizes in bytes). Times in milliseconds."""
+    """The first five are of `__transaction_state` (the sizes in bytes). Times in milliseconds.
+
+    `first_block_ms`: how long a broker that has just started waits for its first block of producer ids.
+    """
 
     num_partitions: int = field(default=50, validator=validators.ge(1))
     replication_factor: int = field(default=3, validator=validators.ge(1))
@@ -25,6 +28,7 @@ class TransactionConfig:
     id_check_interval_ms: int = field(default=3_600_000, validator=validators.ge(1))
     marker_retry_ms: int = field(default=100, validator=validators.ge(1))
     request_timeout_ms: int = field(default=30_000, validator=validators.ge(1))
+    first_block_ms: int = field(default=0, validator=validators.ge(0))
 
     def topic_settings(self, brokers: int) -> dict[str, str]:
         """The settings `__transaction_state` is made with; no more replicas are asked for than there are brokers."""

@@ -53,6 +53,7 @@ KEYS = {
     "CreateAcls": 30,
     "DeleteAcls": 31,
     "DescribeConfigs": 32,
+    "AlterConfigs": 33,
     "DescribeLogDirs": 35,
     "CreatePartitions": 37,
     "DeleteGroups": 42,
@@ -61,10 +62,13 @@ KEYS = {
     "AlterPartitionReassignments": 45,
     "ListPartitionReassignments": 46,
     "OffsetDelete": 47,
+    "DescribeQuorum": 55,
+    "UpdateFeatures": 57,
     "DescribeCluster": 60,
     "DescribeProducers": 61,
     "DescribeTransactions": 65,
     "ListTransactions": 66,
+    "ListConfigResources": 74,
     "DescribeTopicPartitions": 75,
 }
 _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}

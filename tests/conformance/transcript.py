@@ -42,6 +42,7 @@ _SETS = {
     "results": ("group_id", "name"),
     "coordinators": ("key",),
     "responses": ("name", "topic", "topic_id", "resource_name", "resource_type"),
+    "config_resources": ("resource_type", "resource_name"),
     "resources": ("resource_type", "resource_name", "pattern_type"),
     "acls": ("principal", "host", "operation", "permission_type"),
     "matching_acls": ("resource_type", "resource_name", "pattern_type", "principal", "operation"),
@@ -54,6 +55,7 @@ _SETS = {
     "transaction_states": ("transactional_id",),
 }
 _ORDERED = {"LeaveGroup"}
+_OF_BROKERS = (4, 8)  # types of resources that every play shares
 TEXTS: dict[str, str] = {
     "This most likely occurs because of a request being malformed": "INVALID_REQUEST",
     "Request ": "not authorized",
@@ -116,6 +118,10 @@ def _own(play: Script, api: str, said: dict[str, Any]) -> dict[str, Any]:
         said = {**said, "groups": [group for group in said["groups"] if _is_own(play, group["group_id"])]}
     elif api == "Metadata":
         said = {**said, "topics": [one for one in said["topics"] if one["name"] is None or _is_own(play, one["name"])]}
+    elif api == "ListConfigResources":
+        there = [one for one in said["config_resources"] if one["resource_type"] in _OF_BROKERS]
+        own = [one for one in said["config_resources"] if _is_own(play, one["resource_name"])]
+        said = {**said, "config_resources": [*there, *own]}
     return said
 
 

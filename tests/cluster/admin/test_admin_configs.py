@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 from replicated_stage import Stage, run
 
+from groupsim.cluster.admin.setting_texts import WITHOUT_EFFECT
+from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.protocol.admin_messages import (
     APPEND,
     BROKER_RESOURCE,
     DELETE,
+    GROUP_RESOURCE,
     SET,
     SUBTRACT,
     TOPIC_RESOURCE,
+    AlterConfigsRequest,
     ConfigEntry,
     ConfigsAsked,
     ConfigsToAlter,
@@ -298,7 +302,7 @@ def test_a_broker_tells_its_own_settings_only() -> None:
             ConfigsAsked(BROKER_RESOURCE, "2"),
             ConfigsAsked(TOPIC_RESOURCE, "nope"),
             ConfigsAsked(TOPIC_RESOURCE, "n o"),
-            ConfigsAsked(32, "g"),
+            ConfigsAsked(16, "g"),
         )
         results = (await stage.ask(1, DescribeConfigsRequest(asked))).results
         assert [result.error for result in results] == [
@@ -322,5 +326,53 @@ def test_the_cluster_is_who_is_up() -> None:
         answer = await stage.ask(1, DescribeClusterRequest(include_fenced=True))
         assert answer.brokers == ((0, True), (1, False), (2, False), (3, False))
         assert stage.cluster.brokers[1].metadata.controller == 1
+
+    run(story)
+
+
+def test_no_setting_is_without_a_text() -> None:
+    """Every setting of a broker, a topic and a group has a documentation; one that has an effect has its own."""
+
+    async def story(stage: Stage) -> None:
+        for kind, name, count in ((BROKER_RESOURCE, "1", 350), (TOPIC_RESOURCE, "t", 37), (GROUP_RESOURCE, "g", 21)):
+            told = await _describe(stage, kind, name)
+            assert len(told) == count
+            assert all(entry.documentation for entry in told.values())
+            plain = {key for key, entry in told.items() if entry.documentation == WITHOUT_EFFECT}
+            assert not plain & {*BROKER_SETTINGS, *TOPIC_SETTINGS, "group.max.size", "num.partitions"}
+
+    run(story)
+
+
+def test_replacing_settings_drops_what_is_not_named() -> None:
+    """AlterConfigs sets what is named and gives all other settings of the resource their defaults back."""
+
+    async def story(stage: Stage) -> None:
+        for kind, name, one, other in (
+            (TOPIC_RESOURCE, "t", "retention.ms", "segment.ms"),
+            (BROKER_RESOURCE, "1", "log.retention.ms", "log.roll.ms"),
+            (GROUP_RESOURCE, "g", "consumer.session.timeout.ms", "share.session.timeout.ms"),
+        ):
+            before = (await _describe(stage, kind, name))[one].value
+            assert await _alter(stage, kind, name, (one, SET, "50000")) == (E.NONE, None)
+            resource = ConfigsToAlter(kind, name, ((other, SET, "50000"),))
+            (result,) = (await stage.ask(1, AlterConfigsRequest((resource,)))).results
+            assert result == (kind, name, E.NONE, None)
+            told = await _describe(stage, kind, name)
+            assert (told[one].value, told[other].value) == (before, "50000")
+
+    run(story)
+
+
+def test_settings_of_groups_are_kept_and_described() -> None:
+    """A group's setting stands before the broker's; one out of the broker's bounds is refused in Kafka's words."""
+
+    async def story(stage: Stage) -> None:
+        session = "consumer.session.timeout.ms"
+        assert await _alter(stage, GROUP_RESOURCE, "g", (session, SET, "50000")) == (E.NONE, None)
+        told = (await _describe(stage, GROUP_RESOURCE, "g", session))[session]
+        assert told.synonyms == ((session, "50000", 8), (f"group.{session}", "45000", 5))
+        words = f"{session} must be in the range 45000 to 60000 inclusive."
+        assert await _alter(stage, GROUP_RESOURCE, "g", (session, SET, "1")) == (E.INVALID_CONFIG, words)
 
     run(story)

@@ -22,6 +22,8 @@ from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.admin_messages import (
+    DELETE,
+    GROUP_RESOURCE,
     SET,
     TOPIC_RESOURCE,
     ConfigsToAlter,
@@ -103,15 +105,22 @@ def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
 
 
 def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> None:
-    """What IncrementalAlterConfigs set is there again, in the logs too."""
+    """What IncrementalAlterConfigs set is there again, in the logs too; a group's settings that were removed are not."""
 
     async def change(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
         cluster.create_topic("t", 1)
         changes = (ConfigsToAlter(TOPIC_RESOURCE, "t", (("min.insync.replicas", SET, "2"),)),)
-        await Client(loop, cluster).ask(0, IncrementalAlterConfigsRequest(changes))
+        client, reset = Client(loop, cluster), "share.auto.offset.reset"
+        await client.ask(0, IncrementalAlterConfigsRequest(changes))
+        of_groups = tuple(ConfigsToAlter(GROUP_RESOURCE, name, ((reset, SET, "earliest"),)) for name in ("g", "h"))
+        await client.ask(0, IncrementalAlterConfigsRequest(of_groups))
+        await client.ask(
+            0, IncrementalAlterConfigsRequest((ConfigsToAlter(GROUP_RESOURCE, "h", ((reset, DELETE, None),)),))
+        )
 
     async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
         await loop.sleep(SECOND)
+        assert cluster.controller.image.groups == {"g": {"share.auto.offset.reset": "earliest"}}
         return cluster.log("t", 0).config.min_insync_replicas
 
     config = kept_writer.config(tmp_path / "c")

@@ -159,6 +159,11 @@ def test_what_no_broker_answers_is_unreadable_and_says_why(data: bytes, profile:
         understood(data, profile)
 
 
+def test_what_a_broker_does_not_offer_is_not_listed() -> None:
+    """ApiVersions lists neither DescribeQuorum (55) nor UpdateFeatures (57), so that clients do not send them."""
+    assert not {55, 57} & {int(api) for profile in PROFILES for api in api_table(profile)}
+
+
 def test_tagged_fields_of_a_header_are_skipped() -> None:
     """No header knows any yet, a newer client's may (KIP-482)."""
     data = frame("Heartbeat", 4, group_id="g", generation_id=3, member_id="m")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from attrs import evolve
 from data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records, title
-from wire_samples import ORDERS_ID, ORDERS_UUID, told, understood
+from wire_samples import ORDERS_ID, ORDERS_UUID, FakeDirectory, told, understood
 
 from groupsim.protocol.admin_messages import (
     ConfigEntry,
@@ -408,3 +409,18 @@ def test_synonyms_and_words_are_told_to_who_asks() -> None:
     answer = DescribeConfigsResponse((ConfigsDescribed(2, "orders", entries=(ENTRY,)),))
     (entry,) = read(Api.DESCRIBE_CONFIGS, 4, exchange.response([answer]))["results"][0]["configs"]
     assert (entry["synonyms"], entry["documentation"], entry["config_type"]) == ([], None, 5)
+
+
+def test_a_broker_describes_the_address_that_clients_are_told() -> None:
+    """The listener's address is the value of `listeners` and `advertised.listeners` of that broker."""
+    from wire_samples import frame, part
+
+    resources = [part("DescribeConfigs", "DescribeConfigsResource", resource_type=4, resource_name="1")]
+    exchange = understood(frame("DescribeConfigs", 4, resources=resources, include_synonyms=True)).exchange
+    entries = tuple(
+        evolve(ENTRY, name=name, synonyms=((name, "", 4),)) for name in ("advertised.listeners", "listeners")
+    )
+    answer = DescribeConfigsResponse((ConfigsDescribed(4, "1", entries=entries),))
+    told = read(Api.DESCRIBE_CONFIGS, 4, exchange.response([answer]))["results"][0]["configs"]
+    host, port = FakeDirectory().address(1)
+    assert [(one["value"], one["synonyms"][0]["value"]) for one in told] == [(f"PLAINTEXT://{host}:{port}",) * 2] * 2
