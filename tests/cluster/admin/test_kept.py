@@ -105,7 +105,7 @@ def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
 
 
 def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> None:
-    """What IncrementalAlterConfigs set is there again, in the logs too; a group's settings that were removed are not."""
+    """What IncrementalAlterConfigs set is there again, in the logs too; what was removed from a group is not."""
 
     async def change(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
         cluster.create_topic("t", 1)
