@@ -5,21 +5,25 @@ ZooKeeper: a broker's session is then ZooKeeper's, placement is the older one, t
 leaves the in-sync set, and nobody knows of eligible leader replicas.
 
 KRaft itself has three ages (`kraft`): until 3.5 the leader epoch goes up there, too; until 3.9 a session is over in the
-moment it has run out, and a fenced broker's holds nobody up; until 4.0 nobody is eligible who is not in sync.
+moment it has run out, a fenced broker's holds nobody up, and leaders are balanced one interval after the first of them
+has moved away; until 4.0 nobody is eligible who is not in sync.
 
 Sources: `KRaftConfigs`, `ReplicationConfigs`, `ZkConfigs`, `MetadataVersion` (3.6: no epoch for a shrink),
 `EligibleLeaderReplicasVersion` (on for clusters made with 4.1 or later), `BrokerHeartbeatManager` of 3.9.1 and 4.0.0
-(`BrokerHeartbeatTracker` and the controller's periodic tasks begin with the latter).
+(`BrokerHeartbeatTracker` and `PeriodicTaskControlManager` begin with the latter);
+`QuorumController.maybeScheduleNextBalancePartitionLeaders` of 3.9, `KafkaController.scheduleAutoLeaderRebalanceTask`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from attrs import Factory, evolve, field, frozen, validators
 
 Placement = Literal["striped", "zookeeper", "round-robin"]
+Looks = Literal["periodic", "deferred", "scheduled"]
+_FIRST_LOOK_US: Final = {"periodic": 0, "scheduled": 5_000_000}
 
 
 @frozen
@@ -30,7 +34,9 @@ class ControllerConfig:
     one from broker 0, so that partition i has replica j on broker (i + j) mod n. `session_check_ms`: the controller
     looks for dead sessions only so often (KRaft: an eighth of the session timeout); 0 is at once. Sessions of
     fenced brokers count against a new incarnation from 4.0 on. `stale_metadata_us`: by node, how much later than the
-    network's latency a broker hears of a change.
+    network's latency a broker hears of a change. `looks` says when the controller looks for leaders that are not the
+    first replica, and for partitions without a leader: "periodic" at every multiple of the interval since its start,
+    "deferred" one interval after there is something to find, "scheduled" as "periodic" but 5 s later.
     """
 
     broker_heartbeat_interval_ms: int = field(default=2_000, validator=validators.gt(0))
@@ -45,9 +51,10 @@ class ControllerConfig:
     unclean_leader_election_interval_ms: int = field(default=300_000, validator=validators.ge(0))
     eligible_leader_replicas: bool = True
     epoch_for_shrink: bool = False
-    auto_leader_rebalance_enable: bool = False
+    auto_leader_rebalance_enable: bool = True
     leader_imbalance_check_interval_seconds: int = field(default=300, validator=validators.gt(0))
     leader_imbalance_per_broker_percentage: int | None = None
+    looks: Looks = field(default="periodic", validator=validators.in_(("periodic", "deferred", "scheduled")))
     num_partitions: int = field(default=1, validator=validators.ge(1))
     default_replication_factor: int = field(default=1, validator=validators.ge(1))
     stale_metadata_us: Mapping[int, int] = field(factory=dict)
@@ -56,6 +63,13 @@ class ControllerConfig:
     def session_us(self) -> int:
         """How long a silent broker's session lasts."""
         return self.broker_session_timeout_ms * 1_000
+
+    def next_look_us(self, now_us: int, every_us: int) -> int:
+        """When the controller looks next, at this interval, for what is there to be mended now."""
+        if self.looks == "deferred":
+            return now_us + every_us
+        first_us = _FIRST_LOOK_US[self.looks]
+        return first_us + ((now_us - first_us) // every_us + 1) * every_us
 
 
 def kraft(release: tuple[int, int]) -> ControllerConfig:
@@ -66,7 +80,7 @@ def kraft(release: tuple[int, int]) -> ControllerConfig:
         eligible_leader_replicas=release >= (4, 1),
         epoch_for_shrink=release < (3, 6),
     )
-    return made if young else evolve(made, session_check_ms=0)
+    return made if young else evolve(made, session_check_ms=0, looks="deferred")
 
 
 def zookeeper_era(release: tuple[int, int] = (3, 9)) -> ControllerConfig:
@@ -86,4 +100,5 @@ def zookeeper_era(release: tuple[int, int] = (3, 9)) -> ControllerConfig:
         eligible_leader_replicas=False,
         epoch_for_shrink=True,
         leader_imbalance_per_broker_percentage=10,
+        looks="scheduled",
     )

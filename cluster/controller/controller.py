@@ -20,8 +20,8 @@ asked hears KAFKA_STORAGE_ERROR. Timers, all lazy, so that a quiet cluster costs
 nothing but its heartbeats:
 
 * *sessions*: set for the first look after the session that ends first; a look that finds it renewed sets it anew;
-* *balance* (`auto.leader.rebalance.enable`): set, on the grid of its interval, while somebody leads in another's place;
-* *unclean*: set, on the grid of its interval, when a topic is newly allowed unclean elections.
+* *balance* (`auto.leader.rebalance.enable`): set while a partition is not led by the first of its replicas;
+* *unclean*: set when a topic is newly allowed unclean elections. `ControllerConfig.next_look_us` times both.
 
 Sources: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager` (4.4; the trunk of October 2024).
 """
@@ -29,7 +29,7 @@ Sources: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from groupsim.cluster.causes import caused_by
@@ -209,17 +209,15 @@ class Controller:
 
     def _watch_balance(self) -> None:
         config = self.config
-        if config.auto_leader_rebalance_enable and not self._balance_due and self._partitions.imbalanced():
+        if config.auto_leader_rebalance_enable and not self._balance_due and self._partitions.any_led_by_another():
             self._balance_due = True
-            self._on_grid(config.leader_imbalance_check_interval_seconds * 1_000_000, self._balance)
+            self._look_later(config.leader_imbalance_check_interval_seconds * 1_000_000, self._balance)
 
     def _balance(self, _: object) -> None:
         self._balance_due = False
-        try:
-            with self._doing():
-                self._partitions.balance(self._partitions.imbalanced())
-        except Unkept:
-            self._watch_balance()
+        with suppress(Unkept), self._doing():
+            self._partitions.balance(self._partitions.imbalanced())
+        self._watch_balance()
 
     def _watch_unclean(self) -> None:
         every_us = self.config.unclean_leader_election_interval_ms * 1_000
@@ -227,7 +225,7 @@ class Controller:
             self._elect_unclean(None)
         elif not self._unclean_due:
             self._unclean_due = True
-            self._on_grid(every_us, self._elect_unclean)
+            self._look_later(every_us, self._elect_unclean)
 
     def _elect_unclean(self, _: object) -> None:
         self._unclean_due = False
@@ -236,10 +234,12 @@ class Controller:
                 self._partitions.elect_unclean()
         except Unkept:
             self._unclean_due = True
-            self._on_grid(max(self.config.unclean_leader_election_interval_ms * 1_000, _AGAIN_US), self._elect_unclean)
+            self._look_later(
+                max(self.config.unclean_leader_election_interval_ms * 1_000, _AGAIN_US), self._elect_unclean
+            )
 
-    def _on_grid(self, every_us: int, callback: Callable[[object], None]) -> None:
-        self.host.call_at((self._loop.now_us // every_us + 1) * every_us, callback)
+    def _look_later(self, every_us: int, callback: Callable[[object], None]) -> None:
+        self.host.call_at(self.config.next_look_us(self._loop.now_us, every_us), callback)
 
     # --- administration --------------------------------------------------------------------------------------
 

@@ -195,6 +195,11 @@ class Partitions:
 
     # --- balance ---------------------------------------------------------------------------------------------
 
+    def any_led_by_another(self) -> bool:
+        """Whether any partition is led by another than the first of its replicas, or has no leader."""
+        topics = self._draft.image.topics.values()
+        return any(state.leader != state.replicas[0] for topic in topics for state in topic.partitions)
+
     def imbalanced(self) -> list[TopicPartition]:
         """Partitions led by another than the first of their replicas (of brokers above the percentage, if it counts).
 

@@ -136,6 +136,21 @@ def test_markers_are_no_lost_records() -> None:
     assert [str(one) for one in run.failed] == []
 
 
+@pytest.mark.parametrize(("balance", "loaded_at_s"), [(True, [29, 300]), (False, [29])])
+def test_a_coordinator_moves_back_to_the_broker_that_returned(balance: bool, loaded_at_s: list[int]) -> None:
+    """The first replica of the group's partition leads it again at the controller's next look; no member rejoins."""
+    text = (
+        "run-for: 310s\ntopics: {t: {partitions: 2, replication: 3, rate: 1/s}}\ngroups: {g: {members: {c: 2}}}\n"
+        f"cluster: {{placement: zookeeper}}\nbroker: {{auto.leader.rebalance.enable: {str(balance).lower()}}}\n"
+        "timeline: [{at: 20s, do: crash-broker, broker: coordinator, restart-after: 30s}]\n"
+    )
+    run = run_scenario(load_text(text))
+    loads = [event for event in run.events if event.kind is Kind.GROUP_LOADED]
+    assert [event.t_us // 1_000_000 for event in loads] == loaded_at_s
+    assert len({event.host for event in loads}) == len(loads)
+    assert not [event for event in run.events if event.kind is Kind.MEMBER_REMOVED]
+
+
 # --- settings --------------------------------------------------------------------------------------------------------
 
 WHOLE = """\
@@ -172,23 +187,23 @@ def test_brokers_before_kraft_have_zookeepers_controller() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "looks_every_ms", "fenced_count", "eligible", "epoch_for_shrink"),
+    ("release", "looks_every_ms", "fenced_count", "eligible", "epoch_for_shrink", "looks"),
     [
-        ("3.3", 0, False, False, True),
-        ("3.6", 0, False, False, False),
-        ("3.9", 0, False, False, False),
-        ("4.0", 750, True, False, False),
-        ("4.1", 750, True, True, False),
-        ("4.4", 750, True, True, False),
+        ("3.3", 0, False, False, True, "deferred"),
+        ("3.6", 0, False, False, False, "deferred"),
+        ("3.9", 0, False, False, False, "deferred"),
+        ("4.0", 750, True, False, False, "periodic"),
+        ("4.1", 750, True, True, False, "periodic"),
+        ("4.4", 750, True, True, False, "periodic"),
     ],
 )
 def test_brokers_with_kraft_have_the_controller_of_their_age(
-    release: str, looks_every_ms: int, fenced_count: bool, eligible: bool, epoch_for_shrink: bool
+    release: str, looks_every_ms: int, fenced_count: bool, eligible: bool, epoch_for_shrink: bool, looks: str
 ) -> None:
     """An incident on 3.9 runs without eligible replicas, and its dead sessions are over at once."""
     made = replicated_config(load_text(WHOLE.replace('"4.4"', f'"{release}"'))).controller
     assert (made.session_check_ms, made.fenced_sessions_count) == (looks_every_ms, fenced_count)
-    assert (made.eligible_leader_replicas, made.epoch_for_shrink) == (eligible, epoch_for_shrink)
+    assert (made.eligible_leader_replicas, made.epoch_for_shrink, made.looks) == (eligible, epoch_for_shrink, looks)
 
 
 @pytest.mark.parametrize(("release", "commits"), [("2.8", False), ("3.6", False), ("3.7", True), ("4.4", True)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.controller.config import ControllerConfig, kraft, zookeeper_era
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.placement import Refused
 from groupsim.protocol.basics import TopicPartition
@@ -164,21 +164,53 @@ def test_preferred_leaders_are_elected_on_request(play: Any) -> None:
     play(story)
 
 
-def test_the_balance_of_leaders_is_restored_at_its_interval(play: Any) -> None:
-    """With `auto.leader.rebalance.enable` the first replica leads again at the next look; without it never."""
+@pytest.mark.parametrize(
+    ("config", "moves"),
+    [
+        (ControllerConfig(), 300.0),
+        (ControllerConfig(leader_imbalance_check_interval_seconds=60), 60.0),
+        (kraft((3, 9)), 311.5),
+        (zookeeper_era((2, 8)), 305.0),
+        (ControllerConfig(auto_leader_rebalance_enable=False), None),
+    ],
+)
+def test_the_first_replica_leads_again_at_the_next_look(
+    play: Any, config: ControllerConfig, moves: float | None
+) -> None:
+    """The look is periodic from 4.0 on, one interval after the change of leader in 3.9, 5 s after it with ZooKeeper."""
+
+    async def story(rig: Any) -> None:
+        rig.controller.create_topic("t", 1, assignment=[[0, 1]])
+        await rig.loop.sleep(int(1.5 * SECOND))
+        rig.agents[0].shut_down(lambda: rig.crash(0))
+        await rig.loop.sleep(10 * SECOND)
+        assert rig.state().leader == 1
+        rig.restart(0)
+        await rig.loop.sleep(20 * SECOND)
+        rig.alter((1, 0))
+        await rig.loop.sleep(600 * SECOND)
+
+    events = play(story, config=config, settle_us=10 * SECOND)
+    back = [event.t_us / SECOND for event in events if event.kind == "partition.leader" and event.reason == "preferred"]
+    assert back == ([] if moves is None else [pytest.approx(moves, abs=0.1)])
+
+
+def test_a_look_that_finds_the_first_replica_away_is_followed_by_another(play: Any) -> None:
+    """A broker that stays away for longer than the interval leads again at the first look after its return."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1]])
         rig.crash(0)
-        await rig.loop.sleep(11 * SECOND)
+        await rig.loop.sleep(700 * SECOND)
         rig.restart(0)
         await rig.loop.sleep(SECOND)
         rig.alter((1, 0))
         await rig.loop.sleep(300 * SECOND)
-        assert rig.state().leader == (0 if rig.controller.config.auto_leader_rebalance_enable else 1)
 
-    play(story, config=ControllerConfig(auto_leader_rebalance_enable=True))
-    play(story)
+    for config, at in ((ControllerConfig(), 900), (kraft((3, 9)), 910)):
+        events = play(story, config=config)
+        moved = [event for event in events if event.kind == "partition.leader" and event.reason == "preferred"]
+        assert [event.t_us / SECOND for event in moved] == [pytest.approx(at, abs=1)]
 
 
 def test_a_request_for_somebody_else_is_a_mistake(play: Any) -> None:
