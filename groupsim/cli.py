@@ -15,7 +15,7 @@ from groupsim import lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
-from groupsim.options import AsJson, Seed, Settings, Source, Traceback, Varied
+from groupsim.options import AsJson, Goals, Seed, Settings, Source, Traceback, Varied
 from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
 
@@ -336,6 +336,7 @@ def sweep(
         list[str] | None,
         typer.Option("--only", help="Of an axis only these values; may be repeated.", metavar="AXIS=LABEL,…"),
     ] = None,
+    goal: Goals = None,
     traces: Annotated[bool, typer.Option("--traces", help="Keep every event of every run.", metavar="")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="The answer only.", metavar="")] = False,
     as_json: AsJson = False,
@@ -349,7 +350,7 @@ def sweep(
 
     - `groupsim sweep rolling-deploy-small --out results/`
     - `groupsim sweep my-service.yaml --vary groups.orders.properties.session.timeout.ms=10s,45s --out results/`
-    - `groupsim sweep my-grid.yaml --out results/ --seeds 100`
+    - `groupsim sweep my-grid.yaml --out results/ --seeds 100 --goal lag_area --goal "false_evictions<=1"`
     - `groupsim sweep rolling-deploy-small --only rollout=Deployment --set timeline.0.max-unavailable=1 --out ours/`
     - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
     - `groupsim sweep my-grid.yaml --out results/ --remote sc://spark.example:15002 --traces`
@@ -359,7 +360,7 @@ def sweep(
     options = (engine, master, remote, workers)
     raise typer.Exit(
         sweep_command.sweep(
-            source, out, options, (vary or [], setting or [], only or []), seeds, traces, quiet, as_json
+            source, out, options, (vary or [], setting or [], only or [], goal or []), seeds, traces, quiet, as_json
         )
     )
 

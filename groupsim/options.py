@@ -21,6 +21,10 @@ Varied = Annotated[
         "--vary", help="Compare these values of a scenario; the first is the baseline.", metavar="PATH=VALUE,…"
     ),
 ]
+Goals = Annotated[
+    list[str] | None,
+    typer.Option("--goal", help="Judge by this, then by the next: METRIC, METRIC<=LIMIT.", metavar="METRIC"),
+]
 Traceback = Annotated[
     bool, typer.Option("--traceback", help="Show the traceback of what failed, yours included.", metavar="")
 ]

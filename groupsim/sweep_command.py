@@ -28,7 +28,7 @@ def sweep(
     source: str,
     out: Path,
     options: tuple[str, str | None, str | None, int | None],
-    asked: tuple[list[str], list[str], list[str]],
+    asked: tuple[list[str], list[str], list[str], list[str]],
     seeds: int | None,
     traces: bool,
     quiet: bool,
@@ -36,7 +36,7 @@ def sweep(
 ) -> int:
     """Perform what is lacking, analyse, print; returns the exit code.
 
-    `options` are engine, master, remote and workers, `asked` the texts behind `--vary`, `--set` and `--only`.
+    `options` are engine, master, remote and workers, `asked` the texts behind `--vary`, `--set`, `--only` and `--goal`.
     Raises Trouble, ScenarioError and SweepError.
     """
     _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
@@ -50,8 +50,8 @@ def sweep(
     wanted = EngineOptions(*options)
     if wanted.chosen() == SPARK:
         _check_installed(("pyspark",), 'pip install "groupsim[spark]"')
-    varied, settings, only = asked
-    how = Asked(tuple(settings), tuple(only))
+    varied, settings, only, goals = asked
+    how = Asked(tuple(settings), tuple(only), tuple(goals))
     if varied:
         experiment = experiment_varying(source, varied, seeds, asked=how)
     else:

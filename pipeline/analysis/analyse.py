@@ -21,6 +21,7 @@ from groupsim.pipeline.analysis import choosing, wording
 from groupsim.pipeline.analysis.answer import (
     BASELINE,
     BEST,
+    BETTER,
     CHANGE,
     EQUAL,
     KEEP,
@@ -29,6 +30,7 @@ from groupsim.pipeline.analysis.answer import (
     NO_DIFFERENCE,
     NONE_WITHIN_LIMITS,
     NOTHING,
+    WORSE,
     Answer,
     CellAnswer,
     Comparison,
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from groupsim.pipeline.sweep.engines import EngineOptions
 
 DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
+# What a setting may cost: a recommendation names those in which it is worse, or the baseline that stays is.
+COSTS = ("unserved_us", "lag_area", "duplicates", "lost", "evictions", "poll_evictions", "moved", "rebalances")
 LARGE = 3_000_000  # observations from which Spark's fixed cost pays
 
 
@@ -340,11 +344,30 @@ class _Analysis:
             runner_up=runner_up,
             against_baseline={one.metric: one for one in mine},
             against_runner_up=rival,
+            price=[one for one in self._beside(first) if (one.cell, one.verdict) == (chosen, WORSE)],
+            opposed=self._opposed(first),
             effects=self.effects,
             seeds=max((len(cell.done) for cell in self.cells.values()), default=0),
             asked=len(self.experiment.seeds),
             needed=self._needed_seeds(),
         )
+
+    def _beside(self, first: Goal) -> list[Comparison]:
+        """Comparisons with the baseline in what costs something, but for the first goal, in the order of `COSTS`."""
+        costs = [name for name in COSTS if name != first.metric]
+        found = [one for one in self.comparisons if one.role == BASELINE and one.metric in costs]
+        return sorted(found, key=lambda one: costs.index(one.metric))
+
+    def _opposed(self, first: Goal) -> list[Comparison]:
+        """Of every such measure the cell within the limits that is best in it, if it is better than the baseline."""
+        best: dict[str, Comparison] = {}
+        for one in self._beside(first):
+            if one.verdict == BETTER and one.cell in self.within:
+                other = best.setdefault(one.metric, one)
+                sign = METRICS[one.metric].sign
+                if sign * (one.value or 0) < sign * (other.value or 0):
+                    best[one.metric] = one
+        return list(best.values())
 
     def _points(self) -> dict[int, tuple[float, ...]]:
         """Cells within the limits as points of the first two goals, lower is better."""

@@ -26,7 +26,7 @@ from groupsim.pipeline.analysis.answer import (
 )
 from groupsim.pipeline.analysis.choosing import Choice, Step
 from groupsim.pipeline.analysis.intervals import CONFIDENCE
-from groupsim.pipeline.analysis.metrics import METRICS, Metric
+from groupsim.pipeline.analysis.metrics import METRICS, Metric, Unit
 
 
 @frozen
@@ -44,6 +44,8 @@ class Findings:
     runner_up: int | None
     against_baseline: Mapping[str, Comparison]  # the chosen cell, by goal
     against_runner_up: Comparison | None
+    price: Sequence[Comparison]  # in what the chosen cell is significantly worse than the baseline
+    opposed: Sequence[Comparison]  # what speaks for another cell than the baseline, where the baseline stays
     effects: Sequence[Effect]
     seeds: int  # that have finished
     asked: int  # for
@@ -96,7 +98,28 @@ def sentence(found: Findings) -> str:
         KEEP: _keep,
         CHANGE: _change,
     }
-    return tellers[found.decision](found)
+    return tellers[found.decision](found) + _beside_the_goals(found)
+
+
+def _beside_the_goals(found: Findings) -> str:
+    """What a reader of the recommendation alone would miss: its price, or the measures that speak against it."""
+    if found.decision == CHANGE and found.price:
+        return f" Its price: {_listed([_values(one) for one in found.price])}."
+    if found.decision in {KEEP, NO_DIFFERENCE} and found.opposed:
+        by_cell: dict[int, list[str]] = {}
+        for one in found.opposed:
+            by_cell.setdefault(one.cell, []).append(_values(one))
+        each = [f"{_listed(words)} with {name(found.labels[cell])}" for cell, words in by_cell.items()]
+        return f" Other measures speak against it: {'; '.join(each)}."
+    return ""
+
+
+def _values(one: Comparison) -> str:
+    metric = METRICS[one.metric]
+    digits = metric.digits([one.value, one.other_value])
+    counted = metric.unit is Unit.RECORDS and "records" in metric.title  # no "records delivered again 3 records"
+    write = metric.figure if counted else metric.shown
+    return f"{metric.title} {write(one.value, digits)} instead of {write(one.other_value, digits)}"
 
 
 def _value(found: Findings, cell: int, metric: Metric, digits: int | None = None) -> str:
@@ -221,6 +244,8 @@ def reasons(found: Findings) -> tuple[str, ...]:
         told.append("Of cells without a significant difference the one nearest to the baseline is taken.")
     if found.decision in {CHANGE, KEEP}:
         told += _margin(found) + _sureness(found)
+    if found.decision in {CHANGE, KEEP, NO_DIFFERENCE}:
+        told += _how_far_apart(found)
     return tuple(told + _axes(found))
 
 
@@ -259,6 +284,13 @@ def _margin(found: Findings) -> list[str]:
         ahead = "Margin over" if rival.verdict == BETTER else "Behind"
         return [f"{ahead} the runner-up {other} in {found.first.title}: {difference(found.first, rival)}."]
     return [f"Against the runner-up {other} in {found.first.title}: {_verdict_words(found.first, rival)}."]
+
+
+def _how_far_apart(found: Findings) -> list[str]:
+    """How sure what the sentence says beside the goals is."""
+    beside = found.price if found.decision == CHANGE else found.opposed
+    parts = [f"{METRICS[one.metric].title} {difference(METRICS[one.metric], one)}" for one in beside]
+    return [f"{'Price' if found.decision == CHANGE else 'Against it'}: {'; '.join(parts)}."] if parts else []
 
 
 def _sureness(found: Findings) -> list[str]:

@@ -7,15 +7,18 @@ mixed with those of the file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 from attrs import frozen
 
 from groupsim.pipeline.experiment.changing import shown
+from groupsim.pipeline.experiment.goals import Metric
 from groupsim.pipeline.experiment.grid import Column, Value
+from groupsim.pipeline.experiment.model import Goal
 from groupsim.scenarios.changes import Change, read_change
-from groupsim.scenarios.problems import Place, Problem, ScenarioError, suggest
+from groupsim.scenarios.problems import Place, Problem, ScenarioError, nearest, suggest
 
 
 @frozen
@@ -65,10 +68,11 @@ class Grid:
 
 @frozen
 class Asked:
-    """The texts behind `--set` and `--only`, in the order in which they stand on the command line."""
+    """The texts behind `--set`, `--only` and `--goal`, in the order in which they stand on the command line."""
 
     settings: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
 
     def grid(self, columns: Sequence[Column]) -> Grid:
         """The grid asked for. Raises ScenarioError for an axis or a value that is not there."""
@@ -100,6 +104,46 @@ def _in_words(value: object) -> object:
 
 
 AS_WRITTEN = Asked()
+
+_GOAL = re.compile(r"(?P<metric>[\w-]+)\s*(?:(?P<bound><=|>=)\s*(?P<limit>\S.*))?")
+
+
+def goals_named(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
+    """The goals of `--goal METRIC` or `--goal METRIC<=LIMIT`, in order; `_us` may be left out of a name.
+
+    Raises ScenarioError for a name that no metric has, with all names, and for a limit that is none.
+    """
+    found: dict[str, Goal] = {}
+    for text in texts:
+        goal = _goal_named(text.strip(), metrics)
+        if goal.metric in found:
+            raise _refused(text, f"the metric `{goal.metric}` is a goal already", "keep one of the two")
+        found[goal.metric] = goal
+    return tuple(found.values())
+
+
+def _goal_named(text: str, metrics: Mapping[str, Metric]) -> Goal:
+    parts = _GOAL.fullmatch(text)
+    if parts is None:
+        raise _refused(text, "this is no METRIC, METRIC<=LIMIT or METRIC>=LIMIT", "such as --goal unserved_us")
+    said = parts["metric"].replace("-", "_")
+    name = said if said in metrics else f"{said}_us"
+    if name not in metrics:
+        near = nearest(said, metrics)
+        remedy = f"{f'did you mean `{near}`? ' if near else ''}the metrics: {', '.join(metrics)}"
+        raise _refused(text, f"there is no metric `{said}`", remedy)
+    metric, at_most, at_least = metrics[name], None, None
+    if parts["bound"]:
+        try:
+            limit = metric.parse(parts["limit"])
+        except ValueError as error:
+            raise _refused(text, str(error), f"such as --goal '{name}{parts['bound']}5'") from None
+        at_most, at_least = (limit, None) if parts["bound"] == "<=" else (None, limit)
+    return Goal(name, "minimise" if metric.better == "lower" else "maximise", at_most, at_least)
+
+
+def _refused(text: str, message: str, remedy: str) -> ScenarioError:
+    return ScenarioError([Problem(Place(f"--goal {text}"), message, remedy)])
 
 
 def _chosen(text: str, columns: Sequence[Column]) -> tuple[Column, list[Value]]:

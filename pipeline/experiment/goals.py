@@ -14,8 +14,10 @@ from groupsim.scenarios.values import quote
 
 
 class Metric(Protocol):
-    """What is needed of a metric: it reads a bound as people write it, in the unit of its column."""
+    """What is needed of a metric: which way is better, and a bound as people write it, in the unit of its column."""
 
+    @property
+    def better(self) -> str: ...
     def parse(self, text: str) -> int: ...
 
 

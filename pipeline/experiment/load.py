@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from groupsim.pipeline.experiment import catalogue
-from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked, Grid
+from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked, Grid, goals_named
 from groupsim.pipeline.experiment.cells import Base, Progress, cells_of
 from groupsim.pipeline.experiment.changing import change_of, shown
 from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
@@ -85,6 +85,7 @@ def experiment_of(
         base = attrs.evolve(base, common=(*base.common, *told))
         combinations = _combinations(grid, said)
         goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
+        goals = goals_named(asked.goals, metrics or known_metrics()) if asked.goals else goals
         of_file = baseline_labels(said.baseline, grid.every)
         labels = grid.baseline(of_file)
         given = grid.given(given_axes(said.given, grid.every))

@@ -175,6 +175,48 @@ def test_runs_without_a_value_are_counted_and_not_taken_for_zero() -> None:
     assert any("no crash detection time in 20 of 30 runs" in text for text in answer.warnings)
 
 
+def test_a_recommendation_names_its_price() -> None:
+    """In what the recommended cell is significantly worse than the baseline: in the sentence, the interval below it."""
+    again = lambda cell, seed: [0, 0, 40][cell] + seed % 3  # noqa: E731
+    moved = lambda cell, seed: [30, 30, 12][cell] + seed % 3  # noqa: E731
+    made = _stopped(ONE_AXIS, 30, lambda cell: (3 - cell) * S, duplicates=again, moved=moved)
+    answer = _answer(made, ONE_AXIS, 30)
+    assert answer.recommended == 2
+    assert answer.sentence.endswith(" Its price: records delivered again 41 instead of 1.")
+    assert any(reason.startswith("Price: records delivered again difference 40") for reason in answer.reasons)
+
+
+def test_a_baseline_that_stays_says_which_measures_speak_against_it() -> None:
+    """The goal is tied or won by the baseline, and another cell is significantly better in something else."""
+    moved = lambda cell, seed: [69, 37, 50][cell] + seed % 3  # noqa: E731
+    unserved = lambda cell, seed: [168, 120, 81][cell] * S + _luck(seed, cell)  # noqa: E731
+    for stopped, decision in ([5, 5, 5], "no significant difference"), ([1, 5, 5], "keep the baseline"):
+        made = _stopped(ONE_AXIS, 30, lambda cell, at=stopped: at[cell] * S, moved=moved, unserved_us=unserved)
+        answer = _answer(made, ONE_AXIS, 30)
+        assert (answer.decision, answer.recommended) == (decision, 0)
+        assert answer.sentence.endswith(
+            " Other measures speak against it: unserved time of all partitions 81 s instead of 169 s with session=6s; "
+            "partitions moved 38 instead of 70 with session=10s."
+        )
+        assert any(reason.startswith("Against it: unserved time of all partitions diff") for reason in answer.reasons)
+
+
+def test_cells_beyond_the_limits_speak_against_nothing() -> None:
+    """What is better elsewhere is no argument for a cell that may not be chosen."""
+    moved = lambda cell, seed: [69, 37, 50][cell]  # noqa: E731
+    made = _stopped(ONE_AXIS, 30, lambda cell: [1, 9, 9][cell] * S, moved=moved)
+    answer = _answer(made, ONE_AXIS, 30, (Goal("stopped_us", "minimise", at_most=5 * S),))
+    assert "speak against it" not in answer.sentence
+
+
+def test_without_goals_unserved_time_decides_and_then_lag() -> None:
+    """Less unserved time wins, though at least one partition stands still for longer."""
+    made = _stopped(ONE_AXIS, 30, lambda cell: (cell + 1) * S, unserved_us=lambda cell, seed: (9 - cell) * S + seed)
+    answer = _answer(made, ONE_AXIS, 30, ())
+    assert [goal.metric for goal in answer.goals] == ["unserved_us", "lag_area"]
+    assert answer.recommended == 2
+
+
 def test_open_standstills_and_failed_expectations_are_warned_of() -> None:
     """A run that had not settled when it ended is in the numbers, and the answer says so."""
     made = _stopped(ONE_AXIS, 30, lambda cell: (3 - cell) * S)

@@ -113,3 +113,43 @@ def test_a_name_that_is_no_experiment_is_told_what_it_is(tmp_path: Path, monkeyp
     (tmp_path / "mine.yaml").write_text("scenario: demo\n", "utf-8")
     with pytest.raises(ScenarioError, match=r"did you mean the file `mine\.yaml`"):
         load_experiment("mine")
+
+
+def goals(*texts: str) -> list[tuple[str, str, int | float | None, int | float | None]]:
+    """The goals of an experiment asked with these `--goal`."""
+    asked = load_experiment("rolling-deploy-small", 2, asked=Asked(goals=texts))
+    return [(one.metric, one.direction, one.at_most, one.at_least) for one in asked.goals]
+
+
+def test_goals_of_the_command_line_take_the_place_of_the_file_s() -> None:
+    """In their order, with the way that is better for each metric; `_us` may be left out, limits have units."""
+    assert goals("lag_area", "stopped<=5s") == [
+        ("lag_area", "minimise", None, None),
+        ("stopped_us", "minimise", 5_000_000, None),
+    ]
+    assert goals("delivered >= 1000") == [("delivered", "maximise", None, 1000)]
+    plain = load_experiment("rolling-deploy-small", 2)
+    assert plain.goals[0].metric == "unserved_us"
+    assert plain.digest == load_experiment("rolling-deploy-small", 2, asked=Asked(goals=("moved",))).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("unservd_us", "there is no metric `unservd_us`\n    did you mean `unserved_us`? the metrics: rebalances, "),
+        ("lag_area<=soon", "'soon' is no number"),
+        ("<=5", "this is no METRIC, METRIC<=LIMIT or METRIC>=LIMIT"),
+    ],
+)
+def test_a_goal_that_is_none_is_refused_with_the_names(text: str, words: str) -> None:
+    """Place, mistake and remedy; of a name that no metric has the nearest, and all that there are."""
+    with pytest.raises(ScenarioError) as caught:
+        goals(text)
+    assert f"--goal {text}: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_one_metric_is_one_goal() -> None:
+    """Named twice, under whichever name, it is refused."""
+    with pytest.raises(ScenarioError, match="the metric `stopped_us` is a goal already"):
+        goals("stopped", "stopped_us")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.pipeline.experiment import Experiment, from_json, to_json
+from groupsim.pipeline.experiment.asked import Asked
 from groupsim.pipeline.experiment.varied import experiment_varying
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.problems import ScenarioError
@@ -102,3 +103,19 @@ def test_what_a_sweep_keeps_of_it_is_json(tmp_path: Path) -> None:
     asked = ask(tmp_path, f"{SESSION}=45s,10s")
     assert json.loads(json.dumps(to_json(asked)))
     assert asked.digest == ask(tmp_path, f"{SESSION}=45s,10s").digest
+
+
+def test_the_steps_of_a_varied_scenario_are_out_of_phase(tmp_path: Path) -> None:
+    """Seeds shift its steps, and the command of a run says so; not without a timeline, nor where somebody decided."""
+    timed = SCENARIO + "timeline: [{at: 20s, do: crash, member: pod-1}]\n"
+    file = tmp_path / "timed.yaml"
+    for text, settings, expected in (
+        (timed, (), True),
+        (SCENARIO, (), None),
+        (timed, ("shift-steps=false",), False),
+        (timed + "shift-steps: false\n", (), False),
+    ):
+        file.write_text(text)
+        asked = experiment_varying(str(file), [f"{SESSION}=45s,10s"], 2, asked=Asked(settings))
+        assert [json.loads(cell.document).get("shift-steps") for cell in asked.cells] == [expected] * 2
+        assert ("shift-steps=true" in asked.repeat(asked.cells[1])) == (expected is True)
