@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim import lint_options
+from groupsim import cli_looking, lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
@@ -465,6 +465,9 @@ def serve(
         log_json=log_json,
     )
     raise typer.Exit(serve_command.serve(options))
+
+
+cli_looking.register(app)
 
 
 def main() -> None:

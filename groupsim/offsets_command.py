@@ -99,7 +99,10 @@ def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Row]
         remedy = "compare with kafka-dump-log.sh --offsets-decoder"
         if path is None:
             raise Trouble(str(error), remedy) from error
-        raise Trouble(f"{path}: {error}", f"is this a log of {OFFSETS_TOPIC}? if so, {remedy}") from error
+        raise Trouble(
+            f"{path}: {error}",
+            f"is this a log of {OFFSETS_TOPIC}? if so, {remedy}; `groupsim segment {path}` lists any other",
+        ) from error
 
 
 # --- where they come from ----------------------------------------------------------------------------------------
@@ -185,7 +188,8 @@ def _folders(path: Path) -> list[Path]:
         return _fullest([folder for broker in brokers for folder in _folders(broker)])
     raise Trouble(
         f"{path} holds no partition of {OFFSETS_TOPIC}",
-        f"name a broker's data directory (log.dirs), a folder {OFFSETS_TOPIC}-N in it, or a segment (….log)",
+        f"name a broker's data directory (log.dirs), a folder {OFFSETS_TOPIC}-N in it, or a segment (….log); "
+        f"`groupsim segment {path}` lists a topic's log",
     )
 
 
