@@ -117,9 +117,11 @@ def _beside_the_goals(found: Findings) -> str:
 def _values(one: Comparison) -> str:
     metric = METRICS[one.metric]
     digits = metric.digits([one.value, one.other_value])
+    short = metric.unit is not Unit.SECONDS
+    value = metric.figure(one.value, digits) if short else metric.shown(one.value, digits)
     counted = metric.unit is Unit.RECORDS and "records" in metric.title  # no "records delivered again 3 records"
-    write = metric.figure if counted else metric.shown
-    return f"{metric.title} {write(one.value, digits)} instead of {write(one.other_value, digits)}"
+    other = metric.figure(one.other_value, digits) if counted else metric.shown(one.other_value, digits)
+    return f"{metric.title} {value} instead of {other}"
 
 
 def _value(found: Findings, cell: int, metric: Metric, digits: int | None = None) -> str:
