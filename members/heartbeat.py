@@ -50,6 +50,7 @@ class Heartbeat:
         "_handle",
         "_in_turn",
         "_interval_us",
+        "_last_error",
         "_last_sent_us",
         "_late",
         "_life",
@@ -94,6 +95,7 @@ class Heartbeat:
         self._alive_us = 0
         self._last_sent_us = 0 if self._main_loop is None else -self._interval_us
         self._tries = 0
+        self._last_error: str | None = None  # of the last heartbeat that was answered or given up
         self._quiet = 0
         self.enabled = False
 
@@ -147,9 +149,11 @@ class Heartbeat:
             self._send_owed()
 
     def coordinator_lost(self) -> None:
-        """There is no connection to send on."""
+        """There is no connection to send on; the session of a main loop goes on running out."""
         self._take_over()
         self._rhythm = None
+        if self._main_loop is not None:
+            self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
 
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
@@ -256,10 +260,13 @@ class Heartbeat:
             if deadline < member.now_us + self._interval_us:
                 member.host.call_at(deadline, self._look_at_session)
             return
-        member.trace.begin(member.say(Kind.SESSION_EXPIRED))
         if self._main_loop is not None:  # it takes itself for expelled
+            silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
+            silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
+            member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
             member.joining.reset("session timed out", member_id_too=True)
             return
+        member.trace.begin(member.say(Kind.SESSION_EXPIRED))
         self._alive_us = member.now_us
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
@@ -298,6 +305,7 @@ class Heartbeat:
             self._alive_us = self._loop.now_us
             self._quiet += 1
             self._tries = 0
+            self._last_error = None
             if self._late:
                 self._again(0)
         else:
@@ -308,9 +316,11 @@ class Heartbeat:
         if not self._trace.heartbeats:
             self._trace.begin(say_outcome(member, self._request, 0, outcome))
         if isinstance(outcome, Disconnected):
+            self._last_error = "TIMED_OUT" if outcome.timed_out else "DISCONNECTED"
             member.coordinator.lost("coordinator unavailable")
             self._fail()
         elif isinstance(outcome, HeartbeatResponse):
+            self._last_error = outcome.error.name
             self._react(sent, outcome.error)
 
     def _react(self, sent: Generation, error: ErrorCode) -> None:

@@ -29,7 +29,7 @@ from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name, unanswered
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
-from groupsim.members.meanwhile import go_on
+from groupsim.members.meanwhile import go_on, loses_at_once
 from groupsim.members.member import ClientState, Generation, Member, generation_of
 from groupsim.members.pauses import next_try_us, parked_timeout_us, refused_pause_us
 from groupsim.members.reactions import Reaction, exception_of
@@ -231,7 +231,7 @@ class Joining:
             return False
         if member.loop.now_us < self._not_before_us:
             return False
-        if not member.coordinator.known:
+        if not member.coordinator.known and not (self.needs_prepare and loses_at_once(member)):
             member.coordinator.ensure()
             return False
         if not self._topics.are_known(first=self.needs_prepare) or member.commits.holds_join():

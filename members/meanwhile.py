@@ -36,6 +36,11 @@ def go_on(member: Member) -> None:
             member.fail(failure)
 
 
+def loses_at_once(member: Member) -> bool:
+    """Whether lost partitions are called back before a coordinator is found (`rd_kafka_cgrp_revoke_all_rejoin`)."""
+    return member.profile.main_loop is not None and member.generation.is_lost and bool(member.ownership.owned)
+
+
 def _is_prompt(member: Member) -> bool:
     joining = member.joining
     if joining.stage is Stage.JOINED:

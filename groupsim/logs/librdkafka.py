@@ -16,7 +16,6 @@ from groupsim.logs.librdkafka_member import Member, Words
 from groupsim.logs.librdkafka_rebalance import callback, called, given_to
 from groupsim.logs.librdkafka_words import ERRORS, LINES, TIMED_OUT
 from groupsim.logs.wording import Blanks
-from groupsim.members.profiles import PROFILES
 
 
 @define
@@ -43,9 +42,6 @@ class LibrdkafkaLog:
 
 def _started(member: Member, event: TraceEvent) -> Words:
     payload = event.payload or {}
-    profile = PROFILES.get(str(payload.get("profile")), PROFILES["librdkafka"])
-    name = "session.timeout.ms"
-    member.session_ms = (payload.get("config") or {}).get(name, profile.defaults[name])
     member.topics = len(payload.get("topics") or ()) or 1
     yield "state", {"old": "init", "new": member.state}
     yield "subscribe", {}
@@ -188,8 +184,15 @@ def _max_poll(member: Member, event: TraceEvent) -> Words:
 
 
 def _session(member: Member, event: TraceEvent) -> Words:
-    member.why = TIMED_OUT.format(join=member.join, session_ms=member.session_ms, node=member.node)
-    yield "session", {}
+    payload = event.payload or {}
+    last = payload.get("last_error") or ""
+    silent = {
+        "silent_ms": payload["silent_us"] // 1000,
+        "coordinator": payload["coordinator"],
+        "last": ERRORS.get(last, last) or "Success",
+    }
+    member.why = TIMED_OUT.format(join=member.join, **silent)
+    yield "session", silent
     yield from member.named("")
 
 

@@ -29,7 +29,6 @@ class Member:
     asks: str = ""  # why it asks for the coordinator, if not by habit
     asking: bool = False
     id: str = ""  # as the coordinator gave it
-    session_ms: object = 0
     called: bool = False  # what is revoked is revoked for a rebalance
     assigned: bool = False  # it has had an assignment, and knows the protocol
     given_id: bool = False  # it was told to join again with a member id
@@ -49,7 +48,6 @@ class Member:
             "topics": self.topics,
             "owned": len(self.held),
             "kind": "COOPERATIVE" if self.cooperative else "EAGER",
-            "session_ms": self.session_ms,
             "error": ERRORS.get(event.error or "", event.error or ""),
         }
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 COOPERATIVE_REJOIN = "rejoining group to redistribute previously owned partitions to other group members"
 TIMED_OUT = (
-    "Consumer group session timed out (in join-state {join}) after {session_ms} ms without a successful response from "
-    "the group coordinator (broker {node}, last error was Success): revoking assignment and rejoining group"
+    "Consumer group session timed out (in join-state {join}) after {silent_ms} ms without a successful response from "
+    "the group coordinator (broker {coordinator}, last error was {last})"
 )
 QUEUE = "rd_kafka_cgrp_new"
 CLOSING_QUEUE = "rd_kafka_consumer_close0"
@@ -95,7 +95,7 @@ LINES: Mapping[str, tuple[int, str, str]] = {
         "Application maximum poll interval ({limit_ms}ms) exceeded by 0ms (adjust max.poll.interval.ms for "
         "long-running message processing): leaving group",
     ),
-    "session": (4, "SESSTMOUT", TIMED_OUT),
+    "session": (4, "SESSTMOUT", TIMED_OUT + ": revoking assignment and rejoining group"),
     "commit-failed": (
         4,
         "COMMITFAIL",

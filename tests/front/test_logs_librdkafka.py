@@ -13,9 +13,10 @@ from groupsim.eventloop.events import Kind
 
 LINE = re.compile(r"%(\d)\|\d+\.\d{3}\|([A-Z]+)\|c#consumer-1\| \[thrd:main]: (.*)")
 TIMED_OUT = (
-    "Consumer group session timed out (in join-state steady) after 45000 ms without a successful response from the "
-    "group coordinator (broker 1, last error was Success): revoking assignment and rejoining group"
+    "Consumer group session timed out (in join-state steady) after 6002 ms without a successful response from the "
+    "group coordinator (broker -1, last error was Success)"
 )
+AND = ": revoking assignment and rejoining group"
 
 
 def said(tape: Tape) -> list[tuple[str, str]]:
@@ -195,11 +196,12 @@ def test_librdkafka_warns_that_its_session_timed_out(protocol: str, kind: str, h
     """Without any `debug`, too; what follows at debug quotes the warning each time."""
     tape = joined(protocol)
     before = len(said(tape))
-    tape.client(Kind.SESSION_EXPIRED, "c1")
+    silent = {"silent_us": 6_002_400, "coordinator": -1, "last_error": None}
+    tape.client(Kind.SESSION_EXPIRED, "c1", payload=silent)
     callback(tape, "lost", ORDERS)
     lines = since(tape, before)
     whole = "\n".join(logs.render(tape.end())["c1.log"])
-    assert re.search(r"%4\|[\d.]+\|SESSTMOUT\|c#consumer-1\| \[thrd:main]: " + re.escape(TIMED_OUT), whole)
+    assert re.search(r"%4\|[\d.]+\|SESSTMOUT\|c#consumer-1\| \[thrd:main]: " + re.escape(TIMED_OUT + AND), whole)
     state = "in state up (join-state steady) with 2 assigned partition(s) (lost)"
     assert lines[1:4] == [
         ("MEMBERID", 'updating member id "c-1" -> ""'),

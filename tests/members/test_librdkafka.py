@@ -285,6 +285,25 @@ def test_a_member_without_an_answer_for_a_session_takes_itself_for_expelled(on_b
     on_bench(story, profile=PROFILE, properties=SETTINGS)
 
 
+async def test_the_session_runs_out_while_no_broker_is_reachable(sim):
+    """SESSTMOUT comes session.timeout.ms after the last answer, not when the broker is back; the partitions are called
+    back as lost at once. Real librdkafka 2.16.1: 6,002 ms, `broker -1, last error was Success`.
+    """
+    sim.topic("orders", 2)
+    member = sim.member("c1", client=PROFILE, properties={"session.timeout.ms": 6_000, "heartbeat.interval.ms": 1_000})
+    await sim.settled(members=1)
+    await sim.run_for("10500ms")
+    sim.cluster.crash_broker(0)
+    answered_us = sim.now_us
+    await sim.run_for("8s")
+    [expired] = sim.find("session.expired", host="c1")
+    assert 4 * SECOND < expired.t_us - answered_us <= 6 * SECOND  # the last heartbeat was a second ago, or two
+    assert {**expired.payload} == {"silent_us": 6 * SECOND, "last_error": None, "coordinator": -1}
+    [lost] = sim.find("callback.begun", host="c1", reason="lost")
+    assert lost.t_us == expired.t_us
+    assert member.assignment == ()
+
+
 @pytest.mark.parametrize(("profile", "waits"), [("java-4.x", True), (PROFILE, False)])
 async def test_a_cooperative_member_joins_and_syncs_while_its_application_is_away(sim, profile, waits):
     """A slow application delays a rebalance of Java's client, and only the callbacks of librdkafka."""
