@@ -43,9 +43,7 @@ def lengths(one: Scenario, seeds: int = 6) -> list[int]:
 
 
 @pytest.mark.parametrize("written", [{"steps": ("{at: 43s, do: start, member: late}",)}, {"steps": (), "start": "43s"}])
-def test_a_join_takes_as_long_as_its_phase_says_and_the_seeds_differ_in_phase(
-    tmp_path: Path, written: dict[str, Any]
-) -> None:
+def test_the_seeds_of_a_join_differ_in_phase(tmp_path: Path, written: dict[str, Any]) -> None:
     """At 43 s a join takes 2.0 s with every seed; shifted it takes anything up to a heartbeat interval."""
     one = scenario(tmp_path, *written["steps"], start=written.get("start", "never"))
     assert set(lengths(one)) == {20}
