@@ -38,6 +38,29 @@ def test_the_state_diagram_is_drawn_from_the_table() -> None:
     assert page("states.md") == tool("draw_states").page()
 
 
+def test_the_answers_of_each_state_are_those_of_the_core() -> None:
+    """docs/answers.md is what tools/draw_answers.py hears from the coordinator's core, for each broker version."""
+    assert page("answers.md") == tool("draw_answers").page()
+
+
+@pytest.mark.parametrize(
+    ("api", "sender", "state", "version", "expected"),
+    [
+        ("Heartbeat", "a member", "Dead", "4.4", "COORDINATOR_NOT_AVAILABLE"),
+        ("OffsetCommit", "a member", "PreparingRebalance", "4.4", "NONE"),
+        ("OffsetCommit", "a member", "CompletingRebalance", "4.4", "REBALANCE_IN_PROGRESS"),
+        ("OffsetCommit", "a plain commit (no member id, generation −1)", "Empty", "4.4", "NONE"),
+        ("JoinGroup v4", "a newcomer without a member id", "Empty", "2.2", "MEMBER_ID_REQUIRED"),
+        ("JoinGroup v4", "a newcomer without a member id", "Empty", "2.0", "parked"),
+    ],
+)
+def test_answers_that_introductions_get_wrong(api: str, sender: str, state: str, version: str, expected: str) -> None:
+    """Tables 1.3 to 1.6 of the classic-protocol reference: what Dead, Empty and a rebalance answer; KIP-394."""
+    drawn = tool("draw_answers")
+    (row,) = [one for one in drawn.ROWS if (one.api, one.sender) == (api, sender)]
+    assert drawn.answer(row, state, version) == expected
+
+
 def test_the_defects_of_releases_are_those_of_the_code() -> None:
     """The tables of docs/defects.md are what tools/defects_table.py makes of the rows in the code."""
     assert tool("defects_table").page(page("defects.md")) == page("defects.md")
