@@ -8,7 +8,7 @@ give up; and Metadata and FindCoordinator are answered from it. A broker that he
       └─────▶ metadata (what clients are told)
 
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
-it has read the metadata as far as its own registration, as Kafka opens its port only then. A broker that is told to
+the controller has let the broker out of fencing, as Kafka opens its port only then. A broker that is told to
 stop hands over what it leads before it goes (controlled shutdown); one that cannot reach the controller keeps trying,
 for five minutes.
 """
@@ -95,6 +95,7 @@ class Node(Endpoint):
         host = self.host
         to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
         self.agent = ControllerAgent(loop, host, node, rack, to_controller, self.take, config.controller)
+        self.agent.on_running = partial(self._open, True)
         self.replicas = ReplicaManager(
             loop, host, node, rack, config.replica, open_store, self._connect_to_peer, self.agent.alter
         )
@@ -248,8 +249,6 @@ class Node(Endpoint):
         for topic in changed.topics:
             if topic not in image.topics:
                 self.groups.topic_deleted(topic)
-        if not self._opened and 0 <= self.agent.epoch <= image.version:
-            self._open(True)
         self._forwarding.known()
 
     def _leading(self, partition: TopicPartition, epoch: int) -> None:

@@ -5,16 +5,25 @@
                              SHUTTING_DOWN ◀── controller agrees ── PENDING_CONTROLLED_SHUTDOWN
 
 A broker registers first; from then on it beats, one heartbeat in flight, the next an interval after the answer (sooner
-while it starts or stops, after a growing wait when the controller is out of reach). Once it has read the metadata as
+while it starts or stops). Once it has read the metadata as
 far as its own registration it asks to be let out of fencing. A heartbeat that is refused for its epoch leads to a new
 registration.
 
 Beside that it keeps one question open at the controller (`delivery`), and applies every answer: `image` is what this
-broker believes. Cut off, it goes on believing it; nobody tells it that it was fenced. When a heartbeat got lost the
+broker believes. It does so before it is registered, too: a broker that starts again while the session of its life
+before goes on is refused (DUPLICATE_BROKER_REGISTRATION) until that has ended, and acts meanwhile on metadata in which
+that life still leads. It loads its partitions of `__consumer_offsets` and gives them up when it is fenced; no client
+sees that, because its port opens when it is let out of fencing. Brokers before 3.5 publish their first image once the
+controller has told them that they have caught up (`publishes_when_caught_up`).
+
+Cut off, a broker goes on believing what it has; nobody tells it that it was fenced. When a heartbeat got lost the
 question is asked anew, on a new connection, for the old one may be dead without either end having noticed; likewise
 when two heartbeats on end told of an image that never came.
 
-Sources: `BrokerLifecycleManager`, `NodeToControllerChannelManager` (a heartbeat is given up after half a session).
+Sources: `BrokerLifecycleManager`, `BrokerServer.startup` (3.3 to 4.4: in which order publishers are installed and
+`initialCatchUpFuture`, `setReadyToUnfence`, `enableRequestProcessing` are awaited), KAFKA-19294 (4.1: an attempt is
+given up after an interval and repeated an interval later), `NodeToControllerChannelManager` (before: after half a
+session). Nodes of 3.9.1 and 4.4.0 were killed and started again to see the order of loading, registration and opening.
 """
 
 from __future__ import annotations
@@ -25,7 +34,7 @@ from enum import Enum
 from groupsim.cluster.controller.alterations import Alterations, OnDone
 from groupsim.cluster.controller.channel import Channel, Connection
 from groupsim.cluster.controller.config import ControllerConfig
-from groupsim.cluster.controller.image import EMPTY
+from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.randomness import Stream
 from groupsim.protocol.cluster_messages import (
@@ -62,8 +71,8 @@ class BrokerLife(Enum):
 class ControllerAgent:
     """One broker's end of the talk with the controller. `start` begins anew after every crash of the host.
 
-    `connect` opens a connection to the controller; `on_image` is called with every image this broker gets to know, and
-    with the answer that brought it.
+    `connect` opens a connection to the controller; `on_image` is called with every image that this broker acts on, and
+    with what changed since the one before; `on_running` when the broker has been let out of fencing.
     """
 
     def __init__(
@@ -76,6 +85,7 @@ class ControllerAgent:
         on_image: Callable[[ClusterImage, MetadataLogResponse], None],
         config: ControllerConfig,
     ) -> None:
+        self.on_running: Callable[[], None] = lambda: None
         self.image = EMPTY
         self.epoch = -1
         self.life = BrokerLife.NOT_RUNNING
@@ -88,7 +98,7 @@ class ControllerAgent:
         self._beats, self._follows, asks = Channel(connect), Channel(connect), Channel(connect)
         self._alterations = Alterations(loop, host, node, asks, lambda: self.epoch)
         self._interval_us = config.broker_heartbeat_interval_ms * 1_000
-        self._timeout_us = config.session_us // 2
+        self._timeout_us = config.attempt_us
         self._stopped_in_order = -1
         self._starts = 0
         self._incarnation = -1
@@ -99,6 +109,7 @@ class ControllerAgent:
         self.epoch = -1
         self.is_fenced = True
         self._registered = self._ready = self._asked_to_stop = self._at_once = False
+        self._published = not self._config.publishes_when_caught_up
         self._failures = 0
         self._heard_of = 0
         self._next: Handle | None = None
@@ -135,7 +146,7 @@ class ControllerAgent:
         self._reset()
         self.life = BrokerLife.RUNNING
         self.epoch, self.image, self.is_fenced = epoch, image, False
-        self._registered = self._ready = True
+        self._registered = self._ready = self._published = True
         luck = self._loop.stream("controller-beat", self._host.name, self._host.incarnation)
         self._soon(luck.below(self._interval_us))
         self._follow(None)
@@ -234,6 +245,8 @@ class ControllerAgent:
         if life is BrokerLife.STARTING:
             if response.is_caught_up:
                 self.life = BrokerLife.RECOVERY
+                if not self._published:
+                    self._publish_first()
                 self._ready = True
                 self._at_once = True
             self._soon(_STARTING_US)
@@ -242,6 +255,7 @@ class ControllerAgent:
         elif life is not BrokerLife.SHUTTING_DOWN:
             if life is BrokerLife.RECOVERY and not response.is_fenced:
                 self.life = BrokerLife.RUNNING
+                self.on_running()
             self._soon(self._interval_us)
 
     def _wait_to_stop(self, response: BrokerHeartbeatResponse) -> None:
@@ -265,8 +279,11 @@ class ControllerAgent:
             stopped()
 
     def _after_failure(self) -> None:
-        """Wait 100 ms, 200 ms, … up to a session, each 2 % more or less."""
+        """Wait for an interval; before 4.1 for 100 ms, 200 ms, … up to a session, each 2 % more or less."""
         self._at_once = False
+        if not self._config.retry_wait_grows:
+            self._soon(self._interval_us)
+            return
         most_us = self._config.session_us
         wait_us = min(_FIRST_WAIT_US << min(self._failures, 20), most_us)
         self._failures += 1
@@ -288,7 +305,15 @@ class ControllerAgent:
             return
         self.image = response.image
         self._follow(None)
-        self._on_image(response.image, response)
+        if self._published:
+            self._on_image(response.image, response)
+
+    def _publish_first(self) -> None:
+        """Let the broker act on the image that it has read, in which everything is new to it."""
+        self._published = True
+        changed = difference(EMPTY, self.image)
+        everything = MetadataLogResponse(self.image, changed.partitions, changed.topics, changed.brokers)
+        self._on_image(self.image, everything)
 
     def _follow_anew(self) -> None:
         self._follows.close()

@@ -4,14 +4,16 @@ The defaults are those of KRaft at 4.4. `zookeeper_era` gives the controller of 
 ZooKeeper: a broker's session is then ZooKeeper's, placement is the older one, the leader epoch goes up when a replica
 leaves the in-sync set, and nobody knows of eligible leader replicas.
 
-KRaft itself has three ages (`kraft`): until 3.5 the leader epoch goes up there, too; until 3.9 a session is over in the
-moment it has run out, a fenced broker's holds nobody up, and leaders are balanced one interval after the first of them
-has moved away; until 4.0 nobody is eligible who is not in sync.
+KRaft itself has ages (`kraft`): until 3.4 a broker acts on metadata only when it has caught up; until 3.5 the leader
+epoch goes up there, too; until 3.9 a session is over in the moment it has run out, a fenced broker's holds nobody up,
+and leaders are balanced one interval after the first of them has moved away; until 4.0 nobody is eligible who is not in
+sync, and a broker that was refused waits longer each time.
 
 Sources: `KRaftConfigs`, `ReplicationConfigs`, `ZkConfigs`, `MetadataVersion` (3.6: no epoch for a shrink),
 `EligibleLeaderReplicasVersion` (on for clusters made with 4.1 or later), `BrokerHeartbeatManager` of 3.9.1 and 4.0.0
 (`BrokerHeartbeatTracker` and `PeriodicTaskControlManager` begin with the latter);
-`QuorumController.maybeScheduleNextBalancePartitionLeaders` of 3.9, `KafkaController.scheduleAutoLeaderRebalanceTask`.
+`QuorumController.maybeScheduleNextBalancePartitionLeaders` of 3.9, `KafkaController.scheduleAutoLeaderRebalanceTask`;
+`BrokerServer` of 3.3 to 4.4, KAFKA-19294 (4.1: no growing wait).
 """
 
 from __future__ import annotations
@@ -37,6 +39,10 @@ class ControllerConfig:
     network's latency a broker hears of a change. `looks` says when the controller looks for leaders that are not the
     first replica, and for partitions without a leader: "periodic" at every multiple of the interval since its start,
     "deferred" one interval after there is something to find, "scheduled" as "periodic" but 5 s later.
+    `publishes_when_caught_up`: a starting broker acts on its first image
+    when the controller has told it that it has caught up, not as soon as it has read one. `retry_wait_grows`: a broker
+    whose registration or heartbeat failed waits 100 ms, then twice as long each time, not one heartbeat interval; and
+    it gives an attempt up after half a session, not after that interval.
     """
 
     broker_heartbeat_interval_ms: int = field(default=2_000, validator=validators.gt(0))
@@ -58,6 +64,8 @@ class ControllerConfig:
     num_partitions: int = field(default=1, validator=validators.ge(1))
     default_replication_factor: int = field(default=1, validator=validators.ge(1))
     stale_metadata_us: Mapping[int, int] = field(factory=dict)
+    publishes_when_caught_up: bool = False
+    retry_wait_grows: bool = False
 
     @property
     def session_us(self) -> int:
@@ -71,6 +79,11 @@ class ControllerConfig:
         first_us = _FIRST_LOOK_US[self.looks]
         return first_us + ((now_us - first_us) // every_us + 1) * every_us
 
+    @property
+    def attempt_us(self) -> int:
+        """How long a broker waits for the answer to a registration or heartbeat."""
+        return self.session_us // 2 if self.retry_wait_grows else self.broker_heartbeat_interval_ms * 1_000
+
 
 def kraft(release: tuple[int, int]) -> ControllerConfig:
     """The controller of a cluster that was made with this release, 3.3 or later."""
@@ -79,6 +92,8 @@ def kraft(release: tuple[int, int]) -> ControllerConfig:
         fenced_sessions_count=young,
         eligible_leader_replicas=release >= (4, 1),
         epoch_for_shrink=release < (3, 6),
+        publishes_when_caught_up=release < (3, 5),
+        retry_wait_grows=release < (4, 1),
     )
     return made if young else evolve(made, session_check_ms=0, looks="deferred")
 
@@ -101,4 +116,6 @@ def zookeeper_era(release: tuple[int, int] = (3, 9)) -> ControllerConfig:
         epoch_for_shrink=True,
         leader_imbalance_per_broker_percentage=10,
         looks="scheduled",
+        publishes_when_caught_up=True,
+        retry_wait_grows=True,
     )

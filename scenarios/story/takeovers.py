@@ -8,6 +8,9 @@ from the scenario's step on where one is behind it, and not told where nobody kn
     partition.leader               ── one line for all that changed hands in one instant
     group.loaded                   ── one line: who coordinates the group now, and how long nobody did
 
+Only the first load after an election is a change of coordinator. A broker that starts again while its last session goes
+on loads what it led before, too, from metadata that are about to change; it takes no connections then.
+
 Traces of clusters without a controller (`logs: counted`) have none of these but the last, and tell nothing here.
 """
 
@@ -36,37 +39,35 @@ def _told(change: TakeOver) -> Doing:
 
 def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
     """Every change of a group's coordinator that followed an election, in order."""
-    if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
-        return ()
-    return tuple(_take_over(facts, event) for event in facts.brokers if event.kind is Kind.GROUP_LOADED)
+    found: list[TakeOver] = []
+    followed: dict[str | None, int] = {}  # group → the election that its last load followed
+    for event in facts.brokers:
+        elected = _election(facts, event) if event.kind is Kind.GROUP_LOADED else None
+        if elected is not None and followed.get(event.group) != elected.seq:
+            followed[event.group] = elected.seq
+            found.append(_take_over(facts, event, elected))
+    return tuple(found)
 
 
-def _take_over(facts: Facts, loaded: TraceEvent) -> TakeOver:
+def _take_over(facts: Facts, loaded: TraceEvent, elected: TraceEvent) -> TakeOver:
     payload = loaded.payload or {}
+    step = ended_by(facts, elected)
     return TakeOver(
         loaded.t_us,
         loaded.group or "?",
         loaded.host or "?",
         int(payload.get("members", 0)),
         int(payload.get("generation", 0)),
-        _without(facts, loaded),
+        None if step is None else loaded.t_us - step.t_us,
     )
 
 
-def _without(facts: Facts, loaded: TraceEvent) -> int | None:
-    """Since the step that ended the coordinator before, if the scenario had one."""
-    elected = next(
-        (
-            event
-            for event in reversed(facts.brokers)
-            if event.seq < loaded.seq
-            and (event.kind, event.topic) == (Kind.PARTITION_LEADER, _OFFSETS)
-            and loaded.host == f"broker-{event.to}"
-        ),
-        None,
-    )
-    step = None if elected is None else ended_by(facts, elected)
-    return None if step is None else loaded.t_us - step.t_us
+def _election(facts: Facts, loaded: TraceEvent) -> TraceEvent | None:
+    """The last election before a load that made its broker the leader of the group's partition."""
+    before = (event for event in reversed(facts.brokers) if event.seq < loaded.seq)
+    elections = (event for event in before if (event.kind, event.topic) == (Kind.PARTITION_LEADER, _OFFSETS))
+    ours = (event for event in elections if loaded.partition in (None, event.partition))
+    return next((event for event in ours if loaded.host == f"broker-{event.to}"), None)
 
 
 def ended_by(facts: Facts, change: TraceEvent) -> TraceEvent | None:

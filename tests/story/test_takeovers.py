@@ -57,6 +57,25 @@ def test_a_load_without_an_election_is_not_told() -> None:
     assert lines(tape) == []
 
 
+def test_a_load_from_old_metadata_is_no_change_of_coordinator() -> None:
+    """A broker that is back before its session has ended loads what it led; only the load after the election counts."""
+    tape = formed("c1", "c2").at(20)
+    tape.add(Kind.ACTION, reason="crash-broker: broker 1", payload={"do": "crash-broker", "broker": "1"})
+    place = {"topic": "__consumer_offsets", "partition": 3}
+    payload = {"members": 2, "generation": 1}
+    tape.at(22).add(Kind.GROUP_LOADED, host="broker-1", group="g1", generation=1, payload=payload, **place)
+    tape.at(29).add(Kind.PARTITION_LEADER, host="controller", from_="1", to="2", reason="clean", **place)
+    tape.add(Kind.GROUP_LOADED, host="broker-2", group="g1", generation=1, payload=payload, **place)
+    tape.at(40).add(Kind.GROUP_LOADED, host="broker-2", group="g1", generation=1, payload=payload, **place)
+    other = {"topic": "__consumer_offsets", "partition": 7}
+    tape.at(50).add(Kind.PARTITION_LEADER, host="controller", from_="2", to="1", reason="clean", **other)
+    tape.add(Kind.GROUP_LOADED, host="broker-1", group="g1", generation=1, payload=payload, **place)
+    assert [note.t_us for note in tell(tape.at(60).end()).take_overs] == [29_000_000]
+    assert [line for line in lines(tape) if "coordinates" in line] == [
+        "broker-2: coordinates g1 now, 2 members, generation 1; nobody did for 9.0 s"
+    ]
+
+
 def test_unclean_elections_have_a_line_of_their_own() -> None:
     """What may have lost records is told apart from what has not."""
     tape = killed(how="unclean")

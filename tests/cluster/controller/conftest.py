@@ -58,6 +58,7 @@ class Wire:
         self.waiting = (on_done, timer)
         self.request = request
         self.link.sent.append(request)
+        self.link.sent_us.append(self.link.loop.now_us)
         if self.link.up:
             loop.call_at(loop.now_us + LATENCY_US, self._arrive, request, order=Order.MESSAGE)
         return 0
@@ -93,7 +94,7 @@ class Wire:
 
 
 class Link:
-    """One broker's way to the controller; `up` is its switch, `sent` all that was ever sent."""
+    """One broker's way to the controller; `up` is its switch, `sent` all that was ever sent, `sent_us` when."""
 
     def __init__(self, loop: EventLoop, controller: Controller, node: int) -> None:
         self.loop = loop
@@ -101,6 +102,7 @@ class Link:
         self.node = node
         self.up = True
         self.sent: list[Any] = []
+        self.sent_us: list[int] = []
         self.lose_next: type | None = None
 
     def loses(self, response: Any) -> bool:

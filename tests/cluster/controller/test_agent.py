@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from groupsim.cluster.controller.agent import BrokerLife
+from groupsim.cluster.controller.config import kraft
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,
@@ -73,16 +75,60 @@ def test_a_broker_that_is_cut_off_believes_what_it_last_heard(play: Any) -> None
     play(story)
 
 
-def test_a_broker_out_of_reach_tries_again_after_growing_waits(play: Any) -> None:
-    """The waits double from 100 ms, each 2 % more or less, so a long cut costs few attempts."""
+@pytest.mark.parametrize(("release", "at_least", "at_most"), [((4, 1), 15, 16), ((4, 0), 9, 13)])
+def test_a_broker_out_of_reach_tries_again(play: Any, release: tuple[int, int], at_least: int, at_most: int) -> None:
+    """Since 4.1 an attempt is given up after 2 s and repeated 2 s later; before, later in the end (KAFKA-19294)."""
 
     async def story(rig: Any) -> None:
         rig.links[0].up = False
         before = len(sent(rig, 0, BrokerHeartbeatRequest))
         await rig.loop.sleep(60 * SECOND)
-        assert 6 <= len(sent(rig, 0, BrokerHeartbeatRequest)) - before <= 14
+        assert at_least <= len(sent(rig, 0, BrokerHeartbeatRequest)) - before <= at_most
 
-    play(story)
+    play(story, config=kraft(release))
+
+
+@pytest.mark.parametrize(
+    ("release", "waits_ms"),
+    [((4, 4), [2_000, 2_000, 2_000, 2_000]), ((3, 9), [100, 200, 400, 800, 1_600, 3_200, 6_400])],
+)
+def test_a_refused_registration_is_repeated(play: Any, release: tuple[int, int], waits_ms: list[int]) -> None:
+    """Since 4.1 every heartbeat interval; before, after waits that double from 100 ms, each 2 % more or less."""
+
+    async def story(rig: Any) -> None:
+        rig.crash(0)
+        link = rig.links[0]
+        link.sent.clear()
+        link.sent_us.clear()
+        rig.restart(0)
+        await rig.loop.sleep(20 * SECOND)
+        of = zip(link.sent, link.sent_us, strict=True)
+        times = [sent_us for request, sent_us in of if isinstance(request, BrokerRegistrationRequest)]
+        waited = [(after - first) / 1_000 for first, after in pairwise(times)]
+        assert waited == pytest.approx(waits_ms, rel=0.03, abs=2)
+
+    play(story, config=kraft(release))
+
+
+@pytest.mark.parametrize(("release", "early"), [((4, 4), True), ((3, 5), True), ((3, 4), False)])
+def test_when_a_starting_broker_acts_on_metadata(play: Any, release: tuple[int, int], early: bool) -> None:
+    """Since 3.5 as soon as it has read them, registered or not; before, when it has caught up with its registration."""
+
+    async def story(rig: Any) -> None:
+        rig.crash(0)
+        rig.images[0].clear()
+        rig.restart(0)
+        await rig.loop.sleep(SECOND)
+        assert rig.agents[0].life is BrokerLife.STARTING
+        assert rig.agents[0].image.version > 0
+        assert bool(rig.images[0]) is early
+        await rig.loop.sleep(20 * SECOND)
+        first, changed = rig.images[0][0]
+        assert changed.brokers == tuple(first.brokers)
+        assert (first.brokers[0].epoch == rig.agents[0].epoch) is not early
+        assert rig.images[0][-1][0] is rig.image
+
+    play(story, config=kraft(release))
 
 
 def test_a_crashed_broker_comes_back_as_another_incarnation(play: Any) -> None:
