@@ -70,7 +70,7 @@ class Kind(StrEnum):
     TIMER_CANCELLED = "timer.cancelled"  # reason: its name
     RECORD_APPENDED = "record.appended"  # topic, partition (of __consumer_offsets); payload: type, key, value summary
     APPEND_DONE = "append.done"  # error when it failed
-    GROUP_LOADED = "group.loaded"  # payload: members, generation
+    GROUP_LOADED = "group.loaded"  # topic, partition; payload: members, generation, epoch
     GROUP_UNLOADED = "group.unloaded"
     GROUP_DELETED = "group.deleted"  # reason
     OFFSET_EXPIRED = "offset.expired"  # topic, partition; payload: offset

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
+from groupsim.coordinator.partition import BY_REQUEST, NOTHING_LEFT
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.broker_life import speaker
@@ -14,7 +15,11 @@ from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Blanks, Version, wording
 
-JAVA_SPEAKERS = {"FENCED": "classic.ClassicGroup"}
+JAVA_SPEAKERS = {
+    "FENCED": "classic.ClassicGroup",
+    "GROUPS_DELETED": "GroupCoordinatorShard",
+    "OFFSETS_EXPIRED": "GroupCoordinatorShard",
+}
 # ClassicGroup.validateOffsetCommit calls each by the other's name.
 MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
 
@@ -28,6 +33,12 @@ class BrokerLog:
     states: dict[str, str] = field(factory=dict)
     missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # dropped at one join timeout
     instances: dict[str, str] = field(factory=dict)  # member → its group.instance.id
+    cleanups: dict[int, int] = field(factory=dict)  # the last event of a clean-up → what its line counts
+
+    @classmethod
+    def of(cls, version: Version, events: Iterable[TraceEvent]) -> BrokerLog:
+        """For the brokers of a trace, all of one version."""
+        return cls(version, cleanups=cleanups(version, events))
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
         """The lines one event makes; events of clients make none."""
@@ -37,6 +48,8 @@ class BrokerLog:
         if worder is not None and event.group is not None:
             for code, values in worder(self, event):
                 yield from self._line(event, code, values)
+        if event.seq in self.cleanups:
+            yield from self._line(event, "OFFSETS_EXPIRED", {"k": self.cleanups[event.seq]})
         if event.kind is Kind.GROUP_STATE and event.group:
             self.states[event.group] = event.to or ""
 
@@ -184,11 +197,29 @@ def _unloaded(log: BrokerLog, event: TraceEvent) -> Words:
 
 
 def _deleted(log: BrokerLog, event: TraceEvent) -> Words:
-    yield "GROUPS_DELETED", {"k": (event.payload or {}).get("offsets", 0)}
+    """A group that an administrator deleted, or (up to 3.9) one that a clean-up found without anything."""
+    payload = event.payload or {}
+    if event.reason == BY_REQUEST:
+        yield "GROUPS_DELETED", {"k": payload.get("offsets", 0)}
+    elif event.reason == NOTHING_LEFT:
+        yield "GROUP_TO_DEAD", {"n": payload.get("generation", 0)}
 
 
-def _expired(log: BrokerLog, event: TraceEvent) -> Words:
-    yield "OFFSETS_EXPIRED", {"k": 1}
+def cleanups(version: Version, events: Iterable[TraceEvent]) -> dict[int, int]:
+    """The last event of each look for what is expired, and how much the line about it counts.
+
+    The Scala coordinator counts the offsets of all its partitions, the Java one, of each partition, tombstones: those
+    of groups, too.
+    """
+    java = version >= JAVA_COORDINATOR
+    found: dict[tuple[int, str | None, int | None], tuple[int, int]] = {}
+    for event in events:
+        group_gone = event.kind is Kind.GROUP_DELETED and event.reason == NOTHING_LEFT
+        if event.kind is Kind.OFFSET_EXPIRED or group_gone:
+            look = (event.t_us, event.host, partition_for(event.group or "") if java else None)
+            _, count = found.get(look, (0, 0))
+            found[look] = (event.seq, count + (1 if java or not group_gone else 0))
+    return {seq: count for seq, count in found.values() if count}
 
 
 def _warning(log: BrokerLog, event: TraceEvent) -> Words:
@@ -208,6 +239,5 @@ WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
     Kind.GROUP_LOADED: _loaded,
     Kind.GROUP_UNLOADED: _unloaded,
     Kind.GROUP_DELETED: _deleted,
-    Kind.OFFSET_EXPIRED: _expired,
     Kind.WARNING: _warning,
 }

@@ -12,7 +12,8 @@ from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Version, wording
 
-MANAGED = ("LOAD_GROUP", "UNLOAD_GROUP", "LOAD_SCHEDULED", "UNLOAD_SCHEDULED", "OFFSETS_EXPIRED")
+MANAGED = ("LOAD_SCHEDULED", "UNLOAD_SCHEDULED", "OFFSETS_EXPIRED", "GROUP_TO_DEAD")
+"""What the Scala coordinator has its `GroupMetadataManager` say."""
 SERVICE = ("STARTING", "STARTED")
 
 
@@ -24,6 +25,7 @@ class BrokerLife:
     stops: dict[int, str]  # the action's seq → who goes down in good order because of it
     refused: frozenset[int]  # actions that were not done
     hushed: set[str] = field(factory=set)  # hosts whose logging has ended before they did
+    loads: set[tuple[str, int | None, object]] = field(factory=set)  # broker, partition, epoch: said to be loaded
 
     @classmethod
     def of(cls, version: Version, events: Sequence[TraceEvent]) -> BrokerLife:
@@ -40,6 +42,15 @@ class BrokerLife:
             yield from self._said(event, _node(event), ("STOPPING", "STOPPED"))
         elif event.kind is Kind.PARTITION_LEADER and _moves(event):
             yield from self._moved(event)
+        elif event.kind is Kind.GROUP_LOADED and event.partition is not None:
+            yield from self._loads(event, (event.host or "0").rsplit("-", 1)[-1])
+
+    def _loads(self, event: TraceEvent, node: str) -> Iterator[tuple[str, str]]:
+        """A load is said once, at its election; one without, of a broker that started again, with its first group."""
+        load = (node, event.partition, (event.payload or {}).get("epoch", 0))
+        if load not in self.loads:
+            self.loads.add(load)
+            yield from self._said(event, node, ("ELECTED", "LOAD_SCHEDULED"))
 
     def _acted(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
         """Since 4.0 log4j2 ends with the signal: of its own shutdown a broker says nothing."""
@@ -54,7 +65,7 @@ class BrokerLife:
     def _moved(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
         """Every replica is told: one loads, one unloads what it had, and the others have nothing."""
         replicas = sorted(str(node) for node in (event.payload or {}).get("isr") or ())
-        yield from self._said(event, event.to or "0", ("ELECTED", "LOAD_SCHEDULED"))
+        yield from self._loads(event, event.to or "0")
         for node in replicas:
             if node != event.to:
                 end = "UNLOAD_STARTED" if node == event.from_ else "UNLOAD_IGNORED"
@@ -77,7 +88,8 @@ def speaker(version: Version, node: str, code: str) -> tuple[str, str]:
         return f"[GroupCoordinator id={node}] ", f"{package}.{service}"
     package = "kafka.coordinator.group" if version >= (0, 11) else "kafka.coordinator"
     if code in MANAGED:
-        return f"[GroupMetadataManager brokerId={node}] ", f"{package}.GroupMetadataManager"
+        name = "GroupMetadataManager brokerId={}" if version >= (1, 0) else "Group Metadata Manager on Broker {}"
+        return f"[{name.format(node)}]{'' if version >= (1, 0) else ':'} ", f"{package}.GroupMetadataManager"
     return f"[GroupCoordinator {node}]: ", f"{package}.GroupCoordinator"
 
 

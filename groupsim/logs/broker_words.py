@@ -181,18 +181,22 @@ BROKER: Table = {
         Wording((4, 0), "Group {g} with generation {n} is now empty."),
     ),
     "ELECTED": (
-        Wording((2, 8), "Elected as the group coordinator for partition {op} in epoch {epoch}"),
+        Wording((2, 8), "Elected as the group coordinator for partition {op}"),
+        Wording((3, 0), "Elected as the group coordinator for partition {op} in epoch {epoch}"),
         Wording((4, 0), ""),
     ),
     "LOAD_SCHEDULED": (
+        Wording((0, 9), "Loading offsets and group metadata from __consumer_offsets-{op}"),
         Wording((0, 11), "Scheduling loading of offsets and group metadata from __consumer_offsets-{op}"),
         Wording(
-            (2, 8), "Scheduling loading of offsets and group metadata from __consumer_offsets-{op} for epoch {epoch}"
+            (3, 0), "Scheduling loading of offsets and group metadata from __consumer_offsets-{op} for epoch {epoch}"
         ),
         Wording((4, 0), "Scheduling loading of metadata from __consumer_offsets-{op} with epoch {epoch}"),
     ),
     "RESIGNED": (
-        Wording((2, 8), "Resigned as the group coordinator for partition {op} in epoch {epoch}"),
+        Wording((2, 8), "Resigned as the group coordinator for partition {op}"),
+        Wording((3, 0), "Resigned as the group coordinator for partition {op} in epoch Some({epoch})"),
+        Wording((3, 5), "Resigned as the group coordinator for partition {op} in epoch OptionalInt[{epoch}]"),
         Wording((4, 0), ""),
     ),
     "UNLOAD_SCHEDULED": (
@@ -222,10 +226,12 @@ BROKER: Table = {
         Wording((4, 0), "[GroupId={g}] Unloading group metadata for generation {n}."),
     ),
     "GROUPS_DELETED": (
-        Wording((1, 1), "The following groups were deleted: {g}. A total of {k} offsets were removed."),
+        Wording((1, 1), "The following groups were deleted: {g}"),
+        Wording((2, 0), "The following groups were deleted: {g}. A total of {k} offsets were removed."),
     ),
+    "GROUP_TO_DEAD": (Wording((0, 10), "Group {g} transitioned to Dead in generation {n}"), Wording((4, 0), "")),
     "OFFSETS_EXPIRED": (
-        Wording((0, 10), "Removed {k} expired offsets in 0 milliseconds."),
+        Wording((0, 9), "Removed {k} expired offsets in 0 milliseconds."),
         Wording((4, 0), "Generated {k} tombstone records while cleaning up group metadata in 0 milliseconds."),
     ),
     "ERROR": (Wording((0, 9), "{text}", "WARN"),),

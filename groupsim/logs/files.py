@@ -24,7 +24,7 @@ def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
     spoken = version((started.payload or {}).get("broker") if started else None)
-    life, groups = BrokerLife.of(spoken, events), BrokerLog(spoken)
+    life, groups = BrokerLife.of(spoken, events), BrokerLog.of(spoken, events)
     clients: dict[str, ClientLog] = {}
     known = Known()
     for event in events:

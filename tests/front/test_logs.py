@@ -187,6 +187,91 @@ def test_who_takes_a_coordinators_partition_over_says_so(version: str, lines: li
     }
 
 
+@pytest.mark.parametrize(
+    ("version", "lines"),
+    [
+        (
+            "4.4",
+            [
+                "[GroupCoordinator id=1] Scheduling loading of metadata from __consumer_offsets-42 with epoch 3 "
+                "(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
+                "[GroupCoordinator id=1 topic=__consumer_offsets partition=42] Loaded classic group g1 with 2 members. "
+                "(org.apache.kafka.coordinator.group.GroupMetadataManager)",
+            ],
+        ),
+        (
+            "3.9",
+            [
+                "[GroupCoordinator 1]: Elected as the group coordinator for partition 42 in epoch 3 "
+                "(kafka.coordinator.group.GroupCoordinator)",
+                "[GroupMetadataManager brokerId=1] Scheduling loading of offsets and group metadata from "
+                "__consumer_offsets-42 for epoch 3 (kafka.coordinator.group.GroupMetadataManager)",
+                "[GroupCoordinator 1]: Loading group metadata for g1 with generation 4 "
+                "(kafka.coordinator.group.GroupCoordinator)",
+            ],
+        ),
+        (
+            "0.11",
+            [
+                "[Group Metadata Manager on Broker 1]: Scheduling loading of offsets and group metadata from "
+                "__consumer_offsets-42 (kafka.coordinator.group.GroupMetadataManager)",
+                "[GroupCoordinator 1]: Loading group metadata for g1 with generation 4 "
+                "(kafka.coordinator.group.GroupCoordinator)",
+            ],
+        ),
+    ],
+)
+def test_a_broker_that_starts_again_says_what_it_loads(version: str, lines: list[str]) -> None:
+    """A load without an election is announced once, before its groups; one that followed an election not again."""
+    tape = Tape(broker="broker-1")
+    tape.add(Kind.RUN_STARTED, payload={"broker": version})
+    place = {"topic": "__consumer_offsets", "partition": 42, "generation": 4}
+    for epoch in (3, 3):
+        tape.coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 4, "epoch": epoch}, **place)
+    told = [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in logs.render(tape.end())["broker-1.log"]]
+    assert told == [*lines, lines[-1]]
+    moved = {"host": "controller", "topic": "__consumer_offsets", "partition": 42, "payload": {"epoch": 5}}
+    tape.add(Kind.PARTITION_LEADER, from_="2", to="1", **moved)
+    tape.coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 4, "epoch": 5}, **place)
+    again = logs.render(tape.end())["broker-1.log"][len(told) :]
+    assert len(again) == len(lines)
+
+
+def test_a_clean_up_has_lines_of_its_own() -> None:
+    """One for all that a look has found: Scala counts expired offsets, Java tombstones; nobody asked for a deletion."""
+
+    def told(version: str) -> list[str]:
+        tape = Tape(broker="broker-1")
+        tape.add(Kind.RUN_STARTED, payload={"broker": version})
+        for number in range(3):
+            tape.coordinator(Kind.OFFSET_EXPIRED, topic="t", partition=number, payload={"offset": 5})
+        gone = {"offsets": 3, "generation": 7}
+        tape.coordinator(Kind.GROUP_DELETED, reason="nothing is left of it", payload=gone)
+        tape.at(600).coordinator(Kind.GROUP_DELETED, reason="nothing is left of it", payload={**gone, "offsets": 0})
+        tape.at(700).coordinator(Kind.GROUP_DELETED, reason="deleted by request", payload={"offsets": 2})
+        return [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in logs.render(tape.end())["broker-1.log"]]
+
+    shard = "(org.apache.kafka.coordinator.group.GroupCoordinatorShard)"
+    java = "[GroupCoordinator id=1 topic=__consumer_offsets partition=42]"
+    assert told("4.4") == [
+        f"{java} Generated 4 tombstone records while cleaning up group metadata in 0 milliseconds. {shard}",
+        f"{java} Generated 1 tombstone records while cleaning up group metadata in 0 milliseconds. {shard}",
+        f"{java} The following groups were deleted: g1. A total of 2 offsets were removed. {shard}",
+    ]
+    manager = "[GroupMetadataManager brokerId=1]"
+    by = "(kafka.coordinator.group.GroupMetadataManager)"
+    assert told("3.9") == [
+        f"{manager} Group g1 transitioned to Dead in generation 7 {by}",
+        f"{manager} Removed 3 expired offsets in 0 milliseconds. {by}",
+        f"{manager} Group g1 transitioned to Dead in generation 7 {by}",
+        "[GroupCoordinator 1]: The following groups were deleted: g1. A total of 2 offsets were removed. "
+        "(kafka.coordinator.group.GroupCoordinator)",
+    ]
+    assert told("1.1")[-1] == "[GroupCoordinator 1]: The following groups were deleted: g1 " + (
+        "(kafka.coordinator.group.GroupCoordinator)"
+    )
+
+
 def moving(version: str) -> dict[str, list[str]]:
     """Broker 0 is restarted; then 1, which leads, goes on beside 2, which is to lead, and 0: what each says."""
     tape = Tape(broker="broker-1")
@@ -233,17 +318,18 @@ def test_brokers_of_4_4_0_say_that_they_start_and_who_leads() -> None:
 
 
 def test_brokers_with_the_scala_coordinator_say_that_they_stop_too() -> None:
-    """By the coordinator's own logger, and its manager's for what it loads and unloads."""
+    """By the coordinator's own logger; its manager says what it loads and unloads, but not of which groups."""
     told = moving("3.9")
     coordinator, manager = (
         "(kafka.coordinator.group.GroupCoordinator)",
         "(kafka.coordinator.group.GroupMetadataManager)",
     )
     assert told["broker-0.log"] == [
-        f"[GroupMetadataManager brokerId=0] Unloading group metadata for g1 with generation 1 {manager}",
+        f"[GroupCoordinator 0]: Unloading group metadata for g1 with generation 1 {coordinator}",
         *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Shutting down.", "Shutdown complete.")),
         *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Starting up.", "Startup complete.")),
-        f"[GroupCoordinator 0]: Resigned as the group coordinator for partition 42 in epoch 3 {coordinator}",
+        "[GroupCoordinator 0]: Resigned as the group coordinator for partition 42 in epoch OptionalInt[3] "
+        + coordinator,
         "[GroupMetadataManager brokerId=0] Scheduling unloading of offsets and group metadata from "
         f"__consumer_offsets-42 {manager}",
     ]
