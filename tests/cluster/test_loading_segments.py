@@ -5,13 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.offset_batches import to_batch
 from groupsim.cluster.offsets_topic import LoadingCost, OffsetsTopic
 from groupsim.cluster.transactions.wiring import StateTopic
-from groupsim.coordinator.records import OffsetRecord, OffsetValue
+from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
+from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import LogRecord, timestamp_ms
 from groupsim.protocol.batch_sizes import batch_of
@@ -36,6 +39,37 @@ def test_offsets_of_all_segments_are_loaded() -> None:
     topic = OffsetsTopic(NOBODY, NOBODY, replicas_of(log), LoadingCost(), "4.4", lambda name: None)
     assert list(topic.read(0)) == written
     assert LoadingCost(read_us=0, bytes_per_second=10**15, records_per_second=1).of(log) == COUNT * 1_000_000
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_of_a_key_in_the_first_and_the_last_segment_the_last_value_counts(compacted: bool) -> None:
+    """An offset, and a group whose members have left, are loaded as the last segment has them, compacted or not."""
+    settings = {"cleanup_policy": ("compact",), "min_cleanable_dirty_ratio": 0.0} if compacted else {}
+    log = PartitionLog(MemoryStore(), LogConfig(segment_bytes=600, **settings), now_ms=NOW_MS)
+    tp = TopicPartition("t", 0)
+    member = StoredMember("m", None, "c", "/h", 60_000, 10_000, b"", b"plan")
+    filler = [OffsetRecord("other", TopicPartition("t", n), OffsetValue(n, -1, "", 0)) for n in range(COUNT)]
+    for record in (
+        OffsetRecord("g", tp, OffsetValue(1, -1, "", 0)),
+        GroupRecord("g", GroupValue("consumer", 1, "range", "m", 0, (member,))),
+        *filler,
+        OffsetRecord("g", tp, OffsetValue(2, -1, "", 0)),
+        GroupRecord("g", GroupValue("consumer", 2, None, None, 0)),
+    ):
+        log.append([to_batch((record,), NOW_MS)], 0, NOW_MS)
+    log.advance_high_watermark(log.end_offset)
+    segments = len(log.store.segments)
+    assert segments > 2
+    if compacted:
+        for _ in range(12):  # then what counts is in a closed segment
+            log.append([to_batch(filler[:1], NOW_MS)], 0, NOW_MS)
+        log.advance_high_watermark(log.end_offset)
+        log.maintain(NOW_MS + 60_000)
+        assert next(iter(log.batches(0, log.end_offset))).base_offset > 1
+    topic = OffsetsTopic(NOBODY, NOBODY, replicas_of(log), LoadingCost(), "4.4", lambda name: None)
+    bench = Bench(records=topic.read(0))
+    assert offsets_of(bench.fetch_offsets(tp)) == {tp: 2}
+    assert (bench.state, bench.snapshot().generation, bench.snapshot().members) == ("Empty", 2, ())
 
 
 def test_transactions_of_all_segments_are_loaded() -> None:

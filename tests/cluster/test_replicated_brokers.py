@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from replicated_stage import OF_G, OF_G_OF_3, SECOND, Stage, run
 
-from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.controller.config import ControllerConfig, kraft, zookeeper_era
 from groupsim.cluster.faults import Isolate, Match
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.coordinator.config import CoordinatorConfig
@@ -100,6 +100,43 @@ def test_a_broker_that_stops_in_order_hands_over_first() -> None:
     run(story)
 
 
+@pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
+@pytest.mark.parametrize("how", ["crash", "stop", "move"])
+def test_a_coordinator_that_goes_during_a_rebalance_leaves_no_partition_without_an_owner(how: str, state: str) -> None:
+    """The next one has the group of before; whoever was under way joins again, and each partition has one owner."""
+
+    async def story(stage: Stage) -> None:
+        members = stage.group(3, **{"session.timeout.ms": 6_000, "heartbeat.interval.ms": 2_000})
+        await stage.loop.sleep(20 * SECOND)
+        old = stage.leader(OF_G)
+        newcomers = stage.group(2, **{"session.timeout.ms": 6_000, "heartbeat.interval.ms": 2_000})
+
+        def in_it() -> bool:
+            now = stage.cluster.snapshot("g")
+            return now is not None and now.state == state
+
+        assert await stage.loop.until(in_it, 10 * SECOND)
+        if how == "crash":
+            members[2].crash()  # a member that was lost with it must be missed by the next coordinator
+            stage.cluster.crash_broker(old)
+        elif how == "stop":
+            stage.cluster.stop_broker(old, lambda: None)
+        else:
+            other = next(node for node in sorted(stage.isr(OF_G)) if node != old)
+            stage.cluster.move_coordinator(OF_G.partition, other)
+        await stage.loop.sleep(90 * SECOND)
+        assert stage.leader(OF_G) != old
+        now = stage.cluster.snapshot("g")
+        assert now is not None
+        assert now.state == "Stable"
+        living = [*members[: 2 if how == "crash" else 3], *newcomers]
+        owned = sorted(partition for member in living for partition in member.assignment)
+        assert owned == [TopicPartition("t", number) for number in range(6)]
+        assert all(member.assignment for member in living)
+
+    run(story)
+
+
 def test_a_starting_broker_takes_no_connections_before_it_knows_the_cluster() -> None:
     """Nobody is told by a newborn broker that there are no topics."""
 
@@ -114,6 +151,37 @@ def test_a_starting_broker_takes_no_connections_before_it_knows_the_cluster() ->
         assert [topic.name for topic in answer.topics] == [OFFSETS_TOPIC, "t"]
 
     run(story)
+
+
+@pytest.mark.parametrize(("release", "loads"), [((4, 4), True), ((3, 9), True), ((3, 4), False), ((2, 8), False)])
+def test_a_broker_that_is_back_before_its_session_has_ended_serves_no_client(
+    release: tuple[int, int], loads: bool
+) -> None:
+    """It waits for the end of that session. Since 3.5 it loads meanwhile what it led, and gives it up when fenced."""
+
+    async def story(stage: Stage) -> None:
+        stage.group(2)
+        await stage.loop.sleep(20 * SECOND)
+        old = stage.leader(OF_G)
+        stage.cluster.crash_broker(old)
+        began = stage.loop.now_us
+        stage.cluster.restart_broker(old)
+        await stage.loop.sleep(SECOND)
+        loaded = stage.said("group.loaded", since_us=began)
+        assert [event.host for event in loaded] == ([f"broker-{old}"] if loads else [])
+        assert isinstance(await stage.ask(old, MetadataRequest()), Disconnected)
+        await stage.loop.sleep(40 * SECOND)
+        (fenced,) = (event for event in stage.said("broker.fenced") if event.payload["node"] == old)
+        (back,) = (event for event in stage.said("broker.unfenced", since_us=began) if event.payload["node"] == old)
+        given_up = stage.said("group.unloaded", since_us=began)
+        assert [event.host for event in given_up] == ([f"broker-{old}"] if loads else [])
+        assert all(0 <= event.t_us - fenced.t_us < SECOND // 10 for event in given_up)
+        assert stage.said("group.loaded", since_us=fenced.t_us - 1)[0].host == f"broker-{stage.leader(OF_G)}"
+        assert stage.leader(OF_G) != old
+        assert back.t_us >= fenced.t_us
+        assert not isinstance(await stage.ask(old, MetadataRequest()), Disconnected)
+
+    run(story, controller=kraft(release) if release > (3, 3) else zookeeper_era(release))
 
 
 def test_a_session_lasts_as_long_as_the_settings_say() -> None:

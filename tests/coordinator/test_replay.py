@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
+import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -23,7 +26,7 @@ from groupsim.coordinator.records import (
 )
 from groupsim.coordinator.serde import decode, encode, offset_version
 from groupsim.coordinator.states import State
-from groupsim.coordinator.testing import Bench
+from groupsim.coordinator.testing import Bench, committed, offsets_of
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
@@ -250,6 +253,28 @@ def test_group_without_a_time_counts_from_its_commits() -> None:
     member = StoredMember("m", None, "c", "h", 10_000, 10_000, b"", b"")
     assert record == GroupRecord("g", GroupValue("", 1, None, None, None, (member,)))
     assert encode(record)[1] is not None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_group_with_members_keeps_them_whatever_commits_come_before_or_after(order: Sequence[int]) -> None:
+    """Commits make no simple group of it, and its record makes no commit void: 5 of one partition, 7 of another."""
+    member = StoredMember("m", None, "c", "/h", 60_000, 10_000, b"", b"plan")
+    group = GroupRecord("g", GroupValue("consumer", 3, "range", "m", 1_000, (member,)))
+    first, second = TopicPartition("t", 0), TopicPartition("t", 1)
+    records = [
+        group,
+        OffsetRecord("g", first, OffsetValue(5, -1, "", 2_000)),
+        OffsetRecord("g", second, OffsetValue(7, -1, "", 3_000)),
+    ]
+    bench = Bench(records=[records[at] for at in order])
+    snapshot = bench.snapshot()
+    assert (snapshot.state, snapshot.generation, snapshot.leader) == ("Stable", 3, "m")
+    assert [(one.member_id, one.assignment) for one in snapshot.members] == [("m", b"plan")]
+    assert bench.heartbeat("m", 3).error is ErrorCode.NONE
+    assert offsets_of(bench.fetch_offsets(first, second)) == {first: 5, second: 7}
+    assert committed(bench.commit_offset(9, member_id="m", generation=3)) == [ErrorCode.NONE]
+    bench.advance_ms(10_000)
+    assert bench.state == "Empty"
 
 
 def test_foreign_records_are_skipped_with_a_note() -> None:
