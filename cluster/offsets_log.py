@@ -30,12 +30,13 @@ _APPEND = Order.APPEND  # looked up once: members of an enumeration are found sl
 
 @define(eq=False)
 class _Pending:
-    """An append on its way to the followers; `due_us` is when they have it."""
+    """An append on its way to the followers; `due_us` is when they have it, `late_us` when it is given up."""
 
     host: Host
     due_us: int
     error: ErrorCode | None
     done: Done
+    late_us: int | None = None
 
 
 class _Partition:
@@ -64,8 +65,13 @@ class OffsetsLog:
         """The log as the coordinator on one broker uses it."""
         return BrokerLog(self, host)
 
-    def append(self, host: Host, partition: int, records: Sequence[Record], done: Done) -> None:
-        """Append as the leader on `host`; `done` runs there, in the order of the appends."""
+    def append(
+        self, host: Host, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None
+    ) -> None:
+        """Append as the leader on `host`; `done` runs there, in the order of the appends.
+
+        What takes longer than `within_ms` has failed, though its records stay.
+        """
         part = self._parts[partition]
         error = part.failures.popleft() if part.failures else None
         if error is None:
@@ -75,9 +81,25 @@ class OffsetsLog:
         if due < part.last_us:
             due = part.last_us
         part.last_us = due
-        part.pending.append(_Pending(host, due, error, done))
+        late = None if within_ms is None else self._loop.now_us + 1_000 * within_ms
+        pending = _Pending(host, due, error, done, late)
+        part.pending.append(pending)
+        if part.held or (late is not None and due > late):
+            self._watch(part, pending)
         if not part.held:
             host.call_at(due, self._commit, part, order=_APPEND)
+
+    def _watch(self, part: _Partition, pending: _Pending) -> None:
+        """Give an append up when it has taken too long; most are committed long before and are not watched."""
+        if pending.late_us is not None:
+            pending.host.call_at(pending.late_us, self._give_up, (part, pending), order=_APPEND)
+
+    def _give_up(self, what: tuple[_Partition, _Pending]) -> None:
+        """An append has taken too long, if it waits still."""
+        part, pending = what
+        if any(one is pending for one in part.pending):
+            part.pending = deque(one for one in part.pending if one is not pending)
+            pending.done(ErrorCode.REQUEST_TIMED_OUT)
 
     def _commit(self, part: _Partition) -> None:
         """The followers have the oldest append that waits. One event for each, so that each keeps its own cause."""
@@ -115,7 +137,10 @@ class OffsetsLog:
 
     def hold(self, partition: int, for_us: int | None = None) -> None:
         """Followers stand still: nothing of the partition commits until `release`, or for a while."""
-        self._parts[partition].held = True
+        part = self._parts[partition]
+        part.held = True
+        for pending in part.pending:
+            self._watch(part, pending)
         if for_us is not None:
             self._loop.call_at(self._loop.now_us + for_us, self.release, partition, order=Order.APPEND)
 
@@ -139,9 +164,9 @@ class BrokerLog:
         self._log = log
         self._host = host
 
-    def append(self, partition: int, records: Sequence[Record], done: Done) -> None:
+    def append(self, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
         """See `coordinator.interfaces.Log.append`."""
-        self._log.append(self._host, partition, records, done)
+        self._log.append(self._host, partition, records, done, within_ms)
 
     def read(self, partition: int) -> Sequence[Record]:
         """See `coordinator.interfaces.Log.read`."""

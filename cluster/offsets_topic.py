@@ -1,7 +1,8 @@
 """`__consumer_offsets` as the coordinator of one broker uses it: a partition's log, in Kafka's own bytes.
 
 An append is one batch: the broker appends it as the partition's leader, and tells the coordinator when the high
-watermark has passed it (`acks=-1` in Kafka's words). It carries what Kafka's batch would: keys and values as bytes,
+watermark has passed it. Coordinators up to 3.9 append with `acks=-1`: too few replicas in sync refuse it, and it fails
+when it takes too long. It carries what Kafka's batch would: keys and values as bytes,
 the producer and the TRANSACTIONAL bit for offsets of a transaction, a control batch for the transaction's end.
 
 A coordinator has read the log up to some offset and appended the rest itself. When something else stands there (only
@@ -133,7 +134,7 @@ class OffsetsTopic:
 
     # --- coordinator.interfaces.Log --------------------------------------------------------------------------
 
-    def append(self, partition: int, records: Sequence[Record], done: Done) -> None:
+    def append(self, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
         """See `coordinator.interfaces.Log.append`."""
         if failures := self._failures.get(partition):
             self._host.call_at(self._loop.now_us, done, failures.pop(0), order=Order.APPEND)
@@ -151,7 +152,7 @@ class OffsetsTopic:
             self._next[partition] = base_offset + batch.count
 
         on_refused = _raise_refused if batch.is_transactional else None
-        self._replicas.append(where, (batch,), done, on_appended=appended, on_refused=on_refused)
+        self._replicas.append(where, (batch,), done, on_appended=appended, on_refused=on_refused, timeout_ms=within_ms)
 
     def _id_bytes(self, topic: str) -> bytes | None:
         """A topic's id as its sixteen bytes; None for a topic that is not known."""

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from groupsim.coordinator.effects import CallToken
 from groupsim.coordinator.failures import operation_error
 from groupsim.coordinator.kinds import Group
-from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.partition import BY_REQUEST, Partition
 from groupsim.coordinator.states import State
 from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
@@ -90,7 +90,7 @@ class Deletion:
             turn.reply(self.call, refusal(self.request, operation_error(self.request, error)))
             return
         results = tuple((group_id, _delete_one(self.partition, group_id)) for group_id in self.request.groups)
-        turn.reply_when_written(self.call, self.request, DeleteGroupsResponse(results))
+        turn.reply_when_deleted(self.call, self.request, DeleteGroupsResponse(results))
 
 
 def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
@@ -99,7 +99,7 @@ def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if not group.is_empty:
         return ErrorCode.NON_EMPTY_GROUP
-    remove_group(partition, group, "deleted by request")
+    remove_group(partition, group, BY_REQUEST)
     return ErrorCode.NONE
 
 
@@ -107,4 +107,4 @@ def remove_group(partition: Partition, group: Group, why: str) -> None:
     """Append the tombstones of a group and its offsets."""
     payload = {"offsets": len(partition.offsets.latest(group.group_id))}
     partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=why, payload=payload)
-    partition.append(partition.tombstones(group))
+    partition.delete(partition.tombstones(group))

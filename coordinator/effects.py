@@ -68,10 +68,14 @@ class CancelTimer:
 
 @value
 class Append:
-    """Append records to the partition; tell the core how it ended with this `append_id`, in the order of the ids."""
+    """Append records to the partition; tell the core how it ended with this `append_id`, in the order of the ids.
+
+    The id 0: nothing waits for the end. `within_ms`: append with acks=-1, and give up after so long.
+    """
 
     append_id: int
     records: tuple[Record, ...]
+    within_ms: int | None = None
 
 
 @value

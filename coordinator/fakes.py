@@ -41,8 +41,14 @@ class MemoryLog:
         self._loop = loop
         self._records: dict[int, list[Record]] = {}
 
-    def append(self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]) -> None:
-        """Append; `done` is called after the latency."""
+    def append(
+        self,
+        partition: int,
+        records: Sequence[Record],
+        done: Callable[[ErrorCode | None], None],
+        within_ms: int | None = None,
+    ) -> None:
+        """Append; `done` is called after the latency, whatever `within_ms`."""
         error = self.error
         if error is None:
             self._records.setdefault(partition, []).extend(records)

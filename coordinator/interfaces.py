@@ -49,8 +49,17 @@ class AppendRefused(Exception):
 class Log(Protocol):
     """The broker's replicas of `__consumer_offsets`."""
 
-    def append(self, partition: int, records: Sequence[Record], done: Callable[[ErrorCode | None], None]) -> None:
+    def append(
+        self,
+        partition: int,
+        records: Sequence[Record],
+        done: Callable[[ErrorCode | None], None],
+        within_ms: int | None = None,
+    ) -> None:
         """Append records; `done(None)` when the high watermark has passed them, `done(error)` when it failed.
+
+        With `within_ms` the append is one with acks=-1: NOT_ENOUGH_REPLICAS, and nothing is appended, when fewer than
+        `min.insync.replicas` are in sync; REQUEST_TIMED_OUT, and the records stay, when it takes longer.
 
         Either all of them are `OffsetRecord`s of one producer (a transactional batch), or the only one is a
         `TransactionEnd` (a control batch), or none has to do with a transaction. `done` is never called from within

@@ -32,6 +32,7 @@ class Group(Protocol):
     """A group of any kind."""
 
     group_id: str
+    generation: int
 
     def join(self, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None: ...
     def sync(self, turn: Turn, call: CallToken, request: SyncGroupRequest) -> None: ...

@@ -233,8 +233,9 @@ class Leadership:
                 self._trace.emit_of_partition(_APPENDED, host, group, None, None, where, payload)
         else:
             self._trace.pass_over(_APPENDED, len(effect.records))
+        done = partial(self._appended, effect) if effect.append_id else _nothing_waits
         try:
-            self._log.append(self.partition, effect.records, partial(self._appended, effect))
+            self._log.append(self.partition, effect.records, done, effect.within_ms)
         except OutOfSync as error:
             self._out_of_sync(self, str(error))
         except AppendRefused as refused:
@@ -243,6 +244,9 @@ class Leadership:
             self._trace.cause = cause
 
     def _note(self, effect: Note) -> None:
+        topic, partition, payload = effect.topic, effect.partition, effect.payload
+        if effect.kind is Kind.GROUP_LOADED:  # which election the load followed
+            topic, partition, payload = OFFSETS_TOPIC, self.partition, {**(payload or {}), "epoch": self.epoch}
         self._trace.emit(
             effect.kind,
             host=self._host.name,
@@ -252,10 +256,14 @@ class Leadership:
             from_=effect.from_,
             to=effect.to,
             reason=effect.reason,
-            topic=effect.topic,
-            partition=effect.partition,
-            payload=effect.payload,
+            topic=topic,
+            partition=partition,
+            payload=payload,
         )
+
+
+def _nothing_waits(error: ErrorCode | None) -> None:
+    """An append has ended that nothing waits for."""
 
 
 def _nobody_reloads(led: Leadership, why: str) -> None:

@@ -67,6 +67,20 @@ class OffsetStore:
         self.view.apply(order, records)
         self._staged.append((append_id, order, records))
 
+    def delete(self, tombstones: Sequence[OffsetRecord]) -> None:
+        """Offsets are gone, from both views and for good: what is on its way for the same keys is gone, too."""
+        keys = {(record.group_id, record.partition) for record in tombstones}
+
+        def stays(record: Staged) -> bool:
+            return not isinstance(record, OffsetRecord) or (record.group_id, record.partition) not in keys
+
+        for key in keys:
+            self.left_pending.pop(key, None)
+        self._staged = deque((number, order, [*filter(stays, records)]) for number, order, records in self._staged)
+        order = self._next_order(len(tombstones))
+        self.view.apply(order, tombstones)
+        self.committed_view.apply(order, tombstones)
+
     def settle(self, append_id: int, *, committed: bool) -> None:
         """An append is committed, the oldest under way, or failed, whichever it was; it may have had no offsets."""
         if not committed:

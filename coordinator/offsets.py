@@ -6,12 +6,17 @@ Source: `OffsetMetadataManager`; classic-protocol reference, 1.7, 1.9 and 1.11.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from attrs import frozen
 
 from groupsim.coordinator import retention
 from groupsim.coordinator.effects import CallToken
+from groupsim.coordinator.failures import offsets_append_error
 from groupsim.coordinator.kinds import Group
-from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.partition import NOTHING_LEFT, Partition
 from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
+from groupsim.coordinator.turn import Turn
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
@@ -23,6 +28,7 @@ from groupsim.protocol.messages import (
     OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    Response,
     TopicPartition,
 )
 from groupsim.protocol.refusals import refusal
@@ -31,6 +37,7 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 _GROUP_NOT_FOUND_VERSION = 9
 _NO_VERSION = 99
 _RETENTION_VERSIONS = range(2, 5)
+Results: TypeAlias = tuple[tuple[TopicPartition, ErrorCode], ...]
 _NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found slowly
 
 # --- OffsetCommit ------------------------------------------------------------------------------------------------
@@ -60,7 +67,7 @@ def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) 
         for entry in request.offsets
     ]
     results = write(partition, request.group_id, values, created=group is None)
-    turn.reply_when_written(call, request, OffsetCommitResponse(results))
+    answer_commit(partition, call, request, OffsetCommitResponse, results)
 
 
 def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, found_out: int) -> ErrorCode | None:
@@ -80,7 +87,7 @@ def write(
     producer: Producer | None = None,
     *,
     created: bool,
-) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
+) -> Results:
     """Append the offsets whose metadata is not too long, as a producer's when one is given; the answer to each."""
     turn = partition.turn
     limit = turn.config.offset_metadata_max_bytes
@@ -94,7 +101,7 @@ def write(
         if not turn.differences.refused_offsets_end:
             _leave_pending(partition, group_id, results)
         partition.append(tuple(records))
-    if created:
+    if created and turn.differences.new_group_is_written:
         # Without a record of its own the group is seen once the partition's next append, whosoever, is committed.
         partition.groups.created_by(group_id, turn.purgatory.last_id + (0 if records else 1))
     return tuple(results)
@@ -107,6 +114,39 @@ def _leave_pending(partition: Partition, group_id: str, results: Iterable[tuple[
         marked.pop((group_id, where), None)
         if error is not _NONE:
             marked[group_id, where] = None
+
+
+def answer_commit(
+    partition: Partition,
+    call: CallToken,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    response: Callable[[Results], Response],
+    results: Results,
+) -> None:
+    """Answer once the offsets are committed; up to 3.9 only their own append counts, and each has its own error."""
+    turn = partition.turn
+    if not turn.differences.append_errors_by_kind:
+        turn.reply_when_written(call, request, response(results))
+    elif any(error is _NONE for _, error in results):
+        turn.when_written(OffsetsStored(call, response, results))
+    else:
+        turn.reply(call, response(results))
+
+
+@frozen(eq=False)
+class OffsetsStored:
+    """The offsets of a commit up to 3.9 are written, or could not be."""
+
+    call: CallToken
+    response: Callable[[Results], Response]
+    results: Results
+
+    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+        results = self.results
+        if error is not None:
+            told = offsets_append_error(error)
+            results = tuple((where, told if one is _NONE else one) for where, one in results)
+        turn.reply(self.call, self.response(results))
 
 
 def _metadata_error(text: str, limit: int) -> ErrorCode:
@@ -161,7 +201,8 @@ def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[To
     store, group_id = partition.offsets, request.group_id
     held = store.view.held(group_id)
     if partition.turn.differences.unstable_plain_commits or store.left_pending:
-        return lambda tp: tp in held or store.in_flight(group_id, tp)
+        open_still = store.committed_view.held(group_id)  # until the end of a transaction is committed
+        return lambda tp: tp in held or tp in open_still or store.in_flight(group_id, tp)
     return held.__contains__ if held else None
 
 
@@ -197,11 +238,12 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
         if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
     if _is_last(group, request, stored, pending) and turn.differences.offset_delete_ends_group:
-        turn.mention(Kind.GROUP_DELETED, request.group_id, reason="nothing is left of it")
+        payload = {"offsets": len(records), "generation": group.generation}
+        turn.mention(Kind.GROUP_DELETED, request.group_id, reason=NOTHING_LEFT, payload=payload)
         records = (*records, partition.tombstones(group)[-1])
     if records:
-        partition.append(records)
-    turn.reply_when_written(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
+        partition.delete(records)
+    turn.reply_when_deleted(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
 
 
 def _is_last(
@@ -226,4 +268,4 @@ def topic_deleted(partition: Partition, topic: str) -> None:
         if tp.topic == topic
     )
     if records:
-        partition.append(records)
+        partition.delete(records)

@@ -13,6 +13,10 @@ from groupsim.coordinator.registry import Registry
 from groupsim.coordinator.turn import Turn
 from groupsim.protocol.errors import ErrorCode
 
+NOTHING_LEFT = "nothing is left of it"
+BY_REQUEST = "deleted by request"
+"""Why a group was deleted: it was empty and had no offset any more, or an administrator wished it."""
+
 
 @define(eq=False)
 class Partition:
@@ -24,9 +28,9 @@ class Partition:
     offsets: OffsetStore
     loaded_us: int = 0
 
-    def append(self, records: tuple[Record, ...], then: Then | None = None) -> None:
+    def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
         """Append records whose effect is seen at once by those who read the latest view."""
-        self.turn.append(records, then)
+        self.turn.append(records, then, within_ms)
         append_id = self.turn.purgatory.last_id
         offsets = [record for record in records if not isinstance(record, GroupRecord)]
         if offsets:
@@ -35,6 +39,31 @@ class Partition:
             for record in records:
                 if isinstance(record, GroupRecord) and record.value is None:
                     self._delete(record.group_id, append_id)
+
+    def delete(self, records: tuple[Record, ...]) -> None:
+        """Append tombstones.
+
+        Up to 3.9 what they delete is gone at once, from both views and for good: nothing waits for the append, and
+        nothing is taken back when it fails. A group that never had a generation has no record to be deleted.
+        """
+        if self.turn.differences.deletions_are_awaited:
+            self.append(records)
+            return
+        written = tuple(record for record in records if not self._has_no_record(record))
+        for record in records:
+            if isinstance(record, GroupRecord):
+                self._remove(record.group_id)
+        self.offsets.delete([record for record in records if isinstance(record, OffsetRecord)])
+        if written:
+            self.turn.append_unawaited(written)
+
+    def _has_no_record(self, tombstone: Record) -> bool:
+        group = self.groups.get(tombstone.group_id) if isinstance(tombstone, GroupRecord) else None
+        return group is not None and group.generation == 0
+
+    def _remove(self, group_id: str) -> None:
+        self._stop_timers(group_id)
+        self.groups.remove(group_id)
 
     def settle(self, append_id: int, error: ErrorCode | None) -> list[Group]:
         """An append has ended: keep its effect, or take it back. Returns the groups that vanish."""
@@ -59,5 +88,8 @@ class Partition:
         group = self.groups.get(group_id)
         if group is not None:
             self.groups.deleted_by(group, append_id)
-            for timer in self.turn.timers.of_group(group_id):
-                self.turn.stop_timer(timer.name)
+            self._stop_timers(group_id)
+
+    def _stop_timers(self, group_id: str) -> None:
+        for timer in self.turn.timers.of_group(group_id):
+            self.turn.stop_timer(timer.name)

@@ -6,7 +6,8 @@
 
 The first two have no deadline of their own: the timers of group and members end them. A held answer has one:
 `offsets.commit.timeout.ms` after it was made its sender is told COORDINATOR_NOT_AVAILABLE, although the records may
-still be committed, and nothing is undone.
+still be committed, and nothing is undone. Up to 3.9 (`appends_to_all`) it is the log that gives an append up after that
+time: the append has failed then, and is taken back.
 
 Answers of one partition leave in the order they were made, because a record is committed only after those before it.
 So one queue holds them all: an answer waits for the append that was the last when it was made, its own or another's.
@@ -100,10 +101,12 @@ class Purgatory:
     def __iter__(self) -> Iterator[Waiting]:
         return iter(self._waiting)
 
-    def append(self, turn: Turn, records: tuple[Record, ...], then: Then | None) -> Append:
-        """A new append, with what is to be done at its end."""
+    def append(
+        self, turn: Turn, records: tuple[Record, ...], then: Then | None, within_ms: int | None = None
+    ) -> Append:
+        """A new append, with what is to be done at its end; `within_ms` where it is one with acks=-1."""
         self._last_id += 1
-        effect = Append(self._last_id, records)
+        effect = Append(self._last_id, records, within_ms)
         self._in_flight.append(effect)
         self.idle = False
         if then is not None:
@@ -156,7 +159,7 @@ class Purgatory:
     def _wait(self, turn: Turn, waiting: Waiting) -> None:
         # The timer is set when the first waits and not stopped when it is served: at most one idle look per timeout.
         self._waiting.append(waiting)
-        if turn.timers.get(self.timer_name) is None:
+        if turn.timers.get(self.timer_name) is None and not turn.differences.appends_to_all:
             self._set_timer(turn, waiting.due_us)
 
     def _set_timer(self, turn: Turn, due_us: int) -> None:

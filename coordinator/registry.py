@@ -57,6 +57,11 @@ class Registry:
         if self._created.pop(group.group_id, None) is None:
             self._deleted[group.group_id] = (append_id, group)
 
+    def remove(self, group_id: str) -> None:
+        """The group is gone, from both views and for good."""
+        self._groups.pop(group_id, None)
+        self._created.pop(group_id, None)
+
     def settle(self, append_id: int, *, committed: bool) -> list[Group]:
         """The append has ended. Returns the groups that vanish because it failed."""
         if not (self._created or self._deleted):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator.failures import append_error
+from groupsim.coordinator.failures import group_append_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import JOIN_CONDITION, STATIC_CONDITION
@@ -125,7 +125,7 @@ class ReplacementStored:
 
     def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
         if error is not None:
-            self._undo(turn, append_error(error))
+            self._undo(turn, group_append_error(turn.differences, error))
         elif not self._overtaken:
             answer_join(turn, self.group, self.member, self._answer())
 
@@ -153,9 +153,9 @@ class ReplacementStored:
             error, group.generation, group.protocol_type, group.protocol, self.leader_before or ""
         )
         answer_join(turn, group, member, answer)
-        _take(
-            turn, group, member, self.old
-        )  # of one that has gone, too: what the group counts is off by that from then on
+        protocols = self.old.protocols if turn.differences.replacement_reverts_protocols else member.protocols
+        # Of one that has gone, too: what the group counts is off by that from then on.
+        _take(turn, group, member, evolve(self.old, protocols=protocols))
         if group.lookup.get(member.member_id) is not member or group.state is DEAD:
             return  # gone meanwhile: there is nothing to restore
         old_id = self.old.member_id

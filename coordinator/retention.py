@@ -12,7 +12,7 @@ reference, 2.12.
 from __future__ import annotations
 
 from groupsim.coordinator.kinds import Group
-from groupsim.coordinator.partition import Partition
+from groupsim.coordinator.partition import NOTHING_LEFT, Partition
 from groupsim.coordinator.records import OffsetRecord, Record
 from groupsim.coordinator.timers import TimerKind
 from groupsim.eventloop.events import Kind
@@ -46,11 +46,11 @@ def look(partition: Partition) -> None:
         records += [OffsetRecord(group.group_id, tp, None) for tp in gone]
         unfinished = partition.offsets.view.held(group.group_id)
         if group.is_empty and not unfinished and len(gone) == len(partition.offsets.latest(group.group_id)):
-            payload = {"offsets": len(gone)}
-            partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason="nothing is left of it", payload=payload)
+            payload = {"offsets": len(gone), "generation": group.generation}
+            partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=NOTHING_LEFT, payload=payload)
             records.append(partition.tombstones(group)[-1])
     if records:
-        partition.append(tuple(records))
+        partition.delete(tuple(records))
     arm(partition)
 
 

@@ -157,13 +157,14 @@ class Shard:
         return held(self.turn)
 
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
-        """The first request makes the group, and its first record, even when the join itself is refused."""
+        """The first request makes the group, and since 4.0 its first record, even when the join itself is refused."""
         turn = self.turn
         group = ClassicGroup(request.group_id, state_us=whole_ms(turn.now_us))
         self.groups.add(group)
         group.join(turn, arrival, request)
-        self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
-        self.groups.created_by(group.group_id, turn.purgatory.last_id)
+        if turn.differences.new_group_is_written:
+            self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
+            self.groups.created_by(group.group_id, turn.purgatory.last_id)
         retention.arm(self.partition)
 
     def _sync(self, call: CallToken, request: SyncGroupRequest) -> None:

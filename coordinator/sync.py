@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from groupsim.coordinator.effects import CallToken
-from groupsim.coordinator.failures import append_error
+from groupsim.coordinator.failures import group_append_error
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import SYNC_CONDITION
@@ -117,7 +117,7 @@ class AssignmentStored:
         if error is None:
             self._deal_out(turn)
         else:
-            told = append_error(error)
+            told = group_append_error(turn.differences, error)
             reset_assignments(turn, group, told)
             text = f"Error {told.name} when storing group assignment during SyncGroup (member: {self.leader})."
             prepare_or_complete(turn, group, Reason(Cause.STORE_ERROR, text, self.leader))

@@ -308,6 +308,8 @@ class Bench:
                 _sent(effect.call).parked = effect.condition
             elif isinstance(effect, Drop):
                 _sent(effect.call).dropped = effect.why
+            elif isinstance(effect, Append) and not effect.append_id:  # nothing waits for its end
+                self.log += effect.records
             elif isinstance(effect, Append):
                 self.in_flight.append(effect)
             elif isinstance(effect, Note):

@@ -15,11 +15,14 @@ reference, 1.8.
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from groupsim.coordinator import retention
 from groupsim.coordinator.effects import CallToken
-from groupsim.coordinator.offsets import unknown_group, write
+from groupsim.coordinator.offsets import answer_commit, unknown_group, write
 from groupsim.coordinator.partition import Partition
 from groupsim.coordinator.records import OffsetValue, Producer, TransactionEnd, whole_ms
+from groupsim.coordinator.turn import Turn
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.refusals import refusal
 from groupsim.protocol.txn_messages import (
@@ -29,6 +32,8 @@ from groupsim.protocol.txn_messages import (
 )
 
 _GROUP_NOT_FOUND_VERSION = 6
+_MARKER_TIMEOUT_MS = 30_000
+"""How long a broker up to 3.9 waits for control records: its `request.timeout.ms`, at the default."""
 
 
 def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitRequest) -> None:
@@ -52,7 +57,7 @@ def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitReques
     ]
     producer = Producer(request.producer_id, request.producer_epoch)
     results = write(partition, request.group_id, values, producer, created=group is None)
-    turn.reply_when_written(call, request, TxnOffsetCommitResponse(results))
+    answer_commit(partition, call, request, TxnOffsetCommitResponse, results)
 
 
 def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) -> None:
@@ -62,5 +67,20 @@ def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) 
     """
     for marker in request.markers:
         producer = Producer(marker.producer_id, marker.producer_epoch)
-        partition.append((TransactionEnd(producer, marker.committed, marker.coordinator_epoch),))
-    partition.turn.reply_when_written(call, request, refusal(request, ErrorCode.NONE))
+        record = TransactionEnd(producer, marker.committed, marker.coordinator_epoch)
+        partition.append((record,), within_ms=_MARKER_TIMEOUT_MS)
+    if partition.turn.differences.append_errors_by_kind:
+        partition.turn.when_written(MarkersStored(call, request))
+    else:
+        partition.turn.reply_when_written(call, request, refusal(request, ErrorCode.NONE))
+
+
+@frozen(eq=False)
+class MarkersStored:
+    """The control records up to 3.9 are written, or could not be: the transaction's coordinator is told as it is."""
+
+    call: CallToken
+    request: WriteTxnMarkersRequest
+
+    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+        turn.reply(self.call, refusal(self.request, error or ErrorCode.NONE))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import CallToken, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.effects import Append, CallToken, CancelTimer, Drop, Effect, Note, Park, SetTimer
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.member import Member
 from groupsim.coordinator.purgatory import ANSWERED, Purgatory, Then
@@ -77,6 +77,13 @@ class Turn:
         else:
             self.purgatory.hold(self, call, request, response)
 
+    def reply_when_deleted(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer a request that wrote tombstones, once they are committed where they are awaited."""
+        if self.differences.deletions_are_awaited:
+            self.reply_when_written(call, request, response)
+        else:
+            self.reply(call, response)
+
     def when_written(self, then: Then) -> None:
         """Do this once everything appended so far in this partition is committed: at once when all is."""
         if self.purgatory.idle:
@@ -84,9 +91,20 @@ class Turn:
         else:
             self.purgatory.after(self, then)
 
-    def append(self, records: tuple[Record, ...], then: Then | None = None) -> None:
-        """Append records; `then` is told how it ended."""
-        self.effects.append(self.purgatory.append(self, records, then))
+    def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
+        """Append records; `then` is told how it ended.
+
+        Up to 3.9 an append fails when it takes longer than `within_ms`, by default `offsets.commit.timeout.ms`.
+        """
+        if not self.differences.appends_to_all:
+            within_ms = None
+        elif within_ms is None:
+            within_ms = self.config.offsets_commit_timeout_ms
+        self.effects.append(self.purgatory.append(self, records, then, within_ms))
+
+    def append_unawaited(self, records: tuple[Record, ...]) -> None:
+        """Append records whose end nothing waits for."""
+        self.effects.append(Append(0, records))
 
     def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
         """Say that a request stays without an answer; the member keeps it."""

@@ -88,6 +88,21 @@ class Differences:
     deletes_after_writes: bool = True
     """DeleteGroups looks at a group once what was appended before is committed: share groups are seen to first."""
 
+    appends_to_all: bool = False
+    """Records are appended with acks=-1: refused with too few replicas in sync, given up after the commit timeout."""
+
+    append_errors_by_kind: bool = False
+    """A failed append of a group and one of offsets have error codes of their own."""
+
+    new_group_is_written: bool = True
+    """A first JoinGroup writes a record of the empty group, which is seen once that is committed."""
+
+    deletions_are_awaited: bool = True
+    """Tombstones take effect when they are committed, and can fail; else at once, whether they are written or not."""
+
+    replacement_reverts_protocols: bool = True
+    """A static member whose replacement could not be written has its own protocols again, not the refused ones."""
+
     heartbeat_while_assigning: bool = True
     """Heartbeats in CompletingRebalance are answered NONE and keep the session; before, REBALANCE_IN_PROGRESS."""
 
@@ -183,6 +198,11 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "new_member_timeout": (("0.9", False), ("2.1.1", True)),
     "answers_wait_for_writes": (("0.9", False), ("4.0", True)),
     "deletes_after_writes": (("0.9", False), ("4.1", True)),
+    "appends_to_all": (("0.9", True), ("4.0", False)),
+    "append_errors_by_kind": (("0.9", True), ("4.0", False)),
+    "new_group_is_written": (("0.9", False), ("4.0", True)),
+    "deletions_are_awaited": (("0.9", False), ("4.0", True)),
+    "replacement_reverts_protocols": (("0.9", False), ("4.0", True)),
     "heartbeat_while_assigning": (("0.9", False), ("2.7", True)),
     "sync_keeps_session": (("0.9", True), ("4.0", False)),
     "sync_while_loading_rebalances": (("0.9", False), ("2.0", True), ("4.0", False)),

@@ -39,10 +39,10 @@ class ControllerConfig:
     network's latency a broker hears of a change. `looks` says when the controller looks for leaders that are not the
     first replica, and for partitions without a leader: "periodic" at every multiple of the interval since its start,
     "deferred" one interval after there is something to find, "scheduled" as "periodic" but 5 s later.
-    `publishes_when_caught_up`: a starting broker acts on its first image
-    when the controller has told it that it has caught up, not as soon as it has read one. `retry_wait_grows`: a broker
-    whose registration or heartbeat failed waits 100 ms, then twice as long each time, not one heartbeat interval; and
-    it gives an attempt up after half a session, not after that interval.
+    `publishes_when_caught_up`: a starting broker acts on its first image when the controller has told it that it has
+    caught up, not as soon as it has read one. `retry_wait_grows`: a broker whose registration or heartbeat failed waits
+    100 ms, then twice as long each time, not one heartbeat interval; and it gives an attempt up after half a session,
+    not after that interval.
     """
 
     broker_heartbeat_interval_ms: int = field(default=2_000, validator=validators.gt(0))

@@ -23,13 +23,13 @@ from tests.conformance.cases import Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
 from tests.conformance.live import Live, addresses_of, ended_in_order, real, served
-from tests.conformance.player import AT_ONCE, KINDS, Played, play_all, settings_for
+from tests.conformance.player import AT_ONCE, KINDS, SEVERAL, Played, play_all, settings_for
 from tests.conformance.ready import await_ready
 from tests.conformance.scripts import all_cases
 from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
-PEERS = (*((1, kind) for kind in KINDS), (3, ""))
+PEERS = (*((1, kind) for kind in KINDS), *((3, kind) for kind in SEVERAL))
 """How many nodes, and of which kind."""
 
 
@@ -100,12 +100,15 @@ def compare(
             continue
         there = expected.get(name)
         lines = [played.failure] if played.failure else []
-        lines += (
-            ["not recorded"] if there is None else differences(there, played.transcript, members_in_order=ids_given)
-        )
+        lines += ["not recorded"] if there is None else _differences(there, played, ids_given=ids_given)
         if lines:
             found[name] = lines
     return found
+
+
+def _differences(there: Transcript, played: Played, *, ids_given: bool) -> list[str]:
+    in_order = ids_given and played.case.members_in_order
+    return differences(there, played.transcript, members_in_order=in_order)
 
 
 def recorded(cases: Iterable[Case]) -> dict[str, Transcript]:

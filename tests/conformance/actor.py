@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tests.conformance.basics import LONG_MS, PATIENCE_US, Mark, ScriptFailed, Step, TimingFailed, Topic, in_time
+from tests.conformance.basics import (
+    LONG_MS,
+    NEWEST_OF_SCALA,
+    PATIENCE_US,
+    Mark,
+    ScriptFailed,
+    Step,
+    TimingFailed,
+    Topic,
+    in_time,
+)
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.peers import Closed, Line
 
@@ -51,6 +61,8 @@ class Actor:
         self, api: str, version: int, body: Body, edit: Callable[[bytes], bytes] = lambda frame: frame
     ) -> None:
         """Send a request and go on; `edit` makes of its bytes what the schemas' own types cannot hold."""
+        if self._script.case.kind == "scala":
+            version = min(version, NEWEST_OF_SCALA.get(api, version))
         self._correlation += 1
         step = Step(self.name, api, version, body)
         self._script.steps.append(step)

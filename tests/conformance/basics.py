@@ -14,6 +14,10 @@ EARLY_US = 2_000  # Kafka's timers count whole milliseconds
 LONG_MS = 60_000
 DELAY_MS = 500
 """`group.initial.rebalance.delay.ms` of every peer."""
+SCALA = "3.9"
+"""The last line of releases with the group coordinator in Scala: what peers of the kind `scala` are."""
+NEWEST_OF_SCALA = {"DescribeGroups": 5, "OffsetCommit": 9, "OffsetFetch": 9, "ListTransactions": 1}
+"""The newest versions of `SCALA` that scripts go beyond; they are asked in their place."""
 COMMIT_MS = 2_000
 """`offsets.commit.timeout.ms` of peers of several nodes."""
 

@@ -1,9 +1,10 @@
 """The scripts on a real broker of the last line with the coordinator in Scala, and on `groupsim serve` as that release.
 
-    python -m tests.conformance.before [SCRIPT …]      scripts of one node; first and last version of each
+    python -m tests.conformance.before [--nodes 3] [SCRIPT …]      first and last version of each
 
 Scripts are written for 4.4, so that some are not fulfilled by an older broker. What counts is that both peers answer
-the same: a script that fails on both, at the same request, is none of the differences. Two things are asked otherwise:
+the same: a script that fails on both, at the same request and with the same answers, is none of the differences. What
+is asked in its place stands in scripts of the kind `scala`, which belong to the suite. Two things are asked otherwise:
 versions that the release does not have become its newest; metadata of a protocol are cut to five bytes, because a
 subscription that claims more topics than it has bytes stops a round of a Scala coordinator for ever.
 """
@@ -16,17 +17,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from groupsim.control import Served
+from attrs import evolve
+
 from tests.conformance.__main__ import FEW, chosen, compare, on_broker
 from tests.conformance.actor import Actor
+from tests.conformance.basics import NEWEST_OF_SCALA, SCALA
 from tests.conformance.bodies import Body
 from tests.conformance.cases import Case
-from tests.conformance.live import Live, addresses_of, ended_in_order, options_of
+from tests.conformance.live import RELEASE, Live, ended_in_order, real, served
 from tests.conformance.player import Played, settings_for
-from tests.conformance.servers import KafkaBroker
 
-RELEASE = "3.9"
-_NEWEST: Mapping[str, int] = {"DescribeGroups": 5, "OffsetCommit": 9, "OffsetFetch": 9, "ListTransactions": 1}
 _CUT = 5  # a version and less than a number
 _AT_ONCE = 12
 _send = Actor.post
@@ -36,16 +36,16 @@ async def _posted(actor: Actor, api: str, version: int, body: Body) -> None:
     if api == "JoinGroup":
         offered = [{**one, "metadata": one["metadata"][-_CUT:]} for one in body["protocols"]]
         body = {**body, "protocols": offered}
-    await _send(actor, api, min(version, _NEWEST.get(api, version)), body)
+    await _send(actor, api, min(version, NEWEST_OF_SCALA.get(api, version)), body)
 
 
 @contextmanager
-def both() -> Iterator[tuple[Live, Live]]:
-    """A real broker of that release, and the simulated one. Raises as `KafkaBroker` and `Served` do."""
-    settings = settings_for(1)
-    told = options_of({**settings, "broker.version": RELEASE}, 1)
-    with KafkaBroker(1, settings, before=True) as kafka, Served(*told, "--api-profile", RELEASE) as simulated:
-        yield Live(addresses_of(kafka.bootstrap)), Live(addresses_of(simulated.bootstrap))
+def both(nodes: int) -> Iterator[tuple[Live, Live]]:
+    """Real brokers of that release, and simulated ones. Raises as `KafkaBroker` and `Served` do."""
+    settings = {**settings_for(nodes), RELEASE: SCALA}
+    handled = nodes > 1
+    with real(settings, nodes, handled=handled) as kafka, served(settings, nodes, handled=handled) as simulated:
+        yield kafka, simulated
 
 
 def differing(cases: list[Case], real: Live, simulated: Live) -> dict[str, list[str]]:
@@ -61,12 +61,12 @@ def differing(cases: list[Case], real: Live, simulated: Live) -> dict[str, list[
 
 def _wrong(there: Mapping[str, Played], here: Mapping[str, Played]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name, real in there.items():
-        one, other = _request(real.failure), _request(here[name].failure)
+    for name, played in there.items():
+        one, other = _request(played.failure), _request(here[name].failure)
         if one != other:
-            found[name] = [f"real: {real.failure}", f"simulated: {here[name].failure}"]
-        elif one is None:
-            found |= compare({name: real.transcript}, {name: here[name]})
+            found[name] = [f"real: {played.failure}", f"simulated: {here[name].failure}"]
+        else:
+            found |= compare({name: played.transcript}, {name: evolve(here[name], failure=None)})
     return found
 
 
@@ -79,11 +79,13 @@ def main() -> int:
     """Play and compare; 0 when nothing differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.before", description=__doc__.split("\n", 1)[0])
     parser.add_argument("cases", nargs="*", metavar="SCRIPT")
+    parser.add_argument("--nodes", type=int, choices=(1, 3), default=1, help="scripts of clusters of so many nodes")
     ended_in_order()
-    one_node = chosen(parser.parse_args().cases, short=True, nodes=1)
-    cases = [case for case in one_node if not case.kind and not case.only_real]
-    with patch.object(Actor, "post", _posted), both() as (real, simulated):
-        wrong = differing(cases, real, simulated)
+    asked = parser.parse_args()
+    of_these = chosen(asked.cases, short=True, nodes=asked.nodes)
+    cases = [case for case in of_these if not case.kind and not case.only_real]
+    with patch.object(Actor, "post", _posted), both(asked.nodes) as (kafka, simulated):
+        wrong = differing(cases, kafka, simulated)
     for name, lines in wrong.items():
         print("\n".join(f"DIFFERS {name}: {line}" for line in lines[:3]), flush=True)
     print(f"{len(cases)} scripts, {len(wrong)} differ")

@@ -33,6 +33,11 @@ class Case:
         return self.nodes > 1 or self.kind == "alone"
 
     @property
+    def members_in_order(self) -> bool:
+        """Whether members stand as in Java's hash map; Scala's orders those of one bucket otherwise."""
+        return self.kind != "scala"
+
+    @property
     def id(self) -> str:
         """The name in the data and in the reports."""
         return self.name if self.version is None else f"{self.name}-v{self.version}"

@@ -23,7 +23,7 @@ from groupsim.protocol.messages import Response
 from groupsim.protocol.wire import Codec, Exchange, Unreadable
 from tests.conformance.bodies import Body
 from tests.conformance.cases import Case
-from tests.conformance.live import WITHOUT
+from tests.conformance.live import RELEASE, WITHOUT
 from tests.conformance.nodes import CoreNodes
 from tests.conformance.peers import Closed
 from tests.conformance.player import Played, play, settings_for
@@ -187,7 +187,7 @@ class CorePeer:
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
             broker.hand_out(FedIds(loop, self.ids, node))
-        self.codec = Codec(PROFILE, Names(self.cluster))
+        self.codec = Codec(str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
 
     def config_of(self, settings: Mapping[str, object]) -> ReplicatedConfig:
         """What the cluster is made of, with these settings."""

@@ -16,6 +16,8 @@ from tests.conformance.servers import KafkaBroker
 
 WITHOUT: frozenset[str] = frozenset()
 """What the simulated broker has no setting for."""
+RELEASE = "broker.version"
+"""Not one of Kafka's settings: of which release a peer is; a real one is then of `kafka_jars.BEFORE`."""
 
 
 def ended_in_order() -> None:
@@ -52,7 +54,8 @@ def real(settings: Mapping[str, object], brokers: int = 1, *, handled: bool = Fa
 
     `handled`: scripts may handle the nodes.
     """
-    with KafkaBroker(brokers, settings) as kafka:
+    own = {name: value for name, value in settings.items() if name != RELEASE}
+    with KafkaBroker(brokers, own, before=RELEASE in settings) as kafka:
         yield Live(addresses_of(kafka.bootstrap), RealNodes(kafka) if handled else None)
 
 
@@ -77,4 +80,5 @@ def served(settings: Mapping[str, object], brokers: int = 1, *, handled: bool = 
 def options_of(settings: Mapping[str, object], brokers: int) -> list[str]:
     """How `groupsim serve` is told of its brokers."""
     said = [f"{name}={value}" for name, value in settings.items() if name not in WITHOUT]
-    return ["--brokers", str(brokers), *(part for text in said for part in ("--broker", text))]
+    profile = ["--api-profile", str(settings[RELEASE])] if RELEASE in settings else []
+    return ["--brokers", str(brokers), *profile, *(part for text in said for part in ("--broker", text))]

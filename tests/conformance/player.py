@@ -12,7 +12,7 @@ from itertools import count
 import trio
 from attrs import evolve, frozen
 
-from tests.conformance.basics import COMMIT_MS, DELAY_MS, ScriptFailed, TimingFailed
+from tests.conformance.basics import COMMIT_MS, DELAY_MS, SCALA, ScriptFailed, TimingFailed
 from tests.conformance.cases import Case
 from tests.conformance.nodes import Hands, Nodes
 from tests.conformance.peers import Address, Peer, tcp_peer
@@ -39,6 +39,10 @@ OF_SEVERAL: dict[str, object] = SETTINGS | {
     "auto.leader.rebalance.enable": "false",
 }
 """What clusters of three are started with: what is not replicated is told soon, and leaders stay where they are."""
+
+
+OF_SCALA: dict[str, object] = OF_SEVERAL | {"broker.version": SCALA}
+"""What clusters of three are started with whose coordinator is the one in Scala."""
 
 
 AUTHORIZED: dict[str, object] = SETTINGS | {
@@ -74,10 +78,13 @@ KINDS = {
 }
 """The kinds of peers of one node."""
 
+SEVERAL = {"": OF_SEVERAL, "scala": OF_SCALA}
+"""The kinds of peers of three nodes."""
+
 
 def settings_for(nodes: int, kind: str = "") -> dict[str, object]:
     """What a peer of so many nodes is started with. Raises KeyError for a kind that is none."""
-    return KINDS[kind] if nodes == 1 else OF_SEVERAL
+    return (KINDS if nodes == 1 else SEVERAL)[kind]
 
 
 SHORT_OF = 2  # the node that is stopped where a script has one node too few

@@ -11,3 +11,4 @@ import kafka_jars
 from kafka_broker import KafkaBroker as KafkaBroker
 
 VERSION = kafka_jars.VERSION
+BEFORE = kafka_jars.BEFORE

@@ -28,8 +28,9 @@ def test_the_data_was_recorded_with_the_settings_of_today() -> None:
     """All tables say which release answered, and with which settings."""
     for path in sorted(FOLDER.glob("*.json")):
         recorded = json.loads(path.read_text("utf-8"))
-        assert recorded["broker"].startswith("Apache Kafka 4.")
         kinds = {(case.nodes, case.kind) for case in all_cases().values() if case.table == path.stem}
+        release = "3.9." if (3, "scala") in kinds else "4."
+        assert recorded["broker"].startswith(f"Apache Kafka {release}")
         assert [recorded["settings"]] == [settings_for(nodes, kind) for nodes, kind in kinds]
 
 

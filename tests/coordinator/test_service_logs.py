@@ -29,6 +29,7 @@ from groupsim.protocol.messages import (
 )
 from groupsim.protocol.txn_messages import OffsetInTxn, TxnMarker, TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
+Done = Callable[[E | None], None]
 TP = TopicPartition("t", 0)
 UNKNOWN = TopicPartition("nowhere", 0)
 PARTITION = 3  # of group "g"
@@ -182,7 +183,7 @@ def test_coordinator_whose_log_moved_reads_it_anew() -> None:
         assert commit_errors(first.response) == [E.NONE]
         append = made.log.append
 
-        def moved(partition: int, records: Sequence[Record], done: Callable[[E | None], None]) -> None:
+        def moved(partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
             raise OutOfSync("the log ends at 9, expected 5")
 
         made.log.append = moved  # type: ignore[method-assign]
@@ -255,7 +256,7 @@ def test_refused_transactional_offsets_are_nobody_elses_trouble() -> None:
     async def story(made: Broker) -> None:
         append = made.log.append
 
-        def fenced(partition: int, records: Sequence[Record], done: Callable[[E | None], None]) -> None:
+        def fenced(partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
             raise AppendRefused(E.INVALID_PRODUCER_EPOCH)
 
         earlier = made.send(commit(1))

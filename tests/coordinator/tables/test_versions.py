@@ -150,6 +150,52 @@ def votes_in_scala_order(made: Bench) -> bool:
     return made.snapshot().protocol == "roundrobin"
 
 
+def appends_to_all(made: Bench) -> bool:
+    """Whether an append is one with acks=-1, to be given up after the commit timeout."""
+    made.auto_commit = False
+    made.commit_offset(5)
+    made.advance_ms(6_000)
+    return [append.within_ms for append in made.in_flight] == [5_000] and not made.sent[-1].answered
+
+
+def append_errors_by_kind(made: Bench) -> bool:
+    """Whether a commit that no batch takes has an error code of its own."""
+    made.auto_commit = False
+    sent = made.commit_offset(5)
+    made.fail_append(E.MESSAGE_TOO_LARGE)
+    return committed(sent) == [E.INVALID_COMMIT_OFFSET_SIZE]
+
+
+def new_group_is_written(made: Bench) -> bool:
+    """Whether a first JoinGroup appends a record, and its group is seen only when that is committed."""
+    made.auto_commit = False
+    made.join("a", version=0)
+    assert bool(made.in_flight) is (describe(made).state == "Dead")
+    return bool(made.in_flight)
+
+
+def deletions_are_awaited(made: Bench) -> bool:
+    """Whether a deletion takes effect when its tombstones are committed."""
+    made.commit_offset(5)
+    made.auto_commit = False
+    sent = made.send(DeleteGroupsRequest(("g",)))
+    assert sent.answered is not bool(made.in_flight)
+    return describe(made).state == "Empty"
+
+
+def replacement_reverts_protocols(made: Bench) -> bool:
+    """Whether a static member has its own protocols again when its replacement cannot be written."""
+    made.join("a")
+    made.join("s", instance="i", version=5)
+    made.finish_round()
+    made.assign()
+    made.auto_commit = False
+    other = made.join("s", instance="i", protocols=(JoinProtocol("range", b"other"),), version=5)
+    made.fail_append(E.NOT_ENOUGH_REPLICAS)
+    assert other.error is E.COORDINATOR_NOT_AVAILABLE
+    return made.join("s", member_id="i-2", instance="i", version=5).answered
+
+
 def _unstable(sent: Sent) -> bool:
     assert isinstance(sent.response, OffsetFetchResponse)
     return sent.response.offsets == (FetchedOffset(T0, error=E.UNSTABLE_OFFSET_COMMIT),)
@@ -234,6 +280,9 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     describe_tells_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
     unsubscribed_offsets_expire: ("2.3", "2.4"),
+    new_group_is_written: ("3.9", "4.0"),
+    deletions_are_awaited: ("3.9", "4.0"),
+    replacement_reverts_protocols: ("3.9", "4.0"),
 }
 
 
@@ -250,6 +299,8 @@ GONE = {
     offset_delete_ends_group: ("2.4", "3.9", "4.0"),
     looks_after_refusal: ("2.6", "3.9", "4.0"),
     votes_in_scala_order: ("0.11", "3.9", "4.0"),
+    appends_to_all: ("0.9", "3.9", "4.0"),
+    append_errors_by_kind: ("0.9", "3.9", "4.0"),
 }
 
 
