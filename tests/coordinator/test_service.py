@@ -225,50 +225,6 @@ def test_broker_that_does_not_lead_the_partition_says_so() -> None:
     run(story, lead=False)
 
 
-@pytest.mark.parametrize("gives_up", ["resign", "abandon", "elect"])
-def test_a_partition_that_is_given_up_leaves_the_groups_of_others_alone(gives_up: str) -> None:
-    """Heartbeats, commits and fetches of another partition's group go on; its session and parked joins stay."""
-
-    async def story(broker: Broker) -> None:
-        tp, lost, kept = TopicPartition("t", 0), partition_for("g"), partition_for("other")
-        ids = await form(broker, "a")
-        other = broker.send(JoinGroupRequest("other", 10_000, 60_000, "", protocols=PROTOCOLS, version=3))
-        await broker.wait_ms(3_001)
-        member = other.response.member_id
-        broker.send(SyncGroupRequest("other", 1, member, assignments=(SyncAssignment(member, b""),)))
-        broker.send(OffsetCommitRequest("other", (OffsetToCommit(tp, 5),), 1, member))
-        broker.send(OffsetCommitRequest("g", (OffsetToCommit(tp, 6),), 1, ids[0]))
-        await broker.wait_ms(5_000)
-        parked = broker.send(JoinGroupRequest("other", 10_000, 60_000, "", protocols=PROTOCOLS, version=3))
-        held = broker.send(OffsetCommitRequest("other", (OffsetToCommit(TopicPartition("t", 1), 7),), 1, member))
-        assert (parked.responses, held.responses) == ([], [])
-        if gives_up == "abandon":
-            broker.coordinator.abandon(lost)
-        elif gives_up == "resign":
-            broker.coordinator.resign(lost, 1)
-        else:
-            broker.coordinator.elect(lost, 1, load_us=60_000_000)
-        gone = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if gives_up == "elect" else ErrorCode.NOT_COORDINATOR
-        assert broker.send(OffsetFetchRequest("g", (tp,))).response.error is gone
-        assert kept in broker.coordinator.led
-        await broker.wait_ms(2)
-        assert held.response.partitions == ((TopicPartition("t", 1), ErrorCode.NONE),)
-        beat = broker.send(HeartbeatRequest("other", 1, member)).response
-        assert beat.error is ErrorCode.REBALANCE_IN_PROGRESS
-        commit = broker.send(OffsetCommitRequest("other", (OffsetToCommit(tp, 8),), 1, member))
-        await broker.wait_ms(2)
-        assert commit.response.partitions == ((tp, ErrorCode.NONE),)
-        fetched = broker.send(OffsetFetchRequest("other", (tp, TopicPartition("t", 1)), require_stable=False))
-        assert [offset.offset for offset in fetched.response.offsets] == [8, 7]
-        again = broker.send(JoinGroupRequest("other", 10_000, 60_000, member, protocols=PROTOCOLS, version=3))
-        assert (again.response.generation_id, parked.response.generation_id) == (2, 2)
-        await broker.wait_ms(10_001)
-        assert broker.send(HeartbeatRequest("other", 2, member)).response.error is ErrorCode.UNKNOWN_MEMBER_ID
-
-    assert partition_for("g") != partition_for("other")
-    run(story)
-
-
 @pytest.mark.parametrize(
     ("version", "sync_error"), [("4.1", "COORDINATOR_LOAD_IN_PROGRESS"), ("2.8.1", "REBALANCE_IN_PROGRESS")]
 )
