@@ -17,12 +17,13 @@ def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[OffsetsLog, Any
     log = OffsetsLog(rig.loop, 4, uniform(low, high))
     done: list[Any] = []
 
-    def append(record: Any, partition: int = 0, host: str = "broker-0") -> None:
+    def append(record: Any, partition: int = 0, host: str = "broker-0", within_ms: int | None = None) -> None:
         log.append(
             rig.loop.host(host),
             partition,
             [record],
             lambda error: done.append((rig.loop.now_us, record.group_id, error)),
+            within_ms,
         )
 
     return log, append, done
@@ -50,6 +51,27 @@ def test_appends_of_a_partition_commit_in_order(play: Any) -> None:
             append(GroupRecord(f"{number:02}", None))
         await rig.loop.sleep(1_000_000)
         assert [name for _, name, _ in done] == [f"{number:02}" for number in range(50)]
+
+    play(story)
+
+
+def test_an_append_with_a_time_limit_fails_after_it_and_its_record_stays(play: Any) -> None:
+    """Whether it was made before or while the followers stand still; the others commit when these go on."""
+
+    async def story(rig: Any) -> None:
+        log, append, done = make(rig)
+        append(A, within_ms=50)
+        log.hold(0)
+        append(B, within_ms=60)
+        append(C)
+        await rig.loop.sleep(100_000)
+        late = ErrorCode.REQUEST_TIMED_OUT
+        assert done == [(50_000, "a", late), (60_000, "b", late)]
+        log.release(0)
+        append(A, within_ms=50)
+        await rig.loop.sleep(100_000)
+        assert done[2:] == [(100_000, "c", None), (102_000, "a", None)]
+        assert log.read(0) == (A, B, C, A)
 
     play(story)
 
