@@ -10,7 +10,7 @@ Sources: `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`;
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
@@ -46,6 +46,7 @@ class Committer:
         "_timer",
         "blocking",
         "committed",
+        "forsaken",
         "owed",
         "processed",
     )
@@ -68,6 +69,8 @@ class Committer:
         self._held = False  # it waits for them
         #: Partition → the offset after the last record the handler has finished.
         self.processed: dict[TopicPartition, int] = {}
+        #: Partitions given up while a batch runs: what the batch still finishes of them is not this owner's to commit.
+        self.forsaken: dict[TopicPartition, None] = {}
 
     @property
     def auto(self) -> bool:
@@ -196,6 +199,23 @@ class Committer:
             self._member.wake.set()
             go_on(self._member)
 
+    # -- what is finished ---------------------------------------------------------------------------------------
+
+    def given_up(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what was finished of these partitions: another owner may come further before they are back.
+
+        Neither aiokafka's commit() nor franz-go's CommitUncommittedOffsets has offsets of an earlier ownership.
+        """
+        for partition in partitions:
+            self.processed.pop(partition, None)
+            if not self._member.poll_clock.inside:
+                self.forsaken[partition] = None
+
+    def finish(self, partition: TopicPartition, end: int) -> None:
+        """The handler has finished a partition's records up to an offset, which is the next one to read."""
+        if partition not in self.forsaken:
+            self.processed[partition] = end
+
     # -- manual commits -----------------------------------------------------------------------------------------
 
     async def after_batch(self) -> None:
@@ -291,9 +311,9 @@ class Committer:
                 return
 
     def _finished(self) -> Offsets:
-        """What the handler has finished since the last commit, of partitions still owned."""
-        owned, after = self._member.ownership.owned, self._member.fetcher.after
-        finished = {partition: after(partition, at) for partition, at in self.processed.items() if partition in owned}
+        """What the handler has finished since the last commit, of partitions still owned (`given_up`)."""
+        after = self._member.fetcher.after
+        finished = {partition: after(partition, at) for partition, at in self.processed.items()}
         return {partition: at for partition, at in finished.items() if self.committed.get(partition) != at}
 
     # -- attempts -----------------------------------------------------------------------------------------------

@@ -295,6 +295,7 @@ class Ownership:
                 )
         if not (member.profile.keeps_positions and reason == REVOKED and member.state is ClientState.STABLE):
             member.fetcher.ownership_changed()
+            member.commits.given_up(partitions)
 
     async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
         """Run one callback of the listener: the application's thread is away from poll meanwhile.

@@ -243,6 +243,7 @@ class Rounds:
         records = self._member.fetcher.take()
         if records:
             self._clock.leave()
+            self._member.commits.forsaken.clear()
             self._under_way = True
             self._records, self._next = records, 0
             self._say(_DELIVERED, records)
@@ -292,6 +293,7 @@ class Rounds:
 
     def deliver(self, records: tuple[Fetched, ...]) -> None:
         """`poll` has returned these."""
+        self._member.commits.forsaken.clear()
         self._say(_DELIVERED, records)
 
     def processing_us(self, found: Fetched) -> int:
@@ -310,7 +312,7 @@ class Rounds:
     def finish(self, found: Fetched) -> None:
         """The handler has finished a range of records."""
         member = self._member
-        member.commits.processed[found.partition] = found.base + found.count
+        member.commits.finish(found.partition, found.base + found.count)
         self._say(_PROCESSED, (found,))
         if self._between_batches:
             self._clock.enter()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from members_fakes import parts
+import pytest
+from members_fakes import HOLD, parts
 
+from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, TopicPartition
 
 T0 = TopicPartition("t", 0)
@@ -68,3 +71,71 @@ def test_what_was_committed_under_an_earlier_ownership_is_committed_again(on_ben
         assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [{0: 9}, {0: 9}]
 
     on_bench(story, behaviour=AFTER_BATCH)
+
+
+@pytest.mark.parametrize("profile", ["aiokafka", "franz-go"])
+@pytest.mark.parametrize("regains", [True, False])
+def test_a_batch_of_an_earlier_ownership_is_not_committed_under_a_later_one(on_bench, profile, regains):
+    """The partition is lost while its record is processed; in between another owner has come to 305.
+
+    Neither commit() of aiokafka nor CommitUncommittedOffsets of franz-go has offsets of the lost assignment.
+    """
+
+    async def story(bench):
+        bench.broker.follow(parts(0))
+        await bench.stable()
+        bench.data.append(T0, 400)
+        await bench.run_for(0.5)
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+        bench.broker.committed[T0] = 305
+        bench.broker.follow(parts(0) if regains else parts(1))
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
+        await bench.run_for(6)
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == 4
+        assert bench.broker.all(Api.OFFSET_COMMIT) == []
+        await bench.run_for(40)
+        committed = [offsets(commit)[0] for commit in bench.broker.all(Api.OFFSET_COMMIT)]
+        assert min(committed, default=305) >= 305
+        assert bool(committed) is regains
+
+    properties = {"max.poll.records": 50, "heartbeat.interval.ms": 1_000, "auto.offset.reset": "earliest"}
+    slowly = Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, processing="200ms")
+    on_bench(story, profile=profile, properties=properties, behaviour=slowly)
+
+
+def test_a_commit_that_failed_is_not_made_up_for_under_a_later_ownership(on_bench):
+    """The zombie's batch stays uncommitted: the next commit has the partitions of its own batch alone."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1))
+        await bench.stable()
+        bench.broker.reply(Api.OFFSET_COMMIT, ErrorCode.UNKNOWN_MEMBER_ID)
+        bench.broker.committed[T0] = 305
+        bench.data.append(T0, 9)
+        await bench.run_for(4)
+        bench.data.append(TopicPartition("t", 1), 3)
+        await bench.run_for(4)
+        assert [offsets(commit) for commit in bench.broker.all(Api.OFFSET_COMMIT)] == [{0: 9}, {1: 3}]
+
+    on_bench(story, behaviour=AFTER_BATCH)
+
+
+def test_a_batch_that_ends_without_a_membership_has_nothing_to_commit(on_bench):
+    """Partition 0 is finished, partition 1 under way when both are lost: the batch's end commits neither."""
+
+    async def story(bench):
+        bench.broker.follow(parts(0, 1))
+        bench.data.append(T0, 4)
+        bench.data.append(TopicPartition("t", 1), 40)
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)
+        bench.broker.reply(Api.JOIN_GROUP, None, None, None, HOLD)
+        bench.consumer.start()
+        await bench.run_for(10)
+        assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned", "revoked"]
+        assert bench.told(Kind.RECORDS_PROCESSED)[-1].partition == 1
+        callback = bench.told(Kind.CALLBACK_BEGUN)[-1]
+        assert [event.t_us for event in bench.told(Kind.COMMIT_FAILED)] == [callback.t_us]  # the callback tries to
+
+    properties = {"heartbeat.interval.ms": 1_000, "auto.offset.reset": "earliest"}
+    slowly = Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH, processing="100ms")
+    on_bench(story, profile="aiokafka", properties=properties, behaviour=slowly)

@@ -452,25 +452,6 @@ def test_an_answer_about_another_protocol_type_is_thrown(on_bench):
     on_bench(story)
 
 
-def test_unsubscribing_while_the_first_join_is_under_way_forgets_it(on_bench):
-    """The answer to a JoinGroup given up is ignored; subscribing again starts from nothing."""
-
-    async def story(bench):
-        bench.broker.reply(Api.JOIN_GROUP, HOLD)
-        bench.consumer.start()
-        await bench.run_for(1)
-        bench.consumer.unsubscribe()
-        await bench.run_for(1)
-        assert bench.consumer.state == "UNJOINED"
-        bench.broker.release(JoinGroupResponse(E.MEMBER_ID_REQUIRED, member_id="m9"))
-        await bench.run_for(1)
-        bench.consumer.subscribe(["t"])
-        await bench.stable()
-        assert bench.consumer.member_id == "m1"
-
-    on_bench(story)
-
-
 def test_a_pattern_takes_topics_its_leader_knows_first(on_bench):
     """An assigned topic that matches the pattern is accepted, though this member's metadata does not have it yet."""
 
