@@ -1,7 +1,7 @@
 """Cross-checks: published claims and the arithmetic of Kafka's defaults, each beside what simulations say.
 
     python tools/cross_checks.py            runs every experiment of docs/cross-checks, writes docs/cross-checks.md
-    python tools/cross_checks.py join crash     runs these, and prints their rows
+    python tools/cross_checks.py join crash     runs these, and writes their rows
 
 Exits 1 when a row is not what it says. The experiments are files, so that each can be looked at on its own:
 `groupsim run docs/cross-checks/join.yaml --seed 7`.
@@ -65,6 +65,12 @@ def document(text: str, findings: Sequence[tuple[Row, Finding]]) -> str:
     return f"{head}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{tail}"
 
 
+def with_rows(text: str, findings: Iterable[tuple[Row, Finding]]) -> str:
+    """The document with these rows renewed, wherever they stand."""
+    new = {line.split(" | ")[0]: line for line in table(findings)[2:]}
+    return "".join(f"{new.get(line.split(' | ')[0], line)}\n" for line in text.splitlines())
+
+
 def main(names: Sequence[str]) -> int:
     """Run all, or those named; 1 when a row is not what it says."""
     findings = []
@@ -74,8 +80,8 @@ def main(names: Sequence[str]) -> int:
         finding = found(row)
         findings.append((row, finding))
         print(f"{'ok    ' if finding.holds else 'FAILED'} {row.place} | {row.claim}: {finding.measured}", flush=True)
-    if not names:
-        DOC.write_text(document(DOC.read_text(encoding="utf-8"), findings), encoding="utf-8")
+    text = DOC.read_text(encoding="utf-8")
+    DOC.write_text(with_rows(text, findings) if names else document(text, findings), encoding="utf-8")
     return 0 if all(finding.holds for _, finding in findings) else 1
 
 

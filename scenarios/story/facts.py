@@ -60,10 +60,15 @@ class HostFacts:
     delivered: int = 0  # records
     duplicates: int = 0  # of these, how many its group had been given before
 
-    def in_callback_since(self, at_us: int) -> int | None:
-        """When the callback began that was running, or just ended, then; None when there was none."""
-        index = bisect_right(self.callbacks, at_us, key=_began)
-        last = self.callbacks[index - 1] if index else None
+    def giving_up_since(self, at_us: int) -> int | None:
+        """When the callback for revoked or lost partitions began that was running, or just ended, then; else None.
+
+        A cooperative member calls back for what it was assigned in the same instant, after it has released the rest.
+        """
+        index = bisect_right(self.callbacks, at_us, key=_began) - 1
+        while index >= 0 and self.callbacks[index].what == "assigned":
+            index -= 1
+        last = self.callbacks[index] if index >= 0 else None
         return last.began_us if last is not None and last.overlaps(at_us, at_us) else None
 
     def end_between(self, begin_us: int, end_us: int) -> Stretch | None:

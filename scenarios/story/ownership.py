@@ -136,7 +136,7 @@ def _continue(facts: Facts, current: dict[At, Holding], at: At, event: TraceEven
             holding.fetchable_us = event.t_us
     elif event.kind is Kind.PARTITION_RELEASED:
         holding.released_us, holding.release = event.t_us, event.reason
-        holding.flushing_us = facts.host(at[0]).in_callback_since(event.t_us)
+        holding.flushing_us = facts.host(at[0]).giving_up_since(event.t_us)
         _worked(facts, at, current.pop(at), place)
 
 

@@ -72,6 +72,18 @@ def test_the_callback_before_a_release_is_unserved_time() -> None:
     assert (stop.began_us, stop.length_us) == (19_000_000, 3_000_000)
 
 
+def test_the_callback_for_what_was_assigned_hides_no_callback_for_what_was_revoked() -> None:
+    """A cooperative member releases, and calls back for its assignment in the same instant: the flush still counts."""
+    tape = formed("c1", "c2").at(20).prepare("c2", "LEADER_REJOIN").at(21).complete("c1", "c2").stable()
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=7)
+    tape.at(22).client(Kind.CALLBACK_ENDED, "c1", reason="revoked", span=7)
+    tape.release("c1", 0)
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="assigned", span=8)
+    tape.client(Kind.CALLBACK_ENDED, "c1", reason="assigned", span=8)
+    (stop,) = tell(tape.at(24).own("c2", 0).at(30).end()).groups[0].standstills
+    assert (stop.began_us, stop.length_us) == (21_000_000, 3_000_000)
+
+
 def test_a_record_finished_in_the_callback_before_a_release_was_served() -> None:
     """A callback that waits for workers to finish: the partition stands still from the last record on."""
     tape = formed("c1", "c2").at(18.5).work("c1", 0, 0, 5)
