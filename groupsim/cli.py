@@ -125,6 +125,7 @@ def describe(
     source: Source,
     at: Annotated[str, typer.Option("--at", help="Virtual time, such as 40s or 1m30s.", metavar="TIME")],
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Replicas, leaders and log ends too.", metavar="")] = False,
     seed: Seed = 0,
     setting: Settings = None,
     as_json: AsJson = False,
@@ -136,10 +137,11 @@ def describe(
 
     - `groupsim describe demo --at 40s`
     - `groupsim describe my.yaml --at 1m30s --group orders --json`
+    - `groupsim describe acks-1-leader-dies --at 30s --cluster`
     """
     from groupsim import describe_command
 
-    raise typer.Exit(describe_command.describe(source, at, group, seed, setting or [], as_json))
+    raise typer.Exit(describe_command.describe(source, at, group, seed, setting or [], as_json, cluster))
 
 
 @app.command("offsets")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rich import box
@@ -11,8 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groupsim import as_json
+from groupsim import as_json, cluster_view
+from groupsim.cluster_view import ClusterView, Coordinator, look
 from groupsim.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
@@ -22,6 +25,7 @@ from groupsim.protocol import consumer_protocol as embedded
 from groupsim.protocol.messages import TopicPartition
 from groupsim.running import perform
 from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.story import Generation, Outcome, tell
 from groupsim.scenarios.story.words import clock, span
 from groupsim.settings_changed import load
@@ -33,21 +37,33 @@ FEW = 8  # partitions of a member: listed one by one, in the order in which the 
 ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
 
 
-def describe(source: str, at: str, group: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
-    """Run up to the moment and print the groups; returns the exit code."""
+def describe(
+    source: str, at: str, group: str | None, seed: int, settings: list[str], wants_json: bool, cluster: bool = False
+) -> int:
+    """Run up to the moment and print the groups, with `cluster` the replicas too; returns the exit code."""
     at_us = _moment(at)
     scenario = load(source, settings)
     if at_us > scenario.run_for:
         raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
     if group is not None and group not in scenario.groups:
         raise Trouble(f"the scenario has no group {group!r}", suggest(group, scenario.groups, "its groups"))
-    done = perform(scenario, seed, source, snapshots_at=[at_us], settings=settings)
+    wanted = [name for name in scenario.groups if group in (None, name)]
+    views: list[ClusterView] = []
+    looks = [(at_us, partial(_look, views, wanted))]
+    done = perform(scenario, seed, source, snapshots_at=[at_us], looks=looks, settings=settings)
     found = {name: seen for name, seen in done.snapshots[at_us].items() if group in (None, name)}
     if wants_json:
-        print(as_json.text(document(found, at_us, done.events)))
+        print(as_json.text(document(found, at_us, done.events, views[0], with_cluster=cluster)))
     else:
-        show(found, at_us, done.events, Terminal())
+        console = Terminal()
+        show(found, at_us, done.events, console, views[0])
+        if cluster:
+            cluster_view.show(views[0], console)
     return WELL
+
+
+def _look(views: list[ClusterView], groups: Sequence[str], stage: Stage) -> None:
+    views.append(look(stage, groups))
 
 
 def _moment(text: str) -> int:
@@ -69,14 +85,21 @@ def _open_round(told: Sequence[Generation]) -> Generation | None:
     return told[-1] if told and told[-1].outcome is Outcome.OPEN else None
 
 
-def document(found: Snapshots, at_us: int, events: Sequence[TraceEvent]) -> dict[str, Any]:
+def document(
+    found: Snapshots, at_us: int, events: Sequence[TraceEvent], view: ClusterView, *, with_cluster: bool = False
+) -> dict[str, Any]:
     """Every group as JSON; a group that nobody joined yet is null."""
     told, ended = _past(events, at_us)
     groups = {
         name: None if group is None else _group(group, at_us, _open_round(told.get(name, ())), ended)
         for name, group in found.items()
     }
-    return {"schema": SCHEMA, "t_us": at_us, "groups": groups}
+    for one in view.coordinators:
+        known = groups.get(one.group)
+        if known is not None:
+            known["coordinator"] = {"partition": one.partition, "broker": one.broker}
+    replicas = {"cluster": cluster_view.document(view)} if with_cluster else {}
+    return {"schema": SCHEMA, "t_us": at_us, "groups": groups, **replicas}
 
 
 def _group(
@@ -108,21 +131,30 @@ def _group(
     return data
 
 
-def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console) -> None:
+def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console, view: ClusterView) -> None:
     """Print every group."""
     told, ended = _past(events, at_us)
+    places = {one.group: one for one in view.coordinators}
     for name, group in found.items():
         if group is None:
             console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: nobody has joined it yet"))
         else:
-            _Page(group, at_us, ended, console).show(told.get(name, ()))
+            _Page(group, at_us, ended, console, places.get(name)).show(told.get(name, ()))
         console.print()
 
 
 class _Page:
     """One group on the terminal. Members go by their process; ids, which are long, stand once."""
 
-    def __init__(self, group: GroupSnapshot, at_us: int, ended: Mapping[str, TraceEvent], console: Console) -> None:
+    def __init__(
+        self,
+        group: GroupSnapshot,
+        at_us: int,
+        ended: Mapping[str, TraceEvent],
+        console: Console,
+        place: Coordinator | None = None,
+    ) -> None:
+        self.place = place
         self.group = group
         self.at_us = at_us
         self.ended = ended
@@ -146,6 +178,9 @@ class _Page:
                 (group.group_id, "bold cyan"), f" at {at}: ", state, f", generation {group.generation}{protocol}"
             )
         )
+        if self.place is not None:
+            leader = "nobody leads it" if self.place.broker is None else f"led by broker {self.place.broker}"
+            self.console.print(Text(f"  coordinator: {OFFSETS_TOPIC}-{self.place.partition}, {leader}", "dim"))
         last = _open_round(told)
         if last is not None:
             who = f"{last.culprit.host} " if last.culprit else ""
