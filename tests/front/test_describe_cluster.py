@@ -1,4 +1,4 @@
-"""`groupsim describe --cluster`: replicas, leaders, in-sync sets and log ends at a moment; the coordinator of a group."""
+"""`groupsim describe --cluster`: replicas, leaders, in-sync sets, log ends; the coordinator of a group."""
 
 from __future__ import annotations
 
