@@ -37,6 +37,7 @@ class Kind(StrEnum):
     PROCESS_CRASHED = "process.crashed"  # reason
     PROCESS_PAUSED = "process.paused"  # payload: pause_us
     PROCESS_RESUMED = "process.resumed"
+    HEARTBEATS_BLOCKED = "heartbeats.blocked"  # its heartbeat thread gets no time; payload: blocked_us
     PROCESS_FAILED = "process.failed"  # a fatal error came out of poll(): error, reason
 
     # messages, as each end sees them (api, correlation, group, member, generation; payload: peer, version …)

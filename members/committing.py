@@ -124,12 +124,12 @@ class Committer:
             self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
             return
         self._arm(self._interval_us)
-        if not self._member.coordinator.known:
-            self._member.coordinator.ensure()
-            self._arm(self._member.settings.retry_backoff_ms * MS_US)
-            return
         self._in_flight += self._main_loop is not None
-        Attempt(self._member, self.positions(), self._auto_committed, auto=True).go()
+        attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
+        if member.coordinator.known:
+            attempt()
+        else:
+            member.coordinator.look_up(attempt)
 
     def _auto_committed(self, result: CommitResult) -> None:
         if self._main_loop is not None:

@@ -34,6 +34,7 @@ from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership import CALLBACKS, Ownership, common_protocol
 from groupsim.members.poll_clock import PollClock
 from groupsim.members.poll_loop import PollLoop
+from groupsim.members.profile import HeartbeatPlacement
 from groupsim.members.profiles import JAVA_3, ClientProfile
 from groupsim.members.pull.fetcher import PullFetcher
 from groupsim.members.pull.leaders import Leaders
@@ -357,6 +358,7 @@ class Consumer:
         if member is None or self.host.paused:
             return
         member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
+        member.heartbeat.pausing()
         self.host.pause()
         self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
 
@@ -429,6 +431,18 @@ class Consumer:
         """
         if self._poll_loop is not None:
             self._poll_loop.block(as_us(us))
+
+    def block_heartbeats(self, us: int | str) -> None:
+        """Starve the library's heartbeat thread for so many microseconds, or "30s"; the application runs on.
+
+        Raises ValueError where the library has no such thread.
+        """
+        member, us = self._member, as_us(us)
+        if self.profile.heartbeats is not HeartbeatPlacement.BACKGROUND:
+            raise ValueError(f"{self.host.name}: {self.profile.name} sends heartbeats from poll; block poll instead")
+        if member is not None:
+            member.say(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})
+            member.heartbeat.block(us)
 
     def block_callback(self, kind: str, us: int | str) -> None:
         """Let the next callback of this kind (assigned, revoked, lost) take so many microseconds, or "30s", longer.

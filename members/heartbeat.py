@@ -7,8 +7,9 @@ answered meanwhile. Anything that is not quiet (an error, a lost connection, a c
 still unanswered when the next is due) stops it, too, and is dealt with below; the next one that is due sets it going
 again.
 
-The next timer is set when a heartbeat is sent; the client's own session timer is only looked at when a heartbeat has
-stayed unanswered.
+The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
+where the library has one (`ClientProfile.checks_session`): a process that was paused for longer than its session looks
+for the coordinator before it sends anything to it.
 
 Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
 away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
@@ -20,7 +21,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.heap import NEVER_US
 from groupsim.eventloop.units import MS_US, shared
 from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
@@ -28,9 +32,11 @@ from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhyth
 from groupsim.members.links import say_outcome
 from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member
-from groupsim.members.profiles import HeartbeatPlacement
+from groupsim.members.pauses import heartbeat_interval_ms, heartbeat_timeout_us
+from groupsim.members.profile import HeartbeatPlacement, SessionCheck
 from groupsim.members.reactions import Reaction
 from groupsim.members.requests import heartbeat_request
+from groupsim.members.stages import Stage
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
 
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
 REBALANCING = "group is already rebalancing"
+_REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
 _BACKOFF = "heartbeat-backoff"  # what its luck is drawn for
 
 
@@ -47,7 +54,9 @@ class Heartbeat:
     __slots__ = (
         "_alive_us",
         "_backoff_at",
+        "_checked_us",
         "_handle",
+        "_held_up",
         "_in_turn",
         "_interval_us",
         "_last_error",
@@ -62,11 +71,13 @@ class Heartbeat:
         "_quiet",
         "_request",
         "_rhythm",
+        "_session_check",
         "_session_us",
         "_timeout_us",
         "_trace",
         "_tries",
         "_unanswered",
+        "blocked_until_us",
         "enabled",
         "owed",
     )
@@ -81,12 +92,18 @@ class Heartbeat:
         self._loop = member.loop
         self._trace = member.trace
         self._life = member.host.life
-        self._interval_us = shared(_interval_ms(member) * MS_US)
+        self._interval_us = shared(heartbeat_interval_ms(member) * MS_US)
         self._session_us = settings.session_timeout_ms * MS_US
-        self._timeout_us = _timeout_us(member)
+        #: A heartbeat that is due so long after the last answer is not sent: the session is over. Never where the
+        #: library does not check, and where it checks after the answer.
+        self._session_check = member.profile.session_check
+        self._checked_us = self._session_us if self._session_check is SessionCheck.BEFORE_SENDING else NEVER_US
+        self._timeout_us = heartbeat_timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._in_turn = member.profile.heartbeats_in_turn
         self._late = False  # one is due, and waits for the answer to the last
+        self.blocked_until_us = 0  #: so long the thread gets no time
+        self._held_up = False  # one fell due while the thread got no time
         self._backoff_at = -1  # how many were quiet at the last failure
         self._rhythm: Rhythm | None = None
         self._handle: Handle | None = None
@@ -166,12 +183,48 @@ class Heartbeat:
             self._take_over()
             self._send_owed()
 
+    def pausing(self) -> None:
+        """The process is about to be paused: its heartbeat thread looks around first of all when it goes on.
+
+        An answer that is on its way is read before that, and counts.
+        """
+        if self.enabled and not self._needs_poll and not self._unanswered:
+            self._member.host.call_at(self._loop.now_us, self._look_around, self._loop.now_us)
+
+    def block(self, us: int) -> None:
+        """Starve the thread that sends heartbeats for so many microseconds; the application runs on, and reads answers.
+
+        What the thread would have done meanwhile it does in Kafka's order then: session, poll limit, heartbeat.
+        """
+        self._take_over()
+        self.blocked_until_us = max(self.blocked_until_us, self._loop.now_us + us)
+        self._member.host.call_at(self._loop.now_us + us, self._unblocked)
+
+    def _unblocked(self, _: Any) -> None:
+        if self._loop.now_us < self.blocked_until_us:
+            return  # blocked again meanwhile, for longer
+        self._look_around()
+        if self._held_up:
+            self._held_up = False
+            self._due_slowly()
+
+    def _look_around(self, paused_at_us: int | None = None) -> None:
+        self._look_at_session()
+        self._member.poll_clock.look(paused_at_us)
+
     # -- going by themselves ------------------------------------------------------------------------------------
 
     def due(self) -> None:
         """See `interfaces.Repeater.due`: the next one may go by itself if this one can."""
         rhythm = self._rhythm
-        if rhythm is None or self._unanswered or self._member.links.stirred is not None or not rhythm.begin():
+        if (
+            rhythm is None
+            or self._unanswered
+            or self._member.links.stirred is not None
+            or self._loop.now_us - self._alive_us > self._checked_us
+            or self._loop.now_us < self.blocked_until_us
+            or not rhythm.begin()
+        ):
             self._due_slowly()
 
     def _take_over(self) -> None:
@@ -209,15 +262,21 @@ class Heartbeat:
         self.owed = False
         if not self.enabled:
             return
+        if self._loop.now_us < self.blocked_until_us:
+            self._held_up = True
+            return
         if self._needs_poll and not member.poll_clock.inside:
             self.owed = True
             return
         if self._in_turn and self._unanswered:
             self._late = True
             return
-        self._look_at_session()
-        if self._main_loop is not None and self._waits():
-            return
+        if self._main_loop is not None:
+            self._look_at_session()
+            if self._waits():
+                return
+        elif member.coordinator.known:
+            self._look_at_session()
         if not member.coordinator.known:
             self.owed = True
             member.coordinator.ensure()
@@ -247,29 +306,48 @@ class Heartbeat:
         member.links.send(link, member.coordinator.node, self._request, self._on_answer, self._timeout_us)
 
     def _look_at_session(self, _: Any = None) -> None:
-        """With a heartbeat unanswered, see whether the session timer has run out or will before the next one is due.
+        """Check whether the session timer has run out, or will before the next heartbeat is due.
 
         It only makes the client look for the coordinator again: the broker alone expels.
         """
         self._take_over()
         member = self._member
+        counts = self._session_check is SessionCheck.BEFORE_SENDING or (
+            self._session_check is SessionCheck.WHILE_UNANSWERED and self._unanswered
+        )
+        if not self.enabled or not counts or member.now_us < self.blocked_until_us:
+            return
         deadline = self._alive_us + self._session_us
-        if not self.enabled or not (self._unanswered or self._main_loop is not None):
-            return
-        if member.now_us < deadline:
-            if deadline < member.now_us + self._interval_us:
-                member.host.call_at(deadline, self._look_at_session)
-            return
+        if member.now_us >= deadline:
+            self._session_over()
+        elif (self._unanswered or self._main_loop is not None) and deadline < member.now_us + self._interval_us:
+            member.host.call_at(deadline, self._look_at_session)
+
+    def _session_over(self) -> None:
+        member = self._member
         if self._main_loop is not None:  # it takes itself for expelled
             silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
             silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
             member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
+            free = not self._unanswered
             member.joining.reset("session timed out", member_id_too=True)
+            if free:
+                self._send_nameless()
             return
         member.trace.begin(member.say(Kind.SESSION_EXPIRED))
         self._alive_us = member.now_us
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
+
+    def _send_nameless(self, _: Any = None) -> None:
+        """Send one without a member id: librdkafka goes on so in its old generation, until it joins again."""
+        member, link = self._member, self._member.coordinator.link
+        joins = member.state is not ClientState.UNJOINED or member.joining.stage is not Stage.IDLE
+        if joins or self.enabled or member.closing or link is None or not link.open:
+            return
+        self._last_sent_us = self._loop.now_us
+        link.send(evolve(self._request, member_id=""), self._on_answer, self._timeout_us)
+        member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
 
     def _look_at_link(self) -> None:
         """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
@@ -313,6 +391,7 @@ class Heartbeat:
 
     def _troubled(self, sent: Generation, outcome: Outcome) -> None:
         member = self._member
+        late = self._loop.now_us - self._alive_us > self._session_us
         if not self._trace.heartbeats:
             self._trace.begin(say_outcome(member, self._request, 0, outcome))
         if isinstance(outcome, Disconnected):
@@ -322,6 +401,8 @@ class Heartbeat:
         elif isinstance(outcome, HeartbeatResponse):
             self._last_error = outcome.error.name
             self._react(sent, outcome.error)
+        if late and self._session_check is SessionCheck.AFTER_FAILURE and outcome != _REBALANCE:
+            self._session_over()
 
     def _react(self, sent: Generation, error: ErrorCode) -> None:
         member = self._member
@@ -389,25 +470,14 @@ class Heartbeat:
         self._take_over()
         member = self._member
         link = member.coordinator.link
+        if self._loop.now_us < self.blocked_until_us:
+            return
         if self.enabled and not self._unanswered and member.coordinator.known and link is not None:
             self._unanswered += 1
             if self._trace.heartbeats:
                 self._say_and_send(link)
             else:
                 link.send(self._request, self._on_answer, self._timeout_us)
-
-
-def _interval_ms(member: Member) -> int:
-    interval_ms, main_loop = member.settings.heartbeat_interval_ms, member.profile.main_loop
-    return interval_ms if main_loop is None else main_loop.heartbeat_ms(interval_ms)
-
-
-def _timeout_us(member: Member) -> int:
-    """A main loop does not wait for longer than a session."""
-    timeout_us, main_loop = member.request_timeout_us, member.profile.main_loop
-    if main_loop is None:
-        return timeout_us
-    return min(timeout_us, main_loop.timeout_ms(member.settings.session_timeout_ms) * MS_US)
 
 
 class _Sent:

@@ -54,3 +54,17 @@ def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:
     if main_loop is None:
         return member.now_us + delay_ms * MS_US
     return main_loop.look_us(member.started_us, tried_us + main_loop.rejoin_ms * MS_US)
+
+
+def heartbeat_interval_ms(member: Member) -> int:
+    """The time between two heartbeats, on a main loop's own steps."""
+    interval_ms, main_loop = member.settings.heartbeat_interval_ms, member.profile.main_loop
+    return interval_ms if main_loop is None else main_loop.heartbeat_ms(interval_ms)
+
+
+def heartbeat_timeout_us(member: Member) -> int:
+    """How long a heartbeat waits for its answer; a main loop waits for no longer than a session."""
+    timeout_us, main_loop = member.request_timeout_us, member.profile.main_loop
+    if main_loop is None:
+        return timeout_us
+    return min(timeout_us, main_loop.timeout_ms(member.settings.session_timeout_ms) * MS_US)

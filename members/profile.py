@@ -26,6 +26,18 @@ class HeartbeatPlacement(StrEnum):
     BETWEEN_BATCHES = "from poll, and between the batches of one poll"
 
 
+class SessionCheck(StrEnum):
+    """When a library checks whether session.timeout.ms has passed without an answer to a heartbeat.
+
+    The check only makes the client look for its coordinator again: the coordinator alone expels.
+    """
+
+    BEFORE_SENDING = "before each heartbeat"
+    AFTER_FAILURE = "when a heartbeat has failed"
+    WHILE_UNANSWERED = "while a heartbeat is unanswered"
+    NEVER = "never"
+
+
 class RebalanceTimeout(StrEnum):
     """What a library sends as rebalance timeout."""
 
@@ -160,6 +172,8 @@ class ClientProfile:
     main_loop: MainLoop | None = None
     #: A task of the library's own sees to the group, callbacks and all, whether the application polls or not.
     rebalances_apart: bool = False
+    #: When the client checks its own session. A main loop checks before each heartbeat, and takes itself for expelled.
+    session_check: SessionCheck = SessionCheck.BEFORE_SENDING
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True
     rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
@@ -169,7 +183,7 @@ class ClientProfile:
     poll_check_ms: int = 100
     #: With a heartbeat alone it looks at the poll limit; who has left by it joins again when polled, its own pace kept.
     poll_limit_by_heartbeat: bool = False
-    #: One heartbeat is in flight at a time, and the session is looked at with its answer only.
+    #: One heartbeat is in flight at a time.
     heartbeats_in_turn: bool = False
     #: Every JoinGroup that is tried again waits for retry.backoff.ms first, but for the one with a given member id.
     rejoins_after_pause: bool = False

@@ -23,6 +23,7 @@ from groupsim.members.profile import (
     ParkedBase,
     ParkedTimeout,
     RebalanceTimeout,
+    SessionCheck,
     SettingName,
 )
 from groupsim.members.profile import defaults_of as _defaults
@@ -81,6 +82,7 @@ BROD = ClientProfile(
     versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(11, 2, None)),
     subscription_version=0,
     heartbeats_while_syncing=False,
+    session_check=SessionCheck.WHILE_UNANSWERED,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
     # brod_group_coordinator.erl: send_sync(Connection, JoinGroup, SessionTimeout), other requests 5 s
@@ -130,6 +132,7 @@ KAFKAJS = ClientProfile(
     subscription_version=0,
     heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
     heartbeats_while_syncing=False,
+    session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     parked={Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 5_000)},  # protocol/requests/joinGroup: NETWORK_DELAY
@@ -172,6 +175,7 @@ SARAMA = ClientProfile(
     ),
     subscription_version=1,
     heartbeats_while_syncing=False,
+    session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     parked={},  # broker.go: every answer has Net.ReadTimeout, a parked one too; then the connection is closed
@@ -211,6 +215,7 @@ FRANZ_GO = ClientProfile(
     ),
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 10, 4)),
     rebalances_apart=True,
+    session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     error_loop=ErrorLoop(
@@ -258,6 +263,7 @@ RUBY_KAFKA = ClientProfile(
     subscription_version=0,
     heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
     heartbeats_while_syncing=False,
+    session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
     parked={},

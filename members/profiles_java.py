@@ -94,6 +94,7 @@ JAVA_0_11 = evolve(
     heartbeats_while_syncing=False,
     tells_lost=False,
     revokes_on_leaving=False,
+    restarts_when_found=True,
     rejoins_without_pause=False,
     parked={},  # JoinGroup waits for request.timeout.ms (KAFKA-7050)
     reactions=JAVA_UNTIL_2_3,

@@ -346,11 +346,11 @@ EVICTIONS = Table(
         ),
         text(
             "cause",
-            "what had happened to the process: crash, stop (closed without LeaveGroup), pause, busy (a callback, the "
-            "handler or the assignor kept it), poll-limit, network, stall (the coordinator stood still), coordinator "
-            "(it had lost it), timeout (it gave up a request too soon), abandoned (it had joined again and used "
-            "another member id), refused (it was not allowed to speak), sent-away (nothing: the reason says all) or "
-            "unknown",
+            "what had happened to the process: crash, stop (closed without LeaveGroup), pause, starved (its heartbeat "
+            "thread got no time), busy (a callback, the handler or the assignor kept it), poll-limit, network, stall "
+            "(the coordinator stood still), coordinator (it had lost it), timeout (it gave up a request too soon), "
+            "abandoned (it had joined again and used another member id), refused (it was not allowed to speak), "
+            "sent-away (nothing: the reason says all) or unknown",
         ),
         flag("alive", "the process was alive and used this member id: a false eviction"),
         large("removed_us", "when the coordinator removed it"),

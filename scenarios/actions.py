@@ -201,6 +201,20 @@ class BlockPoll(Deed):
             actor.block_poll(self.for_)
 
 
+@action("block-heartbeats")
+@frozen(kw_only=True)
+class BlockHeartbeats(Deed):
+    """Starve the thread that sends heartbeats (a GIL, a lock, native code in a JVM) while the application runs on."""
+
+    member: Members = key(_MEMBER)
+    for_: Duration = key("How long no heartbeat goes out, and nobody looks at session and poll limit.")
+
+    def perform(self, stage: Stage) -> None:
+        """Block each."""
+        for actor in stage.actors(self.member):
+            actor.block_heartbeats(self.for_)
+
+
 @action("block-callback")
 @frozen(kw_only=True)
 class BlockCallback(Deed):

@@ -122,6 +122,10 @@ class Actor(Process):
         gap = self.consumer.behaviour.poll_gap
         self.consumer.change_behaviour(poll_gap=NextCalls("block-poll", us, gap, [1]))
 
+    def block_heartbeats(self, us: int) -> None:
+        """Starve the library's heartbeat thread for a while."""
+        self.consumer.block_heartbeats(us)
+
     def block_callback(self, callback: str, us: int, calls: int) -> None:
         """Let the next callbacks of a kind take long."""
         name = f"on_{callback}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.scenarios.actions import Crash, Pause, Rejoin, RollingRestart, Start, Stop
+from groupsim.scenarios.actions import BlockHeartbeats, Crash, Pause, Rejoin, RollingRestart, Start, Stop
 from groupsim.scenarios.lives import Process
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.words import deed_words
@@ -16,7 +16,7 @@ from groupsim.scenarios.words import deed_words
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
 
-_OF_THE_LIVING = (Stop, Crash, Pause, Rejoin)
+_OF_THE_LIVING = (Stop, Crash, Pause, BlockHeartbeats, Rejoin)
 _MANY = 4
 
 

@@ -23,6 +23,7 @@ _OTHERS: Mapping[str, str] = {
     "latency": "delay slownetwork lag",
     "slow-processing": "slow slowhandler slowconsumer",
     "block-poll": "block blockpolling",
+    "block-heartbeats": "starve starveheartbeats blockheartbeat gil safepoint heartbeatthread",
     "crash-broker": "killbroker brokercrash brokerdown brokerfailure",
     "stop-broker": "shutdownbroker brokerroll rollbroker",
     "move-coordinator": "failover coordinatorfailover coordinatormove",

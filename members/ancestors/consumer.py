@@ -106,6 +106,10 @@ class ZookeeperConsumer(Consumer):
         """There was no such call. Raises ValueError."""
         self._cannot("ask for a rebalance")
 
+    def block_heartbeats(self, us: int | str) -> None:
+        """Its session is ZooKeeper's. Raises ValueError."""
+        self._cannot("starve a heartbeat thread that it does not have")
+
     def _cannot(self, what: str) -> NoReturn:
         raise ValueError(f"{self.host.name}: Kafka 0.8's high-level consumer cannot {what}; use a later client")
 

@@ -18,6 +18,7 @@ class Cause(StrEnum):
     DEPLOY_LEAVE = "deploy-leave"
     SESSION_CRASH = "session-expiry (crash)"
     SESSION_PAUSE = "session-expiry (pause)"
+    SESSION_STARVED = "session-expiry (starved)"
     SESSION_STALL = "session-expiry (coordinator stall)"
     SESSION_NETWORK = "session-expiry (network)"
     SESSION_SILENT = "session-expiry"
@@ -51,6 +52,7 @@ MEANING: dict[Cause, str] = {
     Cause.DEPLOY_LEAVE: "a process left in an orderly way: a stop, a scale-down, or the old half of a restart",
     Cause.SESSION_CRASH: "a process died or stopped without leaving; the coordinator noticed when its session ended",
     Cause.SESSION_PAUSE: "a process stood still (GC, swap, a busy poll thread) for longer than its session",
+    Cause.SESSION_STARVED: "a heartbeat thread got no time for a whole session (GIL, a lock) while its application ran",
     Cause.SESSION_STALL: "the coordinator itself stood still and then found sessions overdue; the members are innocent",
     Cause.SESSION_NETWORK: "heartbeats were lost on the way for longer than the session",
     Cause.SESSION_SILENT: "heartbeats were refused, or stopped coming and the trace does not say why",

@@ -23,6 +23,7 @@ SENT_AWAY = frozenset({"admin", "fenced", "over-capacity"})
 OF_CAUSE = {
     Cause.SESSION_CRASH: Silence.CRASH,
     Cause.SESSION_PAUSE: Silence.BUSY,  # a pause of the whole process is found before
+    Cause.SESSION_STARVED: Silence.STARVED,
     Cause.SESSION_STALL: Silence.STALL,
     Cause.SESSION_NETWORK: Silence.NETWORK,
     Cause.COORDINATOR_MOVE: Silence.COORDINATOR,

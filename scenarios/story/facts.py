@@ -46,6 +46,7 @@ class HostFacts:
     started: list[int] = Factory(list)
     ended: list[Stretch] = Factory(list)  # began_us alone counts; what: stopped, crashed, failed
     pauses: list[Stretch] = Factory(list)
+    starved: list[Stretch] = Factory(list)  # its heartbeat thread got no time, its application did
     callbacks: list[Stretch] = Factory(list)
     handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
     in_hand: int = 0  # how many, now

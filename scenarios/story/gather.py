@@ -123,6 +123,11 @@ def _resumed(facts: Facts, event: TraceEvent) -> None:
     facts.ownership.append(event)
 
 
+def _starved(facts: Facts, event: TraceEvent) -> None:
+    blocked_us = int((event.payload or {})["blocked_us"])
+    facts.host(event.host or "?").starved.append(Stretch(event.t_us, event.t_us + blocked_us))
+
+
 def _callback_begun(facts: Facts, event: TraceEvent) -> None:
     facts.host(event.host or "?").callbacks.append(Stretch(event.t_us, None, event.reason or ""))
 
@@ -347,6 +352,7 @@ READERS: dict[Kind, Reader] = {
     Kind.PROCESS_FAILED: _ended,
     Kind.PROCESS_PAUSED: _paused,
     Kind.PROCESS_RESUMED: _resumed,
+    Kind.HEARTBEATS_BLOCKED: _starved,
     Kind.REQUEST_SENT: _learn,
     Kind.REQUEST_RECEIVED: _arrived,
     Kind.REQUEST_PARKED: _arrived,

@@ -267,6 +267,7 @@ class Silence(StrEnum):
     CRASH = "crash"
     STOP = "stop"  # ended in an orderly way, without LeaveGroup
     PAUSE = "pause"  # the whole process stood still
+    STARVED = "starved"  # its heartbeat thread got no time, its application ran on
     BUSY = "busy"  # a callback, the handler or the assignor kept it
     POLL_LIMIT = "poll-limit"
     NETWORK = "network"

@@ -51,6 +51,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
     return (
         _dead(facts, host, member, removal.t_us)
         or _paused(host, begin, removal.t_us)
+        or _starved(host, begin, removal.t_us)
         or _around(facts, host, removal, begin)
         or refused(host, begin, removal.t_us)
         or (_assigning(facts, host, leading) if leading is not None else None)
@@ -92,6 +93,16 @@ def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
             length = f"for {span(pause.ended_us - pause.began_us)}" if pause.ended_us else "and never went on"
             return Verdict(Cause.SESSION_PAUSE, f"stood still at {clock(pause.began_us)} {length}")
     return None
+
+
+def _starved(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    """Its heartbeat thread got no time for the better part of the session, while its application ran on."""
+    starved = _longest(host.starved, begin, end)
+    if starved is None or _within(starved, begin, end) < (end - begin) // 2:
+        return None
+    length = span((starved.ended_us or end) - starved.began_us)
+    why = f"sent no heartbeat for {length} from {clock(starved.began_us)} on: its heartbeat thread was starved"
+    return Verdict(Cause.SESSION_STARVED, why)
 
 
 def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: int) -> Verdict | None:

@@ -283,6 +283,115 @@ def test_a_broken_connection_is_found_again(on_bench):
     on_bench(story)
 
 
+# --- no time: a paused process, a starved thread ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", ["java-2.8", "java-3.5", "java-4.x", "kafka-python-2.x", "kafka-python-3.x"])
+def test_a_process_that_was_paused_for_its_session_looks_for_the_coordinator_first(on_bench, profile):
+    """The client's own session is over: the coordinator is looked up before the overdue heartbeat goes out."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.pause("12s")
+        await bench.run_for(20)
+        resumed = bench.told(Kind.PROCESS_RESUMED)[0].t_us
+        assert [event.t_us for event in bench.told(Kind.SESSION_EXPIRED)] == [resumed]
+        asked = bench.broker.times(Api.FIND_COORDINATOR)
+        beats = [at for at in bench.broker.times(Api.HEARTBEAT) if at > resumed]
+        assert resumed <= asked[1] < beats[0]
+
+    on_bench(story, profile=profile, properties={"session.timeout.ms": "10s"})
+
+
+@pytest.mark.parametrize("profile", ["sarama", "franz-go", "kafkajs", "ruby-kafka"])
+def test_a_client_without_a_session_of_its_own_sends_the_overdue_heartbeat(on_bench, profile):
+    """Only the coordinator's answer tells it: no look-up comes before the heartbeat."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.pause("12s")
+        await bench.run_for(20)
+        assert bench.told(Kind.SESSION_EXPIRED) == []
+        assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 1
+        assert len(bench.broker.times(Api.HEARTBEAT)) >= 1
+
+    on_bench(story, profile=profile, properties={"session.timeout.ms": "10s", "heartbeat.interval.ms": "3s"})
+
+
+def test_aiokafka_looks_at_its_session_after_a_heartbeat_that_failed(on_bench):
+    """The overdue heartbeat goes out first; when it fails after a session, aiokafka gives the coordinator up."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.pause("12s")
+        bench.broker.reply(Api.HEARTBEAT, E.UNKNOWN_MEMBER_ID)
+        await bench.run_for(12.5)
+        beat = bench.broker.times(Api.HEARTBEAT)[-1]
+        assert bench.told(Kind.SESSION_EXPIRED)[0].t_us > beat
+        assert bench.broker.times(Api.FIND_COORDINATOR)[1] > beat
+
+    on_bench(story, profile="aiokafka", properties={"session.timeout.ms": "10s"})
+
+
+def test_a_process_that_was_paused_for_the_poll_limit_leaves(on_bench):
+    """A session longer than the pause, and a poll limit shorter: the heartbeat thread leaves before it heartbeats."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.consumer.pause("12s")
+        await bench.run_for(12.05)
+        resumed = bench.told(Kind.PROCESS_RESUMED)[0].t_us
+        assert bench.told(Kind.POLL_EXPIRED)[0].t_us == resumed
+        assert [at for at in bench.broker.times(Api.HEARTBEAT) if at >= resumed] == []
+
+    on_bench(story, properties={"session.timeout.ms": "30s", "max.poll.interval.ms": "10s"})
+
+
+def test_a_starved_heartbeat_thread_sends_nothing_while_the_application_runs(on_bench):
+    """Records are delivered all the while; when the thread runs again it checks the session before it heartbeats."""
+
+    async def story(bench):
+        await bench.stable()
+        begun = bench.loop.now_us
+        bench.consumer.block_heartbeats("12s")
+        await bench.run_for(6)
+        bench.data.append(parts(0)[0], 1)
+        await bench.run_for(5.9)
+        assert bench.broker.all(Api.HEARTBEAT) == []
+        assert len(bench.told(Kind.RECORDS_PROCESSED)) == 1
+        await bench.run_for(3)
+        assert [event.t_us - begun for event in bench.told(Kind.SESSION_EXPIRED)] == [12 * SECOND]
+        assert bench.broker.times(Api.FIND_COORDINATOR)[1] < bench.broker.times(Api.HEARTBEAT)[0]
+
+    on_bench(story, properties={"session.timeout.ms": "10s"})
+
+
+def test_a_thread_starved_for_less_than_its_session_sends_what_is_overdue(on_bench):
+    """The overdue heartbeat goes out the moment the thread runs, the next one an interval later."""
+
+    async def story(bench):
+        await bench.stable()
+        begun = bench.loop.now_us
+        bench.consumer.block_heartbeats("5s")
+        bench.consumer.block_heartbeats("2s")  # the longer one counts
+        await bench.run_for(9)
+        assert [at - begun - 500 for at in bench.broker.times(Api.HEARTBEAT)] == [5 * SECOND, 8 * SECOND]
+        assert bench.told(Kind.SESSION_EXPIRED) == []
+
+    on_bench(story, properties={"session.timeout.ms": "10s"})
+
+
+def test_a_client_that_heartbeats_from_poll_has_no_thread_to_starve(on_bench):
+    """The call is refused, with what to do instead."""
+
+    async def story(bench):
+        await bench.stable()
+        with pytest.raises(ValueError, match="sends heartbeats from poll; block poll instead"):
+            bench.consumer.block_heartbeats("5s")
+
+    on_bench(story, profile="kafkajs")
+
+
 # --- clients without a background thread -------------------------------------------------------------------------
 
 
@@ -327,7 +436,21 @@ def test_an_old_client_that_polls_rarely_heartbeats_rarely(on_bench):
         assert min(gaps) == 61 * SECOND
 
     rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
-    on_bench(story, profile="kafka-python-1.3", behaviour=rarely)
+    on_bench(story, profile="kafka-python-1.3", behaviour=rarely, properties={"session.timeout.ms": "90s"})
+
+
+@pytest.mark.parametrize("profile", ["kafka-python-1.3", "java-0.9"])
+def test_an_old_client_that_polls_more_rarely_than_its_session_sends_no_heartbeat(on_bench, profile):
+    """Each poll finds the session over and looks for the coordinator, so that the interval begins anew."""
+
+    async def story(bench):
+        await bench.stable()
+        await bench.run_for(300)
+        assert bench.broker.all(Api.HEARTBEAT) == []
+        assert len(bench.told(Kind.SESSION_EXPIRED)) == 4
+
+    rarely = Behaviour(poll_timeout=parse_distribution("1s"), poll_gap=parse_distribution("60s"))
+    on_bench(story, profile=profile, behaviour=rarely)
 
 
 def test_the_backoff_of_failed_heartbeats_starts_anew_after_a_good_one(on_bench):

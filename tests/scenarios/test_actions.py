@@ -110,6 +110,17 @@ def block_poll(draft: Draft) -> None:
     expect(blocked, "event", kind="member.removed", count=0)
 
 
+def block_heartbeats(draft: Draft) -> None:
+    """Records go on, heartbeats stop: the session ends, unless commits keep it alive."""
+    starved = base(members={"c": {"count": 2, "properties": {"enable.auto.commit": False}}})
+    starved = starved.at("10s").block_heartbeats("c-1", for_="14s")
+    expect(starved, "event", kind="records.delivered", host="c-1", after="12s", before="18s", count=">= 1")
+    expect(starved, "event", kind="member.removed", member="c-1", reason="session-expired", count=1)
+    expect(draft.at("10s").block_heartbeats("c-1", for_="14s"), "event", kind="member.removed", count=0)
+    with pytest.raises(StepError, match="kafkajs sends heartbeats from poll; block poll instead"):
+        base(client="kafkajs").at("10s").block_heartbeats("c-1", for_="14s").run()
+
+
 def block_callback(draft: Draft) -> None:
     """The next callback of that kind takes long."""
     blocked = draft.at("5s").block_callback("c-1", callback="revoked", for_="3s").at("10s").stop("c-2")
@@ -268,6 +279,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         subscribe,
         slow_processing,
         block_poll,
+        block_heartbeats,
         block_callback,
         rejoin,
         remove_member,

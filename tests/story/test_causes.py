@@ -76,6 +76,15 @@ def test_a_session_that_ends_in_a_pause() -> None:
     assert first_rebalance(expiry(tape)).cause is Cause.SESSION_PAUSE
 
 
+def test_a_session_that_ends_with_a_starved_heartbeat_thread() -> None:
+    """The process ran, and its heartbeat thread got no time."""
+    tape = formed("c1", "c2").at(15)
+    tape.client(Kind.HEARTBEATS_BLOCKED, "c1", payload={"blocked_us": 60_000_000})
+    generation = first_rebalance(expiry(tape))
+    assert generation.cause is Cause.SESSION_STARVED
+    assert generation.why == "sent no heartbeat for 60.0 s from 0:15.000 on: its heartbeat thread was starved"
+
+
 def test_a_session_that_ends_because_the_broker_stood_still() -> None:
     """The coordinator's own host was paused while heartbeats came in."""
     tape = formed("c1", "c2").at(15)

@@ -48,6 +48,14 @@ def test_a_pause_longer_than_the_session_is_a_false_eviction() -> None:
     assert (one.cause, one.alive, one.silent_us) == (Silence.PAUSE, True, 11 * SECOND_US)
 
 
+def test_a_starved_heartbeat_thread_is_a_false_eviction() -> None:
+    """The process ran all the while."""
+    tape = formed("c1", "c2", session_s=10).at(20)
+    tape.client(Kind.HEARTBEATS_BLOCKED, "c2", payload={"blocked_us": 20 * SECOND_US})
+    (one,) = evictions(expired(tape, "c2", 31))
+    assert (one.cause, one.alive, one.silent_us) == (Silence.STARVED, True, 10 * SECOND_US)
+
+
 def test_a_process_that_stopped_without_leaving_did_not_crash() -> None:
     """As static members do: closed in an orderly way, and removed at the end of the session."""
     tape = formed("c1", "c2", session_s=10).at(20)

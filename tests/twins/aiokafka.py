@@ -26,6 +26,8 @@ DIFFERS: Mapping[str, str] = {
     "commit with an id nobody knows goes on": _AS_NOBODY,
     "commit of an old generation": _AS_NOBODY,
     "an auto-commit with an id nobody knows": _AS_NOBODY,
+    "the process stands still while it commits by itself": _AS_NOBODY,
+    "the process stands still while another member goes on": "its question for the coordinator waits behind a Fetch",
     "commit is told of a rebalance and ends": _ITS_TURN,
     "a member that closes in a parked join": _ITS_TURN,
     "a member that closes when told of a rebalance": _ITS_TURN,

@@ -27,9 +27,12 @@ OF_2_0: Mapping[str, str] = {
     **_BOTH,
     "a quiet member that closes": _CLOSE,
     "a member that unsubscribes and comes back": _CLOSE,
+    "the process stands still while another member goes on": _PARTNER,
 }
 OF_2_3: Mapping[str, str] = {
     **_BOTH,
+    "the process stands still while it commits by itself": "its application commits before its thread looks around",
+    "the process stands still while the application is away": _SHORT_POLLS,
     "heartbeats are not answered for a session": "its thread looks at the session every heartbeat.interval.ms only",
     "a member that closes when told of a rebalance": _SHORT_POLLS,
     "the application is away for too long": _SHORT_POLLS,
@@ -78,6 +81,10 @@ OF_3_0: Mapping[str, str] = {
     "a pattern matches nothing at first": _ITS_TIME,
     "the leader goes": _ITS_TIME,
     "somebody joins and goes": _ITS_TIME,
+    "the process stands still for longer than its session": _ITS_TIME,
+    "the process stands still for longer than its session and the poll limit": _ITS_TIME,
+    "the process stands still and is a static member": _ITS_TIME,
+    "the process stands still while it commits by itself": _ITS_TIME,
     "a member that unsubscribes": _NOBODY,
     "a member that unsubscribes and comes back": _NOBODY,
     "a static member that unsubscribes": _NOBODY,

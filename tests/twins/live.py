@@ -1,12 +1,15 @@
 """A real client plays stories, in real time: many consumers in one process, a cluster behind a port of this process.
 
 Stories begin one after the other, a little apart, and go on side by side; each has a group and topics of its own. One
-goes first whose lines nobody keeps: a JVM that has just started is slow.
+goes first whose lines nobody keeps: a JVM that has just started is slow. A story that pauses its process has a process
+of its own (`Story.alone`), and is played after the others.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,6 +19,7 @@ from typing import IO, Any
 from attrs import evolve
 
 from groupsim.cluster.tcp import TcpListeners
+from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.realtime import RealTimeLoop
 from tests.twins.clients import Client
 from tests.twins.held_up import Waits, watch
@@ -48,6 +52,15 @@ class Program:
             told = json.loads(line)
             self.said.setdefault(told["name"], []).append(told["said"])
 
+    def pause(self, loop: EventLoop, ms: int) -> None:
+        """Stop the process (SIGSTOP), and let it go on so many milliseconds later."""
+        self._signal(signal.SIGSTOP)
+        loop.call_at(loop.now_us + ms * 1_000, self._signal, signal.SIGCONT)
+
+    def _signal(self, which: signal.Signals) -> None:
+        if self._process.poll() is None:
+            os.kill(self.pid, which)
+
     def tell(self, story: Story, what: str, **given: Any) -> None:
         """Let the application of a story do something."""
         assert self._process.stdin is not None
@@ -72,37 +85,57 @@ def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
     """
     command = client.command()
 
+    together, alone = [one for one in stories if not one.alone], [one for one in stories if one.alone]
+
     async def main(loop: RealTimeLoop) -> Mapping[str, Told]:
         world = World(loop)
         listeners = TcpListeners(world.cluster)
         await listeners.open()
-        program = Program(command)
-        loop.start_soon(watch, loop, Waits(program.pid), world.tap.plays.values(), name="watch")
         try:
-            warm_up = evolve(stories[0], name="warm up", ends_ms=_WARM_UP_MS, rules=())
-            await _played(world, program, client, listeners.bootstrap, [warm_up])
-            return await _played(world, program, client, listeners.bootstrap, stories)
+            told = await _cast(world, client, command, listeners.bootstrap, [together] if together else [])
+            return {**told, **await _cast(world, client, command, listeners.bootstrap, [[one] for one in alone])}
         finally:
-            program.end()
             await listeners.close()
 
     return RealTimeLoop().run(main)
 
 
+async def _cast(
+    world: World, client: Client, command: Sequence[str], bootstrap: str, casts: Sequence[Sequence[Story]]
+) -> Mapping[str, Told]:
+    """Play lists of stories, each list in a process of its own, all at the same time."""
+    programs = [Program(command) for _ in casts]
+    watched = world.loop.start_soon(
+        watch, world.loop, Waits(*(one.pid for one in programs)), world.tap.plays.values(), name="watch"
+    )
+    try:
+        first = [evolve(cast[0], name=f"warm up {at}", ends_ms=_WARM_UP_MS, rules=()) for at, cast in enumerate(casts)]
+        await _played(world, client, bootstrap, list(zip(programs, first, strict=True)))
+        pairs = [(program, story) for program, cast in zip(programs, casts, strict=True) for story in cast]
+        return await _played(world, client, bootstrap, pairs)
+    finally:
+        watched.cancel()
+        for program in programs:
+            program.end()
+
+
 async def _played(
-    world: World, program: Program, client: Client, bootstrap: str, stories: Sequence[Story]
+    world: World, client: Client, bootstrap: str, pairs: Sequence[tuple[Program, Story]]
 ) -> Mapping[str, Told]:
     plays: dict[str, Play] = {}
     said: dict[str, list[str]] = {}
-    await world.make(stories)
-    for story in stories:
+    await world.make([story for _, story in pairs])
+    for program, story in pairs:
         await world.begin(story)
         play = Play(world.loop, story, partial(_carry_out, world, program), client.unseen)
         plays[story.name] = world.tap.plays[story.slug] = play
         play.at_the_end = partial(_keep, program, said, story)
         _start(program, client, bootstrap, story)
         await world.loop.sleep(client.apart_ms * 1_000)
-    await world.loop.until(lambda: all(play.over or _refused(program, play) for play in plays.values()), _LONGEST_US)
+    owners = {story.name: program for program, story in pairs}
+    await world.loop.until(
+        lambda: all(play.over or _refused(owners[name], play) for name, play in plays.items()), _LONGEST_US
+    )
     return {name: written(play, said[name]) for name, play in plays.items() if play.over}
 
 
@@ -132,6 +165,9 @@ def _start(program: Program, client: Client, bootstrap: str, story: Story) -> No
 
 def _carry_out(world: World, program: Program, play: Play, deed: Deed) -> None:
     if world.does(play, deed):
+        return
+    if deed.what == "pause":
+        program.pause(world.loop, deed.given["ms"])
         return
     given = dict(deed.given)
     if "topics" in given:

@@ -22,6 +22,7 @@ _OF_OTHERS = {
     "4.x-aiokafka-limit": AIOKAFKA.name,
     "4.x-aiokafka-heartbeats": AIOKAFKA.name,
     "4.x-aiokafka-offsets": AIOKAFKA.name,
+    "4.x-aiokafka-session": AIOKAFKA.name,
 }
 
 ROWS: Mapping[str, Sequence[str]] = {
@@ -58,6 +59,10 @@ ROWS: Mapping[str, Sequence[str]] = {
     "4.6-fenced": ("a heartbeat is fenced",),
     "4.6-other-errors": ("a heartbeat is told of a load", "a heartbeat is refused", "heartbeats fail and fail"),
     "4.6-session": ("heartbeats are not answered for a session",),
+    "4.6-session-first": (
+        "the process stands still for longer than its session",
+        "the process stands still for longer than its session and the poll limit",
+    ),
     "4.6-poll-limit": ("the application is away for too long",),
     "4.6-poll-limit-static": ("a static member's application is away for too long",),
     "4.7-who-leaves": (
@@ -78,6 +83,7 @@ ROWS: Mapping[str, Sequence[str]] = {
     "4.9-pattern": ("a topic appears that the pattern matches", "a pattern matches nothing at first"),
     "4.9-subscription": ("the subscription changes",),
     "4.10-auto": ("positions are committed by themselves", "an auto-commit is told of a load"),
+    "4.10-auto-lookup": ("the process stands still while it commits by itself",),
     "4.10-before-rebalance": ("positions are committed before a rebalance",),
     "4.10-before-rebalance-retried": (
         "a commit before a cooperative rebalance is told of a load and fetches come back",
@@ -123,6 +129,7 @@ OF_LIBRDKAFKA: Mapping[str, Sequence[str]] = {
     ),
     "4.x-librdkafka-done": ("a heartbeat is fenced and joins again", "commit is fenced and goes on", "join is fenced"),
     "4.x-librdkafka-session": ("heartbeats are not answered for a session",),
+    "4.x-librdkafka-nameless": ("the process stands still while the application is away",),
     "4.x-librdkafka-offsets": ("committed offsets meet a server error", "committed offsets are looked up elsewhere"),
     "4.x-librdkafka-commits": (
         "positions are committed by themselves",

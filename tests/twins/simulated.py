@@ -74,6 +74,8 @@ def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None
         consumer.begin_close(given.get("leave"))
     elif deed.what == "block":
         consumer.block_poll(given["ms"] * 1_000)
+    elif deed.what == "pause":
+        consumer.pause(given["ms"] * 1_000)
     elif deed.what == "subscribe":
         _subscribe(consumer, play.story, given["topics"])
     elif deed.what == "unsubscribe":

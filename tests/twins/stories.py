@@ -380,6 +380,34 @@ OTHERS = (
     ),
 )
 
+#: A session shorter than the pauses.
+SHORT = {"session.timeout.ms": 2000}
+
+
+def _pause(name: str, settings: Mapping[str, object], ms: int = 3900, **more: object) -> Story:
+    """The process stands still from 300 ms after its second heartbeat on."""
+    given = {"ends_ms": 8400, **more}
+    rules = (then(HEARTBEAT, 2, 300, "pause", ms=ms),)
+    return Story(f"the process stands still {name}", rules, settings=settings, **given)  # type: ignore[arg-type]
+
+
+PAUSES = (
+    _pause("for less than its session", {}, ms=1500, ends_ms=4600),
+    _pause("for longer than its session", SHORT),
+    _pause("for longer than its session between short fetches", {**SHORT, **QUICK}),
+    _pause("for longer than its session and the poll limit", {**SHORT, "max.poll.interval.ms": 2500}),
+    _pause("and is a static member", {**SHORT, **STATIC}),
+    _pause("while it commits by itself", {**SHORT, **AUTO}, records=3),
+    _pause("while another member goes on", SHORT, partner=True),
+    Story(
+        "the process stands still while the application is away",
+        (then(HEARTBEAT, 1, 100, "block", ms=11000), then(HEARTBEAT, 2, 300, "pause", ms=4500)),
+        12500,
+        {**SHORT, **QUICK},
+        poll_ms=50,
+    ),
+)
+
 ALL: tuple[Story, ...] = (
     *LOOK_UPS,
     *JOINS,
@@ -391,4 +419,5 @@ ALL: tuple[Story, ...] = (
     *ENDS,
     *CHANGES,
     *OTHERS,
+    *PAUSES,
 )

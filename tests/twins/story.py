@@ -95,6 +95,11 @@ class Story:
         return self.name.replace(" ", "-").replace("'", "")
 
     @property
+    def alone(self) -> bool:
+        """Whether its client has a process of its own: the process is stopped for a while."""
+        return any(isinstance(rule, Deed) and rule.what == "pause" for rule in self.rules)
+
+    @property
     def properties(self) -> dict[str, object]:
         """The consumer's settings."""
         own = {"group.id": self.slug, "client.id": self.slug}

@@ -5,6 +5,7 @@ there are. It is the same in virtual and in real time. What a story does (`Deed.
 
     close [leave]        the application ends; `leave` as `Consumer.close` has it
     block ms             it stays away from poll for so long
+    pause ms             its whole process stands still for so long (SIGSTOP)
     unsubscribe, subscribe topics, enforce
     cut                  the connection over which the group's requests go breaks
     partitions total     the first topic gets more partitions
