@@ -223,6 +223,22 @@ def survives_a_killed_member(bench: Bench) -> None:
     bench.all_read(sent, members)
 
 
+def survives_a_pause(bench: Bench) -> None:
+    """A member is stopped for longer than its session: the other has everything, then they share again."""
+    topic = bench.topic()
+    producer = bench.producer()
+    paused, other = (bench.consumer(topic, session_timeout_ms=6_000) for _ in range(2))
+    bench.stable(topic, [paused, other])
+    paused.pause()
+    try:
+        bench.stable(topic, [other])
+    finally:
+        paused.resume()
+    bench.stable(topic, [paused, other])
+    sent = producer.send(topic, records(60, "after-"))
+    bench.all_read(sent, [paused, other])
+
+
 def leaves(bench: Bench) -> None:
     """Members that close leave at once: the others have everything, then the group is Empty, and its offsets stay."""
     topic = bench.topic()
@@ -261,6 +277,7 @@ CASES = (
     Case("commit", "a new member continues at the commit", continues_where_it_committed),
     Case("move", "survives a coordinator move", survives_a_coordinator_move),
     Case("kill", "survives a killed member", survives_a_killed_member, short=True),
+    Case("pause", "survives a pause longer than its session", survives_a_pause),
     Case("leave", "leaves: Empty, offsets kept", leaves, short=True),
 )
 """The rows of the table, in order."""

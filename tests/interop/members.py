@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -120,6 +121,14 @@ class Member:
         code = self._process.wait(60)
         if code:
             raise MemberError(f"{self.name} closed with exit code {code}{self.last()}")
+
+    def pause(self) -> None:
+        """Stop the process (SIGSTOP)."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the process go on."""
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL; harmless when it has ended."""
