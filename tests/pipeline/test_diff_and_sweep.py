@@ -11,8 +11,10 @@ from groupsim.diff import compare
 from groupsim.pipeline import runs
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.experiment.varied import experiment_varying
+from groupsim.pipeline.runs.rows import Label, rows_of
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.story import tell
 
 SEEDS = 6
 SCENARIO = """
@@ -57,11 +59,8 @@ def test_diff_and_sweep_of_one_pair_never_give_opposite_advice(pair: str, tmp_pa
         rows = {row.name: row.change for row in compare(events[0], events[1], ("A", "B")).rows}
         for name, row in SAME.items():
             changes[name].append(rows[row] or 0)
-        for cell in experiment.cells:
-            told = runs.simulate(
-                cell.document, seed, cell=cell.number, digest=cell.digest, code="", repeat="groupsim run"
-            )
-            for name, table in runs.to_arrow(told).items():
+        for cell, trace in enumerate(events):
+            for name, table in runs.to_arrow(rows_of(trace, tell(trace), Label(cell, seed))).items():
                 made.setdefault(name, []).append(table)
     answer, _ = answer_of(experiment, lambda name, columns: pa.concat_tables(made[name]).select(list(columns)))
     for name, seen in changes.items():
