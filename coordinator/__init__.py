@@ -25,6 +25,7 @@ Where to read:
     runtime, leadership, alarms            the partitions it leads, each with its core, on the event loop
     interfaces, placement, ids, failures   what it needs from above; where a group belongs; member ids; errors
     config, versions                       its settings, and what coordinators of other releases do otherwise
+    defects                                bugs of single releases, by Kafka's issue
     testing, fakes                         the core at the end of a string, and stand-ins for what is above, for tests
 
 A request comes down: service, leadership, shard, the group (`classic`), and the function that is called like it, which

@@ -65,8 +65,13 @@ def write_logs(events: Sequence[TraceEvent], directory: Path) -> list[Path]:
     rendered = render(events)
     old = _listed(directory)
     _write(sorted({*old, *rendered}), directory / LISTED)
-    for name, lines in sorted(rendered.items()):
-        _write(lines, directory / name)
+    try:
+        for name, lines in sorted(rendered.items()):
+            _write(lines, directory / name)
+    except BaseException:
+        for name in {*rendered, LISTED} if not old else ():
+            (directory / name).unlink(missing_ok=True)
+        raise
     for name in old:
         if name not in rendered:
             (directory / name).unlink(missing_ok=True)
