@@ -184,6 +184,26 @@ def test_a_broker_that_is_back_before_its_session_has_ended_serves_no_client(
     run(story, controller=kraft(release) if release > (3, 3) else zookeeper_era(release))
 
 
+def test_a_starting_broker_takes_no_connections_before_it_is_let_out_of_fencing() -> None:
+    """Registered, and with the metadata read as far as that, it stays closed until the controller has said so."""
+
+    async def story(stage: Stage) -> None:
+        stage.cluster.crash_broker(1)
+        await stage.loop.sleep(15 * SECOND)
+        broker = stage.cluster.brokers[1]
+        stage.cluster.restart_broker(1)
+        assert await stage.loop.until(lambda: 0 <= broker.agent.epoch <= broker.metadata.image.version, SECOND)
+        fault = stage.cluster.network.inject(Isolate(Match(host="broker-1", peer="controller")))
+        await stage.loop.sleep(5 * SECOND)
+        assert stage.cluster.controller.image.brokers[1].fenced
+        assert isinstance(await stage.ask(1, MetadataRequest()), Disconnected)
+        fault.end()
+        await stage.loop.sleep(15 * SECOND)
+        assert not isinstance(await stage.ask(1, MetadataRequest()), Disconnected)
+
+    run(story)
+
+
 def test_a_session_lasts_as_long_as_the_settings_say() -> None:
     """broker.session.timeout.ms decides how long a dead coordinator goes unnoticed."""
 
