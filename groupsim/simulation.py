@@ -42,6 +42,7 @@ from groupsim.failure_told import failure_told
 from groupsim.found_events import Found, are_listed, as_in_traces, can_be
 from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.consumer import Consumer, resolve_assignors
+from groupsim.members.defects import with_defects
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, SettingError
@@ -211,6 +212,7 @@ class Simulation:
         pattern: str | None = None,
         assign: Iterable[str | TopicPartition] | None = None,
         client: str | ClientProfile = "java",
+        defects: Iterable[str] = (),
         assignors: Sequence[Strategy] | None = None,
         start: bool = True,
         properties: Mapping[str, object] | None = None,
@@ -223,7 +225,8 @@ class Simulation:
 
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
         `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
-        `client` is a library by name, or a `ClientProfile` of your own; `assignors` are names, or classes of your own.
+        `client` is a library by name or release, or a `ClientProfile` of your own; `defects` are names of defects that
+        it has beside those of its release (docs/defects.md); `assignors` are names, or classes of your own.
         An assignor that raises, or returns nonsense, ends the run (PluginError); with `plugin_errors="as-kafka"` the
         client goes on as Java's would.
         Raises `ValueError` for a name that is not known or taken, `SettingError` for an impossible or misspelt
@@ -231,7 +234,7 @@ class Simulation:
         """
         if name in self.members:
             raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
-        profile = client if isinstance(client, ClientProfile) else simulated(client)
+        profile = with_defects(client, defects) if isinstance(client, ClientProfile) else simulated(client, (*defects,))
         wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
         chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
         settings = self._settings(profile, group, properties, assignors)

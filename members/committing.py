@@ -124,6 +124,9 @@ class Committer:
             self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
             return
         self._arm(self._interval_us)
+        if member.profile.commits_without_lookup and not member.coordinator.known:
+            self._arm(member.settings.retry_backoff_ms * MS_US)
+            return
         self._in_flight += self._main_loop is not None
         attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
         if member.coordinator.known:
@@ -170,7 +173,7 @@ class Committer:
         member = self._member
         if not self.auto:
             return
-        if member.ownership.protocol is RebalanceProtocol.EAGER:
+        if member.ownership.protocol is RebalanceProtocol.EAGER and not member.profile.delivers_while_committing:
             member.fetcher.stop_delivering(list(member.ownership.owned))
         if self._main_loop is None and member.fetcher.positions:
             self._before = CommitBefore(member)

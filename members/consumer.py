@@ -214,6 +214,7 @@ class Consumer:
         return {
             "client_id": settings.client_id,
             "profile": self.profile.name,
+            **({"release": self.profile.release} if self.profile.release else {}),
             "instance_id": settings.group_instance_id,
             "config": dict(settings.changed),
             **self._subscribed(),

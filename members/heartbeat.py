@@ -67,6 +67,7 @@ class Heartbeat:
         "_main_loop",
         "_member",
         "_needs_poll",
+        "_needs_work",
         "_on_answer",
         "_quiet",
         "_request",
@@ -101,6 +102,7 @@ class Heartbeat:
         self._timeout_us = heartbeat_timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._in_turn = member.profile.heartbeats_in_turn
+        self._needs_work = member.profile.idle_without_heartbeats
         self._late = False  # one is due, and waits for the answer to the last
         self.blocked_until_us = 0  #: so long the thread gets no time
         self._held_up = False  # one fell due while the thread got no time
@@ -265,6 +267,9 @@ class Heartbeat:
         if self._loop.now_us < self.blocked_until_us:
             self._held_up = True
             return
+        if self._needs_work and not member.ownership.owned:
+            self._again(self._interval_us)
+            return
         if self._needs_poll and not member.poll_clock.inside:
             self.owed = True
             return
@@ -352,7 +357,7 @@ class Heartbeat:
     def _look_at_link(self) -> None:
         """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
         self._rhythm = None  # the one before has ended
-        if not self.enabled or self._needs_poll or self._trace.heartbeats:
+        if not self.enabled or self._needs_poll or self._needs_work or self._trace.heartbeats:
             return
         link = self._member.coordinator.link
         if link is not None:
@@ -413,6 +418,8 @@ class Heartbeat:
             if member.state is ClientState.STABLE:
                 member.joining.request(REBALANCING)
                 go_on(member)
+                if member.profile.stops_heartbeats_early:
+                    self.disable()
         elif reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
             self._fail()

@@ -117,7 +117,7 @@ class Joining:
         """Membership is gone: forget it, and prepare (lose partitions) before the next join."""
         self._member.forget(reason, member_id_too=member_id_too)
         self.request(reason)
-        self.needs_prepare = True
+        self.needs_prepare = self.needs_prepare or not self._member.profile.keeps_claims_after_reset
 
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
         """Send LeaveGroup if there is something to leave, and forget the membership; True when a request went out."""
@@ -248,6 +248,8 @@ class Joining:
     def _prepare(self) -> Going:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
+        if member.profile.restarts_commit and member.commits.before_rebalance_pending:
+            member.commits.before_rebalance()
         if member.commits.holds_join():
             return False
         self.stage = _IDLE
@@ -392,6 +394,8 @@ class Joining:
             self._react(Api.SYNC_GROUP, outcome.error, "")
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
+        elif self._member.profile.settles_at_join:
+            self._settle()
         else:
             self._unanswered(Api.SYNC_GROUP, outcome)
         return True
@@ -407,6 +411,8 @@ class Joining:
             self.reset(reason, member_id_too=True)
             return True
         member.joined = member.generation
+        if member.profile.forgets_change_while_joining:
+            member.subscription.joined = member.subscription.topics
         await member.ownership.complete(outcome.assignment)
         if self._outcome is outcome:  # the poll limit may have run out during the callbacks
             self._outcome = None
@@ -419,9 +425,18 @@ class Joining:
     def _unanswered(self, api: Api, outcome: Outcome | None) -> None:
         """The request has no answer: join again. Raises ClientFailure where the library hands that to its caller."""
         profile = self._member.profile
+        if profile.resets_after_retriable:
+            self.reset(failed("DisconnectException"), member_id_too=True)
         self._again(failed("DisconnectException"), at_once=profile.looks_up_at_once or profile.throws_unanswered)
         if profile.throws_unanswered:
             raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
+
+    def _settle(self) -> None:
+        """Take the rebalance for done, though there is no assignment (KAFKA-5154)."""
+        self._abandon()
+        self.rejoin_needed = False
+        self._member.become(ClientState.STABLE)
+        self._member.heartbeat.enable()
 
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
@@ -440,11 +455,13 @@ class Joining:
             return
         if reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
-        elif reaction in (Reaction.RESET_MEMBER, Reaction.RESET_GENERATION) and unchanged:
+        if reaction in (Reaction.RESET_MEMBER, Reaction.RESET_GENERATION) and unchanged:
             self.reset(
                 f"encountered {error.name} from {api.name} response",
                 member_id_too=reaction is Reaction.RESET_MEMBER,
             )
+        elif reaction in (Reaction.RETRY, Reaction.REDISCOVER) and member.profile.resets_after_retriable:
+            self.reset(f"encountered {error.name} from {api.name} response", member_id_too=True)
         slowly = api is Api.JOIN_GROUP and member.profile.main_loop is not None
         found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
         quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.rejoins_without_pause)

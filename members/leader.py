@@ -46,6 +46,8 @@ class Leader:
 
     def metadata_changed(self) -> bool:
         """Whether the watched topics differ from those this leader assigned by."""
+        if self._member.profile.ignores_new_partitions:
+            return False
         return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
 
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:

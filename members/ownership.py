@@ -39,6 +39,7 @@ _SHORTEST_ASSIGNMENT = 2
 _REMEMBERED = 1_024  # offers
 _topic_of = itemgetter(0)  # of a partition
 NEED_TO_REVOKE = "need to revoke partitions and re-join"
+_LIBRDKAFKA_ORDER = ("range", "roundrobin", "cooperative-sticky")
 STALE_ASSIGNMENT = "received assignment does not match the current subscription"
 
 
@@ -80,14 +81,16 @@ class Ownership:
 
     def offers(self) -> tuple[JoinProtocol, ...]:
         """Each configured assignor with the member's subscription, in order of preference."""
-        member, owned, topics = self._member, tuple(self.owned), self._member.subscription.topics
+        member, topics = self._member, self._member.subscription.topics
+        owned = () if member.profile.joins_without_claims else tuple(self.owned)
+        assignors = sorted(self._assignors, key=_rank) if member.profile.own_assignor_order else self._assignors
         version, rack = member.profile.subscription_version, member.settings.client_rack
         tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
         generation = self._told_generation() if tells else NO_GENERATION
         return tuple(
             [
-                _offer(name, version, topics, self._user_data(assignor, topics), owned, generation, rack)
-                for name, assignor in self._assignors.items()
+                _offer(name, version, topics, self._user_data(self._assignors[name], topics), owned, generation, rack)
+                for name in assignors
             ]
         )
 
@@ -167,6 +170,8 @@ class Ownership:
         assigned = self._decode(data)
         topics = dict.fromkeys(map(_topic_of, assigned))
         if not all(map(member.subscription.covers, topics)):
+            if member.profile.throws_at_old_assignment:
+                raise ClientFailure("IllegalArgumentException", "assigned a non-subscribed topic", fatal=True)
             member.joining.request(STALE_ASSIGNMENT)
             return
         if member.subscription.adopt(topics):
@@ -348,6 +353,11 @@ def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
     topics = dict.fromkeys(partition.topic for partition in partitions)
     order = {topic: number for number, topic in enumerate(java_sorted(topics))}
     return sorted(partitions, key=lambda partition: (order[partition.topic], partition.partition))
+
+
+def _rank(assignor: str) -> int:
+    """The place of an assignor in librdkafka's list up to 1.8 (`rd_kafka_assignors_init`)."""
+    return _LIBRDKAFKA_ORDER.index(assignor) if assignor in _LIBRDKAFKA_ORDER else len(_LIBRDKAFKA_ORDER)
 
 
 @lru_cache(maxsize=_REMEMBERED)

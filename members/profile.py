@@ -250,8 +250,41 @@ class ClientProfile:
     reactions: Mapping[Api, Mapping[ErrorCode, Reaction]] = {}
     setting_names: Mapping[str, SettingName] = {}
     error_loop: ErrorLoop = ENDS
+    #: The release that was asked for, where it is not the profile's name: logs have its words.
+    release: str = ""
     #: auto.offset.reset = by_duration:… (KIP-1106).
     resets_by_duration: bool = False
+
+    # Defects of single releases, True where there is one; `defects.py` has their names and releases.
+
+    #: A rebalance is taken to have been for the topics subscribed to at its end, not at its JoinGroup (KAFKA-3117).
+    forgets_change_while_joining: bool = False
+    #: A SyncGroup whose connection breaks is not tried again: the rebalance counts as over (KAFKA-5154).
+    settles_at_join: bool = False
+    #: An auto-commit without a coordinator waits for one and does not look for it (KAFKA-6362).
+    commits_without_lookup: bool = False
+    #: A pattern's topics are not looked at anew before a JoinGroup (KAFKA-7126).
+    joins_with_old_topics: bool = False
+    #: An assignment of topics that are not subscribed to any more is thrown at the application (KAFKA-7961).
+    throws_at_old_assignment: bool = False
+    #: A membership lost in the middle of a rebalance is not followed by the callback for lost partitions (KAFKA-12983).
+    keeps_claims_after_reset: bool = False
+    #: A retriable failure of JoinGroup or SyncGroup costs the member id (KAFKA-13214).
+    resets_after_retriable: bool = False
+    #: Every poll begins the commit before a rebalance anew (KAFKA-14024).
+    restarts_commit: bool = False
+    #: Records are delivered while the commit before a rebalance is under way (KAFKA-14196).
+    delivers_while_committing: bool = False
+    #: A leader does not notice that a topic has more partitions (sarama 1462).
+    ignores_new_partitions: bool = False
+    #: Heartbeats end with the one that tells of a rebalance, and not with the next JoinGroup (sarama 1608).
+    stops_heartbeats_early: bool = False
+    #: A member without partitions sends no heartbeats (kafkajs 1361).
+    idle_without_heartbeats: bool = False
+    #: Assignors are offered in the library's order, not in that of the configuration (librdkafka 3818).
+    own_assignor_order: bool = False
+    #: What a member owns is cleared before it is written into its JoinGroup (franz-go dcfcacb5).
+    joins_without_claims: bool = False
 
     def reaction(self, api: Api, error: ErrorCode) -> Reaction:
         """What this library does when `api` is answered with `error`."""

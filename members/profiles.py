@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from attrs import evolve
+
 from groupsim.members.behaviour import OnError
 from groupsim.members.profile import (
     AfterBreak,
@@ -32,6 +34,10 @@ from groupsim.members.profiles_java import (
     JAVA_0_9,
     JAVA_0_11,
     JAVA_2,
+    JAVA_2_0,
+    JAVA_2_2,
+    JAVA_2_3,
+    JAVA_2_4,
     JAVA_3,
     JAVA_3_1,
     JAVA_3_2,
@@ -45,6 +51,7 @@ from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
 from groupsim.members.profiles_python import (
     AIOKAFKA,
     KAFKA_PYTHON_1_3,
+    KAFKA_PYTHON_1_4,
     KAFKA_PYTHON_2,
     KAFKA_PYTHON_2_3,
     KAFKA_PYTHON_3,
@@ -157,7 +164,7 @@ KAFKAJS = ClientProfile(
 )
 SARAMA = ClientProfile(
     name="sarama",
-    title="sarama 1.24 to 1.60 (Go)",
+    title="sarama 1.34 to 1.61 (Go)",
     client_id="sarama",
     defaults=_defaults(
         10_000,
@@ -200,6 +207,13 @@ SARAMA = ClientProfile(
         "Consumer.Fetch.Default": SettingName("max.partition.fetch.bytes"),
         "Consumer.MaxWaitTime": SettingName("fetch.max.wait.ms"),
     },
+)
+# Versions of the requests, and no watch on partitions before 1.24.1: `consumer_group.go` and `offset_manager.go`.
+SARAMA_1_33 = evolve(
+    SARAMA,
+    name="sarama-1.33",
+    title="sarama 1.19 to 1.33 (Go): JoinGroup v1, no static members",
+    versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=5, data=(11, 1, None)),
 )
 FRANZ_GO = ClientProfile(
     name="franz-go",
@@ -283,6 +297,10 @@ RUBY_KAFKA = ClientProfile(
 _ALL = (
     JAVA_0_9,
     JAVA_0_11,
+    JAVA_2_0,
+    JAVA_2_2,
+    JAVA_2_3,
+    JAVA_2_4,
     JAVA_2,
     JAVA_3_1,
     JAVA_3_2,
@@ -296,10 +314,12 @@ _ALL = (
     LIBRDKAFKA_2,
     BROD,
     KAFKA_PYTHON_1_3,
+    KAFKA_PYTHON_1_4,
     KAFKA_PYTHON_2,
     KAFKA_PYTHON_2_3,
     KAFKA_PYTHON_3,
     KAFKAJS,
+    SARAMA_1_33,
     SARAMA,
     FRANZ_GO,
     AIOKAFKA,

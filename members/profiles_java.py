@@ -83,6 +83,13 @@ JAVA_2 = evolve(
     defaults=_defaults(10_000, 3_000, "range"),
     versions=_versions(join=7, sync=5, heartbeat=4, leave=4, commit=8, fetch=7, find=3, metadata=11, data=(12, 6, 4)),
 )
+JAVA_2_4 = evolve(
+    JAVA_2,
+    name="java-2.4",
+    title="Apache Kafka Java consumer 2.4 to 2.6.0: no heartbeats between JoinGroup and SyncGroup (before KAFKA-10134)",
+    versions=_versions(join=6, sync=4, heartbeat=4, leave=4, commit=8, fetch=6, find=3, metadata=9, data=(11, 5, 3)),
+    heartbeats_while_syncing=False,
+)
 JAVA_0_11 = evolve(
     JAVA_2,
     name="java-0.11",
@@ -98,6 +105,25 @@ JAVA_0_11 = evolve(
     rejoins_without_pause=False,
     parked={},  # JoinGroup waits for request.timeout.ms (KAFKA-7050)
     reactions=JAVA_UNTIL_2_3,
+)
+JAVA_2_3 = evolve(
+    JAVA_0_11,
+    name="java-2.3",
+    title="Apache Kafka Java consumer 2.3: static members, eager assignors only",
+    defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=30_000),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=2, commit=7, fetch=5, find=2, metadata=8, data=(11, 5, 3)),
+)
+JAVA_2_2 = evolve(
+    JAVA_2_3,
+    name="java-2.2",
+    title="Apache Kafka Java consumer 2.2: is given its member id before it joins (KIP-394)",
+    versions=_versions(join=4, sync=2, heartbeat=2, leave=2, commit=6, fetch=5, find=2, metadata=7, data=(10, 5, 2)),
+)
+JAVA_2_0 = evolve(
+    JAVA_2_3,
+    name="java-2.0",
+    title="Apache Kafka Java consumer 2.0 and 2.1: request.timeout.ms is 30 s (KIP-266)",
+    versions=_versions(join=3, sync=2, heartbeat=2, leave=2, commit=4, fetch=4, find=2, metadata=6, data=(8, 3, 1)),
 )
 JAVA_0_9 = evolve(
     JAVA_0_11,

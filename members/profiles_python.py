@@ -85,7 +85,7 @@ KAFKA_PYTHON_1_3 = ClientProfile(
 KAFKA_PYTHON_2 = evolve(
     KAFKA_PYTHON_1_3,
     name="kafka-python-2.x",
-    title="kafka-python 1.4 to 2.2",
+    title="kafka-python 1.4.7 to 2.2",
     client_id="kafka-python-2.0.2",
     defaults=defaults_of(10_000, 3_000, "range,roundrobin", request_timeout_ms=305_000),
     versions=versions_of(
@@ -97,6 +97,14 @@ KAFKA_PYTHON_2 = evolve(
     shared_connection=False,
     connects_before_sending=True,
     after_break=AfterBreak.ASKS_AGAIN,
+)
+KAFKA_PYTHON_1_4 = evolve(
+    KAFKA_PYTHON_2,
+    name="kafka-python-1.4",
+    title="kafka-python 1.4.0 to 1.4.6: group requests and fetches share a connection",
+    client_id="kafka-python-1.4.6",
+    shared_connection=True,
+    connects_before_sending=False,
 )
 KAFKA_PYTHON_2_3 = evolve(
     KAFKA_PYTHON_2,

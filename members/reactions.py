@@ -108,11 +108,11 @@ JAVA: Mapping[Api, Table] = {
 # What older Java clients do otherwise. Up to 3.1 ILLEGAL_GENERATION costs the member id as well (KAFKA-13419), up to
 # 2.3 so does a commit in a rebalance (KAFKA-8487); the old id lingers until its session is over. 0.9 keeps it, but for
 # the sync.
-_FORGETS: Table = {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
-_FORGETS_IN_A_REBALANCE: Table = {**_FORGETS, _E.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER}
-JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: _FORGETS}
-JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: _FORGETS, Api.HEARTBEAT: _FORGETS, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
-JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: _FORGETS}
+FORGETS_ID: Table = {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
+_FORGETS_IN_A_REBALANCE: Table = {**FORGETS_ID, _E.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER}
+JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: FORGETS_ID}
+JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: FORGETS_ID, Api.HEARTBEAT: FORGETS_ID, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
+JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: FORGETS_ID}
 
 # 3.3 alone takes a SyncGroup that came too late for the loss of its generation (KAFKA-13891): what it owns counts for
 # nothing in the next round, so more is revoked than need be (KAFKA-14016).
@@ -122,9 +122,9 @@ JAVA_3_3: Mapping[Api, Table] = {Api.SYNC_GROUP: {_E.REBALANCE_IN_PROGRESS: Reac
 # (`coordinator/base.py`). Up to 2.2 a commit in a rebalance costs the member id.
 KAFKA_PYTHON: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.REJOIN},
-    Api.SYNC_GROUP: {**_FORGETS, _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
-    Api.HEARTBEAT: _FORGETS,
-    Api.OFFSET_COMMIT: _FORGETS,
+    Api.SYNC_GROUP: {**FORGETS_ID, _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
+    Api.HEARTBEAT: FORGETS_ID,
+    Api.OFFSET_COMMIT: FORGETS_ID,
     Api.OFFSET_FETCH: {_E.COORDINATOR_NOT_AVAILABLE: Reaction.RETRY},
 }
 KAFKA_PYTHON_3: Mapping[Api, Table] = {
@@ -161,9 +161,9 @@ AIOKAFKA: Mapping[Api, Table] = {
         _E.ILLEGAL_GENERATION: Reaction.THROW,
         _E.FENCED_INSTANCE_ID: Reaction.THROW,
     },
-    Api.SYNC_GROUP: {**_FORGETS, _E.FENCED_INSTANCE_ID: Reaction.THROW},
-    Api.HEARTBEAT: {**_FORGETS, **dict.fromkeys(_UNEXPECTED_OF_HEARTBEATS, Reaction.THROW)},
-    Api.OFFSET_COMMIT: {**_FORGETS, _E.FENCED_INSTANCE_ID: Reaction.THROW},
+    Api.SYNC_GROUP: {**FORGETS_ID, _E.FENCED_INSTANCE_ID: Reaction.THROW},
+    Api.HEARTBEAT: {**FORGETS_ID, **dict.fromkeys(_UNEXPECTED_OF_HEARTBEATS, Reaction.THROW)},
+    Api.OFFSET_COMMIT: {**FORGETS_ID, _E.FENCED_INSTANCE_ID: Reaction.THROW},
     Api.OFFSET_FETCH: {
         **dict.fromkeys(_UNREAD_OF_OFFSETS, Reaction.OVERLOOK),
         _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW,

@@ -39,8 +39,8 @@ class TopicsReady:
         return True
 
     def _is_fresh(self, first: bool) -> bool:
-        metadata = self._member.metadata
-        if not self._member.subscription.by_pattern or not first:
+        member, metadata = self._member, self._member.metadata
+        if not member.subscription.by_pattern or not first or member.profile.joins_with_old_topics:
             return True
         if self._stale_version is None:
             self._stale_version = metadata.version

@@ -9,46 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from attrs import evolve, frozen
 
 from groupsim.members.ancestors.kinds import CLIENTS
+from groupsim.members.defects import defects_of, with_defects
 from groupsim.members.profiles import PROFILES, ClientProfile, RebalanceTimeout
 from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.releases import RELEASES, Row, Standing, row_of
 
 Version = tuple[int, ...]
 ANY = 9_999
 
-#: Library → (first version, profile) from the oldest on.
-_AGES: Mapping[str, tuple[tuple[Version, str], ...]] = {
-    "java": (
-        ((0, 9), "java-0.9"),
-        ((0, 10, 1), "java-0.11"),
-        ((2,), "java-2.8"),
-        ((3,), "java-3.1"),
-        ((3, 2), "java-3.2"),
-        ((3, 3), "java-3.3"),
-        ((3, 3, 2), "java-3.2"),
-        ((3, 4), "java-3.4"),
-        ((3, 5), "java-3.5"),
-        ((3, 7), "java-3.7"),
-        ((3, 9), "java-3.9"),
-        ((4,), "java-4.x"),
-    ),
-    "librdkafka": (((0, 11), "librdkafka-0.11"), ((1,), "librdkafka-1.x"), ((1, 7), "librdkafka-2.x")),
-    "kafka-python": (
-        ((1,), "kafka-python-1.3"),
-        ((1, 4), "kafka-python-2.x"),
-        ((2, 3), "kafka-python-2.3"),
-        ((3,), "kafka-python-3.x"),
-    ),
-    "aiokafka": (((0,), "aiokafka"),),
-    "kafkajs": (((0,), "kafkajs"),),
-    "sarama": (((0,), "sarama"),),
-    "franz-go": (((0,), "franz-go"),),
-    "brod": (((0,), "brod"),),
-    "ruby-kafka": (((0,), "ruby-kafka"),),
-}
 #: The newest line of each library that there is; a number above it is a mistake, or a release that nobody has judged.
 _NEWEST: Mapping[str, int] = {
     "java": 4,
@@ -87,10 +60,13 @@ _MEANT: Mapping[str, tuple[Version, Version]] = {
     "librdkafka-2.x": ((1, 7), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
     "java-3.3": ((3, 3), (3, 3, 1, ANY)),  # 3.3.2 was mended
-    "kafka-python-2.x": ((1, 4), (2, 2, ANY)),
+    "kafka-python-2.x": ((1, 4, 7), (2, 2, ANY)),
+    "kafka-python-1.4": ((1, 4), (1, 4, 6, ANY)),
+    "java-2.4": ((2, 4), (2, 6, 0, ANY)),
 }
-_NOT_SIMULATED: Mapping[str, ClientProfile] = {
-    "librdkafka-0.11": evolve(
+#: Releases that no member behaves as, and whose defaults the linter knows.
+_LINTED: Mapping[tuple[str, str], ClientProfile] = {
+    ("librdkafka", "0.11"): evolve(
         PROFILES["librdkafka-1.x"],
         name="librdkafka-0.11",
         defaults={**PROFILES["librdkafka-1.x"].defaults, "session.timeout.ms": 30_000, "heartbeat.interval.ms": 1_000},
@@ -101,7 +77,7 @@ _NOT_SIMULATED: Mapping[str, ClientProfile] = {
 
 
 #: Every library by every name people know it by.
-LIBRARIES = tuple(sorted((*_AGES, *_ALIASES)))
+LIBRARIES = tuple(sorted((*RELEASES, *_ALIASES)))
 
 
 @frozen
@@ -113,6 +89,9 @@ class Client:
     low: Version
     high: Version
     profile: ClientProfile
+    row: Row
+    #: The library's own name of the release meant, if one is.
+    release: str = ""
 
     def before(self, *version: int) -> bool:
         """Whether every version meant is older than this one."""
@@ -133,15 +112,15 @@ def client_of(name: str) -> Client:
     Raises ValueError with the remedy for a library nobody knows, or a version older or newer than any known.
     """
     library, version = _split(name.strip().lower())
-    if library not in _AGES and library not in _ALIASES:
-        raise ValueError(f"no client library `{name}`; {suggest(library, [*_AGES, *_ALIASES], 'known')}")
+    if library not in RELEASES and library not in _ALIASES:
+        raise ValueError(f"no client library `{name}`; {suggest(library, [*RELEASES, *_ALIASES], 'known')}")
     if library in _OWN_NUMBERS:
         version = ""
     library = _ALIASES.get(library, library)
     low, high = _MEANT.get(f"{library}-{version}") or _range(version)
-    ages = [profile for first, profile in _AGES[library] if not version or first <= high]
-    if not ages:
-        raise ValueError(f"`{name}` is older than any version known; the oldest is {_shown(_AGES[library][0][0])}")
+    row = row_of(library, high) if version else RELEASES[library][-1]
+    if row is None:
+        raise ValueError(f"`{name}` is older than any version known; the oldest is {RELEASES[library][0].first}")
     if low[0] > _NEWEST[library]:
         near = f"{library}-{_NEWEST[library]}.x"
         raise ValueError(f"no release `{name}`: the newest known of {library} are {_NEWEST[library]}.x; write `{near}`")
@@ -149,26 +128,54 @@ def client_of(name: str) -> Client:
     if last is not None and len(low) > 1 and low[1] > last:
         near = f"{library}-{low[0]}.{last}"
         raise ValueError(f"no release `{name}`: the last of {library} {low[0]}.x is {low[0]}.{last}; write `{near}`")
-    return Client(name, library, low, high, _profile(ages[-1]))
+    release = f"{library}-{version}" if version else ""
+    return Client(name, library, low, high, _LINTED.get((library, row.first)) or PROFILES[row.profile], row, release)
 
 
-def simulated(name: str) -> ClientProfile:
-    """The profile a member of this client behaves as: one by its own name, or the one that covers a release.
+def simulated(name: str, defects: tuple[str, ...] = ()) -> ClientProfile:
+    """The profile a member of this client behaves as: one by its own name, or the one that stands for a release.
 
-    Raises ValueError with the remedy (`problem; remedy`) for a client that cannot be simulated.
+    A release has its defects, and `defects` by name beside them. Raises ValueError with the remedy
+    (`problem; remedy`) for a client that cannot be simulated.
     """
+    if not defects and is_profile(name):
+        return CLIENTS[name.strip().lower()]
+    return _with_defects(name, defects)
+
+
+@lru_cache
+def _with_defects(name: str, defects: tuple[str, ...]) -> ClientProfile:
+    """The same for a release, or with defects by name: made once, so that members alike share one profile."""
     plain = name.strip().lower()
     if is_profile(name):
-        return CLIENTS[plain]
-    if _split(plain)[0] not in (*_AGES, *_ALIASES):
+        return with_defects(CLIENTS[plain], defects)
+    if _split(plain)[0] not in (*RELEASES, *_ALIASES):
         raise ValueError(f"no client profile `{name}`; {suggest(name, CLIENTS, 'profiles')}")
     client = client_of(name)
-    if client.profile.name not in CLIENTS:
-        near = ", ".join(f"`{one}`" for one in CLIENTS if one.startswith(f"{client.library}-"))
-        raise ValueError(
-            f"no member behaves as `{name}` does, only the linter knows that release; simulated are {near}"
-        )
-    return client.profile
+    if client.row.how is Standing.DIFFERS:
+        nearest = f"nearest: `{client.row.profile}`"
+        raise ValueError(f"`{name}` behaves otherwise than any profile: {client.row.why}; {nearest}")
+    return evolve(with_defects(client.profile, (*_own_defects(client), *defects)), release=client.release)
+
+
+def _own_defects(client: Client) -> tuple[str, ...]:
+    """The defects of the releases meant that their profile does not have already."""
+    if not client.release:
+        return ()
+    names = defects_of(client.library, client.low, client.high)
+    return tuple(name for name in names if with_defects(client.profile, (name,)) != client.profile)
+
+
+def standing(name: str) -> str | None:
+    """What a reader should know of the profile that runs a client; None for a profile by its own name."""
+    if is_profile(name):
+        return None
+    client = client_of(name)
+    own = _own_defects(client)
+    defects = f" with {', '.join(own)}" if own else ""
+    if client.row.how is Standing.ALIKE:
+        return f"no profile covers {name}; it runs as `{client.profile.name}`{defects}: {client.row.why}"
+    return f"{name} behaves as the profile `{client.profile.name}`{defects}"
 
 
 def is_profile(name: str) -> bool:
@@ -185,11 +192,3 @@ def _range(version: str) -> tuple[Version, Version]:
     """`3.9` is every 3.9, `2.x` every 2, nothing is any version."""
     parts = tuple(int(part) for part in version.split(".") if part and part != "x")
     return parts or (0,), (*parts, ANY)
-
-
-def _profile(name: str) -> ClientProfile:
-    return _NOT_SIMULATED.get(name) or PROFILES[name]
-
-
-def _shown(version: Version) -> str:
-    return ".".join(str(part) for part in version)

@@ -15,7 +15,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
 from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.data_values import ProducerProperties, RecordSize, Skew, TopicProperties, read_record_size
-from groupsim.scenarios.defects import BrokerDefects
+from groupsim.scenarios.defects import BrokerDefects, ClientDefects
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.steps import Check, Deed
 from groupsim.scenarios.targets import PartitionName, TopicName
@@ -159,6 +159,9 @@ class MemberDefaults:
 
     client: str | None = key(
         "A client profile, or a release: java-3.9, librdkafka-2.3.0 …; `java` when nothing is said.", None
+    )
+    defects: ClientDefects | None = key(
+        "Defects by name, beside those of the release; docs/defects.md lists them.", None
     )
     properties: Properties = key(
         "Settings by Kafka's own names, as a mapping or as the pasted text of a .properties file.", factory=dict

@@ -42,7 +42,7 @@ class MemberPlan:
     @property
     def profile(self) -> ClientProfile:
         """The profile that the client behaves as."""
-        profile = simulated(self.client)
+        profile = simulated(self.client, tuple(self.spec.defects or ()))
         if self.spec.versions is None:
             return profile
         versions = {_APIS[name]: version for name, version in self.spec.versions.items()}

@@ -64,7 +64,8 @@ def reference() -> str:
 
 _RELEASES = (
     "A release (`java-3.6`, `librdkafka-2.3.0`, `confluent-kafka-python-2.3.0`) is simulated as the profile that "
-    "covers it; `groupsim lint` judges it as that very release."
+    "covers it, with the defects it had; one that is known to behave otherwise is refused with the nearest "
+    "([defects.md](defects.md#releases-of-clients)). `groupsim lint` judges it as that very release."
 )
 
 

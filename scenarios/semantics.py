@@ -25,7 +25,7 @@ from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.scenarios.acls import wrong_acls
 from groupsim.scenarios.actions import AddAcls, AddPartitions, RemoveAcls
 from groupsim.scenarios.broker_lives import impossible_lives
-from groupsim.scenarios.clients import is_profile, simulated
+from groupsim.scenarios.clients import simulated, standing
 from groupsim.scenarios.clusters import check_settings, coordinator_config, is_replicated
 from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.data_sense import REMEDY, noted_data, wrong_data
@@ -301,7 +301,19 @@ def _settings(scenario: Scenario, document: Document) -> list[Problem]:
         for plan in _one_of_each(group, spec):
             for problem in _of_member(plan, document, folder, broker, pulls=is_replicated(scenario)):
                 problems.setdefault((str(problem.place), problem.message), problem)
-    return list(problems.values())
+    return [*problems.values(), *_standings(scenario, document)]
+
+
+def _standings(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Which profiles run the releases that the file names: once for each release."""
+    told: dict[str, MemberPlan] = {}
+    for group, spec in scenario.groups.items():
+        for plan in _one_of_each(group, spec):
+            words = standing(plan.client)
+            if words is not None:
+                told.setdefault(words, plan)
+    for words, plan in told.items():
+        yield Problem(document.at_value(path_of(document, plan, "client", last=())), f"`client`: {words}", "", NOTE)
 
 
 def _bounds(scenario: Scenario) -> CoordinatorConfig | None:
@@ -344,10 +356,6 @@ def _of_member(
         return
     for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         yield _note(document, plan, note)
-    if not is_profile(plan.client):
-        where = path_of(document, plan, "client", last=())
-        message = f"`client`: {plan.client} behaves as the profile `{plan.profile.name}`"
-        yield Problem(document.at_value(where), message, "", NOTE)
     if "partition.assignment.strategy" in properties and plan.spec.assignor is None:
         yield from _assignors(document, plan, settings)
     if broker is not None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.versions import affected_releases
+from groupsim.members.defects import CLIENT_DEFECTS
+from groupsim.scenarios.releases import RELEASES, Standing
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"
 BEGIN = "<!-- releases: begin (written by tools/defects_table.py) -->"
@@ -19,7 +21,8 @@ END = "<!-- releases: end -->"
 
 def tables() -> str:
     """The tables, with their markers."""
-    return "\n".join((BEGIN, "", "### Brokers", "", *_table(_of_brokers()), "", END))
+    parts = ("", "### Brokers", "", *_table(_of_brokers()), "", "### Clients", "", *_table(_of_clients()), "")
+    return "\n".join((BEGIN, *parts, *_releases(), "", END))
 
 
 def page(text: str) -> str:
@@ -40,6 +43,22 @@ def _of_brokers() -> Iterator[tuple[str, str, str]]:
     for name, defect in BROKER_DEFECTS.items():
         ranges = affected_releases(defect)
         yield name, ", ".join(f"{first} until {fixed}" for first, fixed in ranges), defect.effect
+
+
+def _of_clients() -> Iterator[tuple[str, str, str]]:
+    for name, defect in CLIENT_DEFECTS.items():
+        ranges = (f"{one.library} {one.first} until {one.fixed}" for one in defect.affected)
+        yield name, ", ".join(ranges), defect.effect
+
+
+def _releases() -> Iterator[str]:
+    """Which profile stands for which releases."""
+    yield from ("### Releases of clients", "", "| releases from | run as | |", "| --- | --- | --- |")
+    for library, rows in RELEASES.items():
+        for row in rows:
+            how = {Standing.COVERED: "", Standing.ALIKE: "not compared: ", Standing.DIFFERS: "refused: "}[row.how]
+            profile = "–" if row.how is Standing.DIFFERS else f"`{row.profile}`"
+            yield f"| {library} {row.first} | {profile} | {how}{row.why} |"
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def client_log(event: TraceEvent, known: Known) -> ClientLog:
     group, client_id = event.group, str(payload.get("client_id") or event.host)
     profile, instance = str(payload.get("profile") or "java"), payload.get("instance_id")
     if profile.startswith("java"):
-        return JavaLog(group, client_id, instance, version(profile), known)
+        return JavaLog(group, client_id, instance, version(payload.get("release") or profile), known)
     if profile.startswith("librdkafka"):
         return LibrdkafkaLog.of(group, client_id, known)
     library = next((library for name, library in LIBRARIES if profile.startswith(name)), None)

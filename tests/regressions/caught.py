@@ -11,6 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
+from groupsim.members.ancestors import kinds
+from groupsim.members.defects import with_defects
+
 Defect = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -21,3 +24,8 @@ def caught(
     fails = pytest.mark.xfail(strict=True, raises=by)
     params = [pytest.param(defect, id=f"with-{defect.__name__}", marks=fails) for defect in defects]
     return pytest.mark.parametrize("mutant", [pytest.param(None, id="holds"), *params], indirect=True)
+
+
+def release_defect(patch: pytest.MonkeyPatch, name: str, client: str = "java") -> None:
+    """Give a client, by default the one that tests use when they name none, a defect that releases had."""
+    patch.setitem(kinds.CLIENTS, client, with_defects(kinds.CLIENTS[client], (name,)))  # type: ignore[attr-defined]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from assignor_defects import drop_older_claims
 from attrs import evolve
+from caught import release_defect
 
-from groupsim.members import consumer, heartbeat, joining, ownership
+from groupsim.members import consumer, joining, ownership
 from groupsim.members.ancestors import kinds
 from groupsim.members.commit_attempt import CommitResult
 from groupsim.members.commit_before import CommitBefore
@@ -22,14 +23,10 @@ from groupsim.members.fetching import Fetcher
 from groupsim.members.heartbeat import Heartbeat
 from groupsim.members.joining import Joining
 from groupsim.members.leader import Leader
-from groupsim.members.member import ClientState, Member
+from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
-from groupsim.members.ownership import Ownership
-from groupsim.members.profiles import HeartbeatPlacement
 from groupsim.members.reactions import Reaction
 from groupsim.members.stages import Stage
-from groupsim.members.subscription import SubscriptionState
-from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
@@ -59,7 +56,7 @@ def reset_on_rebalance_in_progress(patch: pytest.MonkeyPatch) -> None:
 
 def late_sync_loses_everything(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-13891: a SyncGroup that comes too late costs the generation, and so all partitions."""
-    _reaction(patch, Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_GENERATION)
+    release_defect(patch, "KAFKA-13891")
 
 
 def reset_on_retriable(patch: pytest.MonkeyPatch) -> None:
@@ -69,7 +66,7 @@ def reset_on_retriable(patch: pytest.MonkeyPatch) -> None:
 
 def join_sees_sync_error(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-10870: REBALANCE_IN_PROGRESS is known from other requests only; from JoinGroup it is fatal."""
-    _reaction(patch, Api.JOIN_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.THROW)
+    release_defect(patch, "KAFKA-10870")
 
 
 def membership_error_on_commit(patch: pytest.MonkeyPatch) -> None:
@@ -91,20 +88,12 @@ def fetch_error_means_no_offset(patch: pytest.MonkeyPatch) -> None:
 
 def heartbeat_stops_before_cleanup(patch: pytest.MonkeyPatch) -> None:
     """sarama 1608: while the application gives up its partitions nobody heartbeats."""
-    _profile(patch, heartbeats=HeartbeatPlacement.IN_POLL)
+    release_defect(patch, "sarama-1608")
 
 
 def no_assignment_no_heartbeat(patch: pytest.MonkeyPatch) -> None:
     """kafkajs 1361: heartbeats go with batches, and who has no partition has no batches."""
-    due = Heartbeat.due
-
-    def mutant(self: Heartbeat) -> None:
-        if self._member.ownership.owned:
-            due(self)
-        else:
-            self._again(self._interval_us)
-
-    patch.setattr(heartbeat, "_due", mutant)
+    release_defect(patch, "kafkajs-1361")
 
 
 def heartbeat_not_owed(patch: pytest.MonkeyPatch) -> None:
@@ -134,28 +123,12 @@ def instance_id_dropped(patch: pytest.MonkeyPatch) -> None:
 
 def stable_on_join_response(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-5154: after a JoinGroup that went well the rebalance is over, whatever becomes of the SyncGroup."""
-
-    async def mutant(self: Joining) -> bool:
-        self._outcome = None
-        self.stage = Stage.IDLE
-        self.rejoin_needed = False
-        self._member.become(ClientState.STABLE)
-        self._member.heartbeat.enable()
-        return True
-
-    _step(patch, Stage.SYNC_FAILED, mutant)
+    release_defect(patch, "KAFKA-5154")
 
 
 def owned_survives_reset(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-12983: a membership lost in the middle of a rebalance is followed by a JoinGroup without any clean-up."""
-    reset = Joining.reset
-
-    def mutant(self: Joining, reason: str, *, member_id_too: bool) -> None:
-        before = self.needs_prepare
-        reset(self, reason, member_id_too=member_id_too)
-        self.needs_prepare = before
-
-    patch.setattr(Joining, "reset", mutant)
+    release_defect(patch, "KAFKA-12983")
 
 
 def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
@@ -182,24 +155,17 @@ def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
 
 def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-3117: at the end of a rebalance the present subscription is taken for the one that was joined with."""
-    complete = Joining._complete
-
-    async def mutant(self: Joining) -> bool:
-        done = await complete(self)
-        self._member.subscription.joined = self._member.subscription.topics
-        return done
-
-    _step(patch, Stage.SYNCED, mutant)
+    release_defect(patch, "KAFKA-3117")
 
 
 def assignment_beats_subscription(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-7961: an assignment is taken as it comes, though the subscription has changed since the JoinGroup."""
-    patch.setattr(SubscriptionState, "covers", lambda self, topic: True)
+    release_defect(patch, "KAFKA-7961")
 
 
 def partition_growth_ignored(patch: pytest.MonkeyPatch) -> None:
     """sarama 1462: the leader does not look at the number of partitions again."""
-    patch.setattr(Leader, "metadata_changed", lambda self: False)
+    release_defect(patch, "sarama-1462")
 
 
 def returning_static_leader(patch: pytest.MonkeyPatch) -> None:
@@ -230,7 +196,7 @@ def leader_topics_omit_own_change(patch: pytest.MonkeyPatch) -> None:
 
 def rack_flap(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-20778: a replica whose broker is away has no rack, and that is a change; so is its return."""
-    patch.setitem(kinds.CLIENTS, "java-4.x", evolve(kinds.CLIENTS["java-4.x"], offline_racks_count=True))  # type: ignore[attr-defined]
+    release_defect(patch, "KAFKA-20778", "java-4.x")
 
 
 def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
@@ -248,7 +214,7 @@ def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
 
 def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-7126: nobody looks at all topics anew before it joins."""
-    patch.setattr(TopicsReady, "_is_fresh", lambda self, first: True)
+    release_defect(patch, "KAFKA-7126")
 
 
 def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
@@ -337,16 +303,7 @@ def stale_owned_after_missed_sync(patch: pytest.MonkeyPatch) -> None:
 
 def owned_list_empty_at_join(patch: pytest.MonkeyPatch) -> None:
     """franz-go dcfcacb5: what a member owns is cleared before it is written into its JoinGroup."""
-    offers = Ownership.offers
-
-    def mutant(self: Ownership) -> tuple[JoinProtocol, ...]:
-        held, self.owned = self.owned, {}
-        try:
-            return offers(self)
-        finally:
-            self.owned = held
-
-    patch.setattr(Ownership, "offers", mutant)
+    release_defect(patch, "franz-go-dcfcacb5")
 
 
 # --- commits -----------------------------------------------------------------------------------------------------
@@ -380,12 +337,4 @@ def commit_error_kills_coordinator(patch: pytest.MonkeyPatch) -> None:
 
 def autocommit_no_discovery(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-6362: auto-commit waits for a coordinator, and nothing makes a consumer without a group look for one."""
-    auto_commit = Committer._auto_commit
-
-    def mutant(self: Committer) -> None:
-        if self._member.coordinator.known:
-            auto_commit(self)
-        else:
-            self._arm(self._interval_us)
-
-    patch.setattr(Committer, "_auto_commit", mutant)
+    release_defect(patch, "KAFKA-6362")

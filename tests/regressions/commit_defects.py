@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from caught import release_defect
 
-from groupsim.members import fetching, joining
+from groupsim.members import fetching
 from groupsim.members.commit_attempt import Attempt
 from groupsim.members.committing import Committer
 from groupsim.members.fetching import Fetcher
-from groupsim.members.joining import Joining
 from groupsim.members.member import ClientState, Member
 from groupsim.members.ownership import Ownership
 from groupsim.members.pull.fetcher import PullFetcher
-from groupsim.members.stages import Stage
 from groupsim.protocol.messages import FetchedOffset, TopicPartition
 
 # --- which offsets, and in which order ---------------------------------------------------------------------------
@@ -71,26 +70,12 @@ def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
 
 def fetch_during_revoke_commit(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-14196: while the commit before a rebalance is under way, polls go on delivering."""
-    before_rebalance = Committer.before_rebalance
-
-    def mutant(self: Committer) -> None:
-        with pytest.MonkeyPatch.context() as open_:
-            open_.setattr(Fetcher, "stop_delivering", lambda fetcher, partitions: None)
-            before_rebalance(self)
-
-    patch.setattr(Committer, "before_rebalance", mutant)
+    release_defect(patch, "KAFKA-14196")
 
 
 def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-14024: every poll begins the commit before the rebalance anew, and waits for the newest."""
-    prepare = Joining._prepare
-
-    def mutant(self: Joining) -> joining.Going:
-        if self._member.commits.before_rebalance_pending:
-            self._member.commits.before_rebalance()
-        return prepare(self)
-
-    patch.setitem(joining._STEPS, Stage.COMMITTING, mutant)  # type: ignore[misc]
+    release_defect(patch, "KAFKA-14024")
 
 
 def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:

@@ -452,7 +452,7 @@ def test_a_version_that_is_not_certain_silences() -> None:
 
 @pytest.mark.parametrize(
     ("name", "profile"),
-    [("java", "java-4.x"), ("java-2.4", "java-2.8"), ("java-1.0.2", "java-0.11"), ("java-0.10.0", "java-0.9"),
+    [("java", "java-4.x"), ("java-2.4", "java-2.4"), ("java-1.0.2", "java-0.11"), ("java-0.10.0", "java-0.9"),
      ("librdkafka-1.6.2", "librdkafka-1.x"), ("confluent-kafka-python-2.3.0", "librdkafka-2.x"),
      ("kafka-python-1.4.7", "kafka-python-2.x"), ("spring-kafka-3.1", "java-4.x"), ("KafkaJS", "kafkajs")],
 )  # fmt: skip

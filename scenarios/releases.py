@@ -1,0 +1,120 @@
+"""Which profile stands for which releases of a client library, and which releases none stands for.
+
+A row holds from its first release on, until the next row. Three cases:
+
+- the profile covers the release (`how` COVERED);
+- no profile covers it, and it runs as the one named, which behaves alike as far as is known (ALIKE, with `why`);
+- it is known to behave differently, and is refused (DIFFERS, with `why`); the profile is the nearest one.
+
+Defects that a release had and its profile has not come on top (`members.defects`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from attrs import frozen
+
+from groupsim.members.defects import Version, version_of
+
+
+class Standing(StrEnum):
+    """How well a profile stands for releases."""
+
+    COVERED = "covered"
+    ALIKE = "runs as"
+    DIFFERS = "refused"
+
+
+@frozen
+class Row:
+    """Releases of a library from `first` on, and the profile that stands for them."""
+
+    first: str
+    profile: str
+    how: Standing = Standing.COVERED
+    why: str = ""
+
+    @property
+    def version(self) -> Version:
+        """The first release as numbers."""
+        return version_of(self.first)
+
+
+_ALIKE, _DIFFERS = Standing.ALIKE, Standing.DIFFERS
+
+RELEASES: Mapping[str, tuple[Row, ...]] = {
+    "java": (
+        Row("0.9", "java-0.9"),
+        Row("0.10.1", "java-0.11"),
+        Row("2.0", "java-2.0"),
+        Row("2.2", "java-2.2"),
+        Row("2.3", "java-2.3"),
+        Row("2.4", "java-2.4"),
+        Row("2.6.1", "java-2.8", _ALIKE, "it heartbeats while syncing, as 2.8 does (KAFKA-10134)"),
+        Row("2.8", "java-2.8"),
+        Row("3.0", "java-3.1"),
+        Row("3.2", "java-3.2"),
+        Row("3.3", "java-3.3"),
+        Row("3.3.2", "java-3.2", _ALIKE, "KAFKA-13891 was reverted, and else 3.3 is as 3.2"),
+        Row("3.4", "java-3.4"),
+        Row("3.5", "java-3.5"),
+        Row("3.7", "java-3.7"),
+        Row("3.9", "java-3.9"),
+        Row("4.0", "java-4.x"),
+    ),
+    "librdkafka": (
+        Row(
+            "0.11",
+            "librdkafka-1.x",
+            _DIFFERS,
+            "before 1.0 max.poll.interval.ms is not enforced and the session timeout is sent as rebalance timeout",
+        ),
+        Row("1.0", "librdkafka-1.x"),
+        Row("1.7", "librdkafka-2.x"),
+    ),
+    "kafka-python": (
+        Row("1.0", "kafka-python-1.3"),
+        Row("1.4", "kafka-python-1.4"),
+        Row("1.4.7", "kafka-python-2.x"),
+        Row("2.1", "kafka-python-2.x", _ALIKE, "JoinGroup v3 and v4 are its only news for a group before 2.3"),
+        Row("2.3", "kafka-python-2.3"),
+        Row("3.0", "kafka-python-3.x"),
+    ),
+    "aiokafka": (
+        Row(
+            "0.0",
+            "aiokafka",
+            _DIFFERS,
+            "before 0.7 an error on another task resets the member id while it syncs (aiokafka 747)",
+        ),
+        Row("0.7", "aiokafka"),
+    ),
+    "kafkajs": (
+        Row("0.0", "kafkajs", _DIFFERS, "before 1.14 offsets are not committed when a consumer stops (kafkajs 874)"),
+        Row("1.14", "kafkajs", _ALIKE, "it joins, heartbeats and commits as 2.x does"),
+        Row("2.0", "kafkajs"),
+    ),
+    "sarama": (
+        Row("0.0", "sarama-1.33", _DIFFERS, "consumer groups came with sarama 1.19"),
+        Row("1.19", "sarama-1.33"),
+        Row("1.34", "sarama"),
+    ),
+    "franz-go": (
+        Row("0.0", "franz-go", _ALIKE, "releases before 1.0 have not been compared"),
+        Row("1.0", "franz-go"),
+    ),
+    "brod": (Row("0.0", "brod", _ALIKE, "releases of brod have not been told apart"),),
+    "ruby-kafka": (
+        Row("0.0", "ruby-kafka", _ALIKE, "releases before 0.7 have not been compared"),
+        Row("0.7", "ruby-kafka"),
+    ),
+}
+"""Every library, its releases from the oldest on."""
+
+
+def row_of(library: str, high: Version) -> Row | None:
+    """The row of the newest release meant; None where all that is known is newer."""
+    found = [row for row in RELEASES[library] if row.version <= high]
+    return found[-1] if found else None

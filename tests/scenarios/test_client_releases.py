@@ -1,0 +1,218 @@
+"""Client releases: which profile runs one, with which defects, in whose words, and which are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim import Simulation, logs
+from groupsim.members.defects import CLIENT_DEFECTS, client_defect
+from groupsim.members.profile import ClientProfile
+from groupsim.members.profiles import PROFILES
+from groupsim.protocol.messages import Api
+from groupsim.scenarios.clients import simulated, standing
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.naming import plans
+from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.releases import RELEASES, Standing
+from groupsim.scenarios.runner import run_scenario
+
+
+def scenario(client: str, more: str = "") -> str:
+    """A small scenario with members of one client."""
+    return f"""
+run-for: 30s
+topics: {{orders: 4}}
+groups:
+  billing: {{client: {client}, members: {{a: 1, b: {{client: {client}}}}}{more}}}
+"""
+
+
+def notes(client: str) -> list[str]:
+    """What the loader notes of a scenario with this client."""
+    return [note.message for note in load_text(scenario(client)).notes]
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("sarama-1.20", "sarama-1.33"),
+        ("sarama-1.43", "sarama"),
+        ("java-2.0.1", "java-2.0"),
+        ("java-2.2.2", "java-2.2"),
+        ("java-2.3.1", "java-2.3"),
+        ("java-2.5", "java-2.4"),
+        ("kafka-python-1.4.6", "kafka-python-1.4"),
+        ("kafka-python-1.4.7", "kafka-python-2.x"),
+        ("java-4.0", "java-4.x"),
+    ],
+)
+def test_a_release_runs_as_the_profile_that_covers_it(name: str, profile: str) -> None:
+    """Releases that used to run as a later one have a profile of their age."""
+    assert simulated(name).name == profile
+    assert simulated(name).release == name
+
+
+def test_a_release_that_no_profile_covers_is_said_once() -> None:
+    """It runs as the nearest that behaves alike, and one note says so, however many members name it."""
+    assert notes("java-2.7.2") == [
+        "`client`: no profile covers java-2.7.2; it runs as `java-2.8` with KAFKA-10870: "
+        "it heartbeats while syncing, as 2.8 does (KAFKA-10134)"
+    ]
+    assert len(notes("sarama-1.20")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why", "nearest"),
+    [
+        ("sarama-1.18", "consumer groups came with sarama 1.19", "sarama-1.33"),
+        ("aiokafka-0.6", "aiokafka 747", "aiokafka"),
+        ("kafkajs-1.12", "kafkajs 874", "kafkajs"),
+        ("librdkafka-0.11", "max.poll.interval.ms", "librdkafka-1.x"),
+    ],
+)
+def test_a_release_that_is_known_to_differ_is_refused(name: str, why: str, nearest: str) -> None:
+    """The error says in what it differs, and names the nearest profile."""
+    with pytest.raises(ScenarioError) as refused:
+        load_text(scenario(name))
+    assert why in str(refused.value)
+    assert f"nearest: `{nearest}`" in str(refused.value)
+
+
+def test_every_row_of_the_releases_names_a_profile_and_says_why() -> None:
+    """Rows ascend, their profiles exist, and what is not covered has a reason."""
+    for library, rows in RELEASES.items():
+        assert [row.version for row in rows] == sorted(row.version for row in rows), library
+        assert all(row.profile in PROFILES for row in rows)
+        assert all(bool(row.why) is (row.how is not Standing.COVERED) for row in rows)
+
+
+@pytest.mark.sim
+async def test_a_process_starts_under_the_release_that_was_asked_for(sim: Simulation) -> None:
+    """`process.started` names the release beside the profile; a profile by its own name needs none."""
+    sim.topic("orders", 2)
+    sim.member("a", client="java-4.0")
+    sim.member("b", client="java-3.9")
+    said = {event.host: event.payload or {} for event in sim.find("process.started")}
+    assert (said["a"]["profile"], said["a"]["release"]) == ("java-4.x", "java-4.0")
+    assert "release" not in said["b"]
+
+
+# --- defects -----------------------------------------------------------------------------------------------------
+
+SHOWN = [
+    ("KAFKA-3117", "java-0.9.0", "java-0.10.0"),
+    ("KAFKA-5154", "java-0.10.2", "java-0.11.0"),
+    ("KAFKA-6362", "java-1.0.2", "java-1.1.0"),
+    ("KAFKA-7126", "java-2.0.0", "java-2.0.1"),
+    ("KAFKA-7961", "java-2.2.2", "java-2.3.0"),
+    ("KAFKA-8487", "java-2.3.1", "java-2.4.0"),
+    ("KAFKA-10870", "java-2.7.2", "java-2.8.0"),
+    ("KAFKA-12983", "java-2.8.0", "java-2.8.1"),
+    ("KAFKA-13214", "java-2.7.1", "java-2.7.2"),
+    ("KAFKA-13419", "java-3.1.2", "java-3.2.0"),
+    ("KAFKA-13891", "java-3.3.1", "java-3.3.2"),
+    ("KAFKA-14024", "java-3.2.0", "java-3.2.1"),
+    ("KAFKA-14196", "java-3.2.2", "java-3.2.3"),
+    ("KAFKA-20778", "java-4.2", "java-4.4"),
+    ("franz-go-dcfcacb5", "franz-go-1.9.1", "franz-go-1.10.0"),
+    ("kafkajs-1361", "kafkajs-2.0.0", "kafkajs-2.0.1"),
+    ("librdkafka-3818", "librdkafka-1.8.2", "librdkafka-1.9.0"),
+    ("sarama-1462", "sarama-1.24.0", "sarama-1.24.1"),
+    ("sarama-1608", "sarama-1.31.0", "sarama-1.31.1"),
+]
+
+
+def has(profile: ClientProfile, name: str) -> bool:
+    """Whether a profile has a defect."""
+    defect = client_defect(name)
+    flag = bool(defect.flag) and getattr(profile, defect.flag)
+    rows = [(api, error, does) for api, table in defect.reactions.items() for error, does in table.items()]
+    return flag or (bool(rows) and all(profile.reaction(api, error) is does for api, error, does in rows))
+
+
+@pytest.mark.parametrize(("name", "bad", "good"), SHOWN, ids=[row[0] for row in SHOWN])
+def test_a_release_has_its_defects(name: str, bad: str, good: str) -> None:
+    """The last release with a defect has it, the first one without has not, and by name any client has it."""
+    assert has(simulated(bad), name)
+    assert not has(simulated(good), name)
+    assert has(simulated(good, (name,)), name)
+
+
+def test_every_defect_of_clients_is_looked_at() -> None:
+    """No row is without its releases above; what each does to a group `tests/regressions` and the tests below show."""
+    assert sorted(CLIENT_DEFECTS) == sorted(row[0] for row in SHOWN)
+
+
+def test_a_defect_is_added_by_name_to_a_member() -> None:
+    """`defects` on a group holds for its members; a member's own stand in its place."""
+    found = load_text(scenario("java-3.9", ", defects: [KAFKA-12983]"))
+    assert all(plan.profile.keeps_claims_after_reset for plan in plans(found))
+    assert "KAFKA-12983" not in (standing("java-2.8.1") or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (scenario("java", ", defects: [KAFKA-12938]"), "no client has a defect `KAFKA-12938` did you mean"),
+        (scenario("java", ", defects: [KAFKA-9752]"), "it is one of brokers: write it under `broker`"),
+        (scenario("java") + "broker: {defects: [KAFKA-12983]}", "it is one of clients: write it on a group or member"),
+    ],
+)
+def test_a_defect_in_the_wrong_place_is_refused_with_the_right_one(text: str, words: str) -> None:
+    """An unknown name is answered with the nearest, one of another component with where it belongs."""
+    with pytest.raises(ScenarioError) as refused:
+        load_text(text)
+    assert words in " ".join(str(refused.value).split())
+
+
+@pytest.mark.sim(brokers=3)
+@pytest.mark.parametrize(("client", "left"), [("java-2.8.0", True), ("java-2.8.1", False)])
+async def test_kafka_13214_a_lost_coordinator_costs_the_member_id(sim: Simulation, client: str, left: bool) -> None:
+    """A JoinGroup waits when the coordinator moves: with 2.8.0 the member comes back without its id."""
+    sim.topic("orders", 2)
+    sim.member("slow", on_revoked="20s", assignors=["range"])
+    member = sim.member("c1", client=client, assignors=["range"])
+    await sim.settled(members=2)
+    before = member.member_id
+    sim.member("c2", assignors=["range"])
+    await sim.until(lambda: sim.state() == "PreparingRebalance")
+    await sim.run_for("5s")
+    sim.move_coordinator()
+    await sim.settled(members=3, within="90s")
+    assert (member.member_id != before) is left
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(("client", "chosen"), [("librdkafka-1.8.2", "range"), ("librdkafka-1.9.0", "roundrobin")])
+async def test_librdkafka_3818_the_order_of_assignors(sim: Simulation, client: str, chosen: str) -> None:
+    """Members prefer roundrobin to range: up to 1.8 they are heard the other way round."""
+    sim.topic("orders", 2)
+    sim.member("c1", client=client, assignors=["roundrobin", "range"])
+    await sim.settled(members=1)
+    assert sim.group("g1").protocol == chosen
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(("client", "owned"), [("sarama-1.24.0", 2), ("sarama-1.24.1", 4)])
+async def test_sarama_1462_a_topic_grows(sim: Simulation, client: str, owned: int) -> None:
+    """Up to 1.24.0 new partitions of a topic have no owner."""
+    sim.topic("orders", 2)
+    sim.member("c1", client=client, properties={"metadata.max.age.ms": 10_000})
+    await sim.settled(members=1)
+    sim.cluster.add_partitions("orders", 4)
+    await sim.run_for("60s")
+    assert len(sim.members["c1"].assignment) == owned
+
+
+def test_logs_have_the_words_of_the_release() -> None:
+    """The log of a java-4.0 has the coordinator line of 4.0, not that of the newest release."""
+    run = run_scenario(load_text(scenario("java-4.0")), seed=0)
+    (line, *_) = [line for line in logs.render(run.events)["a.log"] if "Discovered group coordinator" in line]
+    assert "rack: null isFenced: false)" in line
+    assert "(id: 2147483" in line
+
+
+def test_versions_follow_the_release() -> None:
+    """Java 2.0 joins without the handshake, 2.2 with it, 2.3 with an instance."""
+    joins = [simulated(f"java-{release}").versions[Api.JOIN_GROUP] for release in ("2.0.1", "2.2.2", "2.3.1", "2.5.1")]
+    assert joins == [3, 4, 5, 6]
