@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from attrs import evolve
 
 from groupsim.members.behaviour import OnError
+from groupsim.members.defects import defects_of, version_of, with_defects
 from groupsim.members.profile import (
     AfterBreak,
     ClientProfile,
@@ -65,6 +66,7 @@ __all__ = [
     "JAVA_0_9",
     "JAVA_3",
     "PROFILES",
+    "WITHOUT_DEFECTS",
     "ClientProfile",
     "HeartbeatPlacement",
     "RebalanceTimeout",
@@ -334,7 +336,30 @@ _ALIASES = {
     "kafka-python": "kafka-python-2.x",
 }
 
-_BY_NAME = {profile.name: profile for profile in _ALL}
+#: The release that a profile by its own name is, where defects of its age are rows of `defects.py`.
+_RELEASE_OF = {
+    "java-0.9": "0.9.0.1",
+    "java-0.11": "0.11.0.3",
+    "java-2.0": "2.0.1",
+    "java-2.2": "2.2.2",
+    "java-2.3": "2.3.1",
+    "java-2.4": "2.4.1",
+    "librdkafka-1.x": "1.6.2",
+    "sarama-1.33": "1.33.0",
+}
+
+
+def _of_its_age(profile: ClientProfile) -> ClientProfile:
+    release = _RELEASE_OF.get(profile.name)
+    if release is None:
+        return profile
+    version = version_of(release)
+    return with_defects(profile, defects_of(profile.name.rsplit("-", 1)[0], version, version))
+
+
+#: Profiles as they are written, for releases that have defects of their own.
+WITHOUT_DEFECTS: Mapping[str, ClientProfile] = {profile.name: profile for profile in _ALL}
+_BY_NAME = {profile.name: _of_its_age(profile) for profile in _ALL}
 
 #: Every profile by name and by alias (`java` is `java-3.9`, the default of a scenario).
 PROFILES: Mapping[str, ClientProfile] = _BY_NAME | {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}

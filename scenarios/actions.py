@@ -27,6 +27,7 @@ from groupsim.scenarios.values import (
     Rate,
     Share,
     Size,
+    Version,
     read_share,
 )
 
@@ -393,10 +394,11 @@ class RestartBroker(Deed):
     """Bring back a broker that crashed or was stopped."""
 
     broker: Broker = key("Which broker, by number.")
+    version: Version | None = key("Kafka version it comes back with, as in a rolling upgrade.", None)
 
     def perform(self, stage: Stage) -> None:
         """Start it."""
-        stage.on_brokers.restart(self.broker)
+        stage.on_brokers.restart(self.broker, self.version)
 
 
 @action("stop-broker")

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.defects import defects_of, with_defects
-from groupsim.members.profiles import PROFILES, ClientProfile, RebalanceTimeout
+from groupsim.members.profiles import PROFILES, WITHOUT_DEFECTS, ClientProfile, RebalanceTimeout
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.releases import RELEASES, Row, Standing, row_of
 
@@ -129,7 +129,8 @@ def client_of(name: str) -> Client:
         near = f"{library}-{low[0]}.{last}"
         raise ValueError(f"no release `{name}`: the last of {library} {low[0]}.x is {low[0]}.{last}; write `{near}`")
     release = f"{library}-{version}" if version else ""
-    return Client(name, library, low, high, _LINTED.get((library, row.first)) or PROFILES[row.profile], row, release)
+    profile = _LINTED.get((library, row.first)) or (WITHOUT_DEFECTS if release else PROFILES)[row.profile]
+    return Client(name, library, low, high, profile, row, release)
 
 
 def simulated(name: str, defects: tuple[str, ...] = ()) -> ClientProfile:

@@ -21,6 +21,7 @@ from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.versions import parse_version
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.releases import broker_versions
 from groupsim.scenarios.model import BrokerAge, BrokerSettings, Scenario
@@ -79,13 +80,29 @@ def _coordinators(scenario: Scenario) -> dict[int, CoordinatorConfig]:
             last = scenario.cluster.brokers - 1
             raise ValueError(f"broker.brokers: there is no broker {name!r}; brokers are numbered 0 to {last}")
         one = CoordinatorConfig.from_properties({**theirs, **_age(scenario.broker), **_age(age)})
-        if broker_versions(one.broker_version) != broker_versions(plain.broker_version):
-            raise ValueError(
-                f"broker.brokers: {one.broker_version} takes other request versions than {plain.broker_version}; "
-                "brokers of one cluster are releases with the same ones, such as 2.6.0 and 2.6.1"
-            )
+        _same_requests("broker.brokers", one, plain)
         others[int(name)] = one
     return others
+
+
+def _same_requests(key: str, one: CoordinatorConfig, plain: CoordinatorConfig) -> None:
+    if broker_versions(one.broker_version) != broker_versions(plain.broker_version):
+        raise ValueError(
+            f"{key}: {one.broker_version} takes other request versions than {plain.broker_version}; "
+            "brokers of one cluster are releases with the same ones, such as 2.6.0 and 2.6.1"
+        )
+
+
+def upgraded(config: ClusterConfig | ReplicatedConfig, node: int, version: str) -> dict[int, CoordinatorConfig]:
+    """The coordinators that differ from the rest when one broker has got another release.
+
+    Raises ValueError for a release with other request versions, or for what is none.
+    """
+    before = config.coordinator_of(node)
+    parse_version(version)
+    one = evolve(before, broker_version=version)
+    _same_requests("version", one, before)
+    return {**config.coordinators, node: one}
 
 
 def check_settings(scenario: Scenario) -> None:

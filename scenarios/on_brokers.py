@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from groupsim.cluster import faults as net
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.controller.controller import CONTROLLER_HOST
@@ -19,6 +21,7 @@ from groupsim.eventloop.units import show_us
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.scenarios.acls import acls_of
+from groupsim.scenarios.clusters import upgraded
 from groupsim.scenarios.targets import partition_named
 
 if TYPE_CHECKING:
@@ -77,8 +80,11 @@ class OnBrokers:
         if after_us is not None:
             self._loop.call_at(self._loop.now_us + after_us, back)
 
-    def restart(self, target: Broker) -> None:
-        """Bring a broker back. Raises ValueError when it runs: nothing would end the life that is there."""
+    def restart(self, target: Broker, version: str | None = None) -> None:
+        """Bring a broker back, perhaps with another release.
+
+        Raises ValueError when it runs: nothing would end the life that is there.
+        """
         node = self._stage.broker_node(target)
         if self._cluster.brokers[node].host.alive:
             down = [str(number) for number, broker in self._cluster.brokers.items() if not broker.host.alive]
@@ -86,7 +92,15 @@ class OnBrokers:
             if down:
                 remedy = f"those that are down: {', '.join(down)}"
             raise ValueError(f"broker {node} is running; {remedy}")
-        self._cluster.restart_broker(node)
+        cluster = self._cluster
+        if version is None:
+            cluster.restart_broker(node)
+        elif isinstance(cluster, ReplicatedCluster):
+            coordinators = upgraded(cluster.config, node, version)
+            cluster.restart_broker(node, evolve(cluster.config, coordinators=coordinators))
+        else:
+            cluster.config = evolve(cluster.config, coordinators=upgraded(cluster.config, node, version))
+            cluster.restart_broker(node)
 
     def _node_up(self, target: Broker) -> int:
         node = self._stage.broker_node(target)

@@ -138,6 +138,23 @@ def test_a_release_has_its_defects(name: str, bad: str, good: str) -> None:
     assert has(simulated(good, (name,)), name)
 
 
+@pytest.mark.parametrize(
+    ("profile", "names"),
+    [
+        ("java-0.9", ["KAFKA-3117", "KAFKA-5154", "KAFKA-6362", "KAFKA-7126", "KAFKA-7961", "KAFKA-10870"]),
+        ("java-0.11", ["KAFKA-6362", "KAFKA-7126", "KAFKA-7961", "KAFKA-8487", "KAFKA-10870", "KAFKA-13419"]),
+        ("librdkafka-1.x", ["librdkafka-3818"]),
+        ("sarama-1.33", []),
+    ],
+)
+def test_a_profile_of_an_age_has_the_defects_of_its_release(profile: str, names: list[str]) -> None:
+    """A profile by its own name is the last release of its line, with what that one had."""
+    library = profile.rsplit("-", 1)[0]
+    rows = [row[0] for row in SHOWN if row[0] != "KAFKA-20778"]  # a matter of racks, which they do not send
+    own = [name for name in rows if client_defect(name).affected[0].library == library]
+    assert [name for name in own if has(PROFILES[profile], name)] == names
+
+
 def test_every_defect_of_clients_is_looked_at() -> None:
     """No row is without its releases above; what each does to a group `tests/regressions` and the tests below show."""
     assert sorted(CLIENT_DEFECTS) == sorted(row[0] for row in SHOWN)

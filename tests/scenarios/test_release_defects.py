@@ -61,6 +61,23 @@ def test_brokers_of_one_cluster_may_have_different_releases() -> None:
     assert not fenced(static_restart(version="2.6.0", brokers=upgraded))
 
 
+@pytest.mark.parametrize("logs", ["replicated", "counted"])
+def test_a_broker_comes_back_with_another_release(logs: str) -> None:
+    """A rolling upgrade: restarted with 2.6.1, the coordinator writes the new id of a static member."""
+
+    def upgraded(**said: str) -> bool:
+        draft = scenario("upgrade", run_for="100s").broker(version="2.6.0").cluster(logs=logs)
+        draft = draft.topic("orders", partitions=2)
+        draft = draft.group("g", members={"a": {"instance_id": "i", "client": "java-2.8"}})
+        for node in (0, 1, 2):
+            draft = draft.at(f"{10 + 5 * node}s").crash_broker(str(node))
+            draft = draft.at(f"{11 + 5 * node}s").restart_broker(str(node), **said)
+        draft = draft.at("50s").restart("a", how="crash", downtime="1s").at("70s").move_coordinator()
+        return not fenced(draft.run(seed=1))
+
+    assert [upgraded(), upgraded(version="2.6.1")] == [False, True]
+
+
 MISTAKES = [
     ({"defects": ["KAFKA-10248"]}, "no broker has a defect `KAFKA-10248`", "did you mean `KAFKA-10284`"),
     ({"brokers": {"7": {"version": "2.6.1"}}}, "there is no broker '7'", "numbered 0 to 2"),
