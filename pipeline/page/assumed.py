@@ -63,6 +63,8 @@ def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
     cluster = replicated_config(scenario) if replicated else cluster_config(scenario)
     said = scenario.cluster
     yield "broker version", cluster.coordinator.broker_version
+    if cluster.coordinator.defects:
+        yield "defects", ", ".join(cluster.coordinator.defects)
     yield "brokers", str(cluster.brokers)
     yield "latency, one way", _value(cluster.latency, said.latency)
     yield "a broker takes for a request", _value(cluster.processing, said.processing)
@@ -164,6 +166,8 @@ def _listed(names: list[str]) -> str:
 
 def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
     yield "client", plan.client if is_profile(plan.client) else f"{plan.client}, as {plan.profile.name}"
+    if plan.spec.defects:
+        yield "defects", ", ".join(plan.spec.defects)
     try:
         settings, _ = client_settings(plan.profile, properties_of(plan, folder))
     except (OSError, ValueError, SettingError):
