@@ -225,10 +225,9 @@ class Simulation:
 
         `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
         `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
-        `client` is a library by name or release, or a `ClientProfile` of your own; `defects` are names of defects that
-        it has beside those of its release (docs/defects.md); `assignors` are names, or classes of your own.
-        An assignor that raises, or returns nonsense, ends the run (PluginError); with `plugin_errors="as-kafka"` the
-        client goes on as Java's would.
+        `client` is a library by name or release, or a `ClientProfile` of your own, with `defects` by name beside
+        its own (docs/defects.md); `assignors` are names, or classes of your own.
+        An assignor that raises, or returns nonsense, ends the run (PluginError), but for `plugin_errors="as-kafka"`.
         Raises `ValueError` for a name that is not known or taken, `SettingError` for an impossible or misspelt
         setting, `AssignorError` for an assignor that is none.
         """

@@ -35,7 +35,7 @@ from groupsim.members.pauses import next_try_us, parked_timeout_us, refused_paus
 from groupsim.members.reactions import Reaction, exception_of
 from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, counts, failed, given, modified
 from groupsim.members.requests import join_request, leave_request, sync_request
-from groupsim.members.resyncing import Resync
+from groupsim.members.resyncing import Resync, ignore, refused, settle
 from groupsim.members.stages import Stage
 from groupsim.members.topics_ready import TopicsReady
 from groupsim.protocol.errors import ErrorCode
@@ -126,7 +126,7 @@ class Joining:
         known = member.state is not ClientState.UNJOINED and bool(member.generation.member_id)
         sends = allowed and known and member.coordinator.known
         if sends:
-            member.coordinator.send(leave_request(member, reason), on_done or _ignore)
+            member.coordinator.send(leave_request(member, reason), on_done or ignore)
         self._abandon()
         self.reset(LEAVING, member_id_too=True)
         return sends
@@ -395,7 +395,8 @@ class Joining:
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
         elif self._member.profile.settles_at_join:
-            self._settle()
+            self._abandon()
+            settle(self._member)
         else:
             self._unanswered(Api.SYNC_GROUP, outcome)
         return True
@@ -431,13 +432,6 @@ class Joining:
         if profile.throws_unanswered:
             raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
 
-    def _settle(self) -> None:
-        """Take the rebalance for done, though there is no assignment (KAFKA-5154)."""
-        self._abandon()
-        self.rejoin_needed = False
-        self._member.become(ClientState.STABLE)
-        self._member.heartbeat.enable()
-
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
         self._again(failed(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
@@ -471,21 +465,13 @@ class Joining:
             pause_us = refused_pause_us(member, self._refused)
             if pause_us:
                 self.hold(member.loop.now_us + pause_us)
-            self._throw(api, error, fatal=reaction is Reaction.FATAL)
+            raise refused(member, api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
         """Newer answers say which protocol they are about; another than one's own is an error. Raises ClientFailure."""
         if told is not None and told != wanted:
             self._again(failed(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)), at_once=False)
-            self._throw(api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, fatal=False)
-
-    def _throw(self, api: Api, error: ErrorCode, *, fatal: bool) -> None:
-        lasting = fatal and self._member.profile.main_loop is not None
-        reason = f"{api.title} answered {error.name}"
-        failure = ClientFailure(exception_of(api, error), reason, fatal=fatal, lasting=lasting)
-        if lasting:
-            self._member.fail(failure)
-        raise failure
+            raise refused(self._member, api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def hold(self, until_us: int) -> None:
         """Join no sooner than this."""
@@ -511,7 +497,3 @@ _STEPS: Mapping[Stage, Callable[[Joining], Going]] = {
     Stage.SYNC_AGAIN: Joining._sync_again,
     Stage.SYNCED: Joining._complete,
 }
-
-
-def _ignore(outcome: Outcome) -> None:
-    """Answers to LeaveGroup are only logged."""

@@ -175,7 +175,7 @@ AIOKAFKA: Mapping[Api, Table] = {
 SARAMA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER, _E.REBALANCE_IN_PROGRESS: Reaction.RETRY},
     Api.SYNC_GROUP: {
-        **_FORGETS,
+        **FORGETS_ID,
         _E.REBALANCE_IN_PROGRESS: Reaction.RETRY,
         _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
     },
