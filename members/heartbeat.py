@@ -67,7 +67,6 @@ class Heartbeat:
         "_main_loop",
         "_member",
         "_needs_poll",
-        "_needs_work",
         "_on_answer",
         "_quiet",
         "_request",
@@ -102,7 +101,6 @@ class Heartbeat:
         self._timeout_us = heartbeat_timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._in_turn = member.profile.heartbeats_in_turn
-        self._needs_work = member.profile.idle_without_heartbeats
         self._late = False  # one is due, and waits for the answer to the last
         self.blocked_until_us = 0  #: so long the thread gets no time
         self._held_up = False  # one fell due while the thread got no time
@@ -267,7 +265,7 @@ class Heartbeat:
         if self._loop.now_us < self.blocked_until_us:
             self._held_up = True
             return
-        if self._needs_work and not member.ownership.owned:
+        if member.profile.idle_without_heartbeats and not member.ownership.owned:
             self._again(self._interval_us)
             return
         if self._needs_poll and not member.poll_clock.inside:
@@ -357,7 +355,8 @@ class Heartbeat:
     def _look_at_link(self) -> None:
         """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
         self._rhythm = None  # the one before has ended
-        if not self.enabled or self._needs_poll or self._needs_work or self._trace.heartbeats:
+        idle = self._member.profile.idle_without_heartbeats
+        if not self.enabled or self._needs_poll or idle or self._trace.heartbeats:
             return
         link = self._member.coordinator.link
         if link is not None:
@@ -434,15 +433,13 @@ class Heartbeat:
                 self._expelled(error, reaction)
 
     def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
-        member = self._member
+        member, reason = self._member, f"heartbeat answered {error.name}"
         if reaction is Reaction.THROW:  # the task that sends them ends with it, and every poll throws
-            member.fail(ClientFailure("KafkaException", f"heartbeat answered {error.name}", lasting=True))
+            member.fail(ClientFailure("KafkaException", reason, lasting=True))
             self.disable()
             return
         if reaction is Reaction.FATAL:
-            lasting = self._main_loop is not None
-            reason = f"heartbeat answered {error.name}"
-            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=lasting))
+            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=self._main_loop is not None))
             if not member.profile.joins_when_fenced:
                 self.disable()
                 return
