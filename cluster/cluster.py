@@ -34,7 +34,7 @@ class Cluster:
     def __init__(self, loop: EventLoop, config: ClusterConfig | None = None) -> None:
         self.loop = loop
         self.config = config = ClusterConfig() if config is None else config
-        names = [(node, broker_name(node)) for node in range(config.brokers)]
+        names = [(node, broker_name(node)) for node in config.nodes]
         self.topics = Topics(loop, names, config.racks, offsets_partitions=config.offsets_partitions)
         self.network = Network(
             loop, Timing(config.latency, config.processing), config.coordinator_config.broker_version

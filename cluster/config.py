@@ -18,14 +18,15 @@ def _drawn(text: str) -> Callable[[], Distribution]:
 class ClusterConfig:
     """The cluster.
 
-    `racks` are dealt out to the brokers in turn. `latency` is that of one segment on the wire, `processing` what a
-    broker takes for a request, `append_latency` until the followers of `__consumer_offsets` have an append.
-    `election_us` is the gap between a coordinator's end and the election of the next, `load_us` how long that one
-    loads, `metadata_stale_us` how long brokers name the old one. `offsets_partitions` is
-    `offsets.topic.num.partitions`, unless given that of `coordinator`.
+    `broker_ids` are 0 and following unless given. `racks` are dealt out to the brokers in turn. `latency` is that of
+    one segment on the wire, `processing` what a broker takes for a request, `append_latency` until the followers of
+    `__consumer_offsets` have an append. `election_us` is the gap between a coordinator's end and the election of the
+    next, `load_us` how long that one loads, `metadata_stale_us` how long brokers name the old one.
+    `offsets_partitions` is `offsets.topic.num.partitions`, unless given that of `coordinator`.
     """
 
     brokers: int = field(default=3, validator=validators.ge(1))
+    broker_ids: tuple[int, ...] = ()
     racks: tuple[str, ...] = ()
     coordinator: CoordinatorConfig = field(factory=CoordinatorConfig)
     offsets_partitions: int = field(validator=validators.ge(1))
@@ -41,6 +42,11 @@ class ClusterConfig:
     @offsets_partitions.default
     def _from_coordinator(self) -> int:
         return self.coordinator.offsets_topic_num_partitions
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The brokers' ids."""
+        return self.broker_ids or tuple(range(self.brokers))
 
     @property
     def coordinator_config(self) -> CoordinatorConfig:

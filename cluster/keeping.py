@@ -72,7 +72,7 @@ class Keeping:
         self.blocks.keep = lambda next_id: folder.change(cluster={"next_producer_id": next_id})
 
     def _incarnations(self) -> dict[int, int]:
-        return {node: self._loop.host(broker_name(node)).incarnation for node in range(self._config.brokers)}
+        return {node: self._loop.host(broker_name(node)).incarnation for node in self._config.nodes}
 
     def _keep(self, proposal: Proposal) -> None:
         """Keep a change of the image, and in which incarnation the brokers' hosts are by now. Raises OSError."""
@@ -95,7 +95,7 @@ def _taken(config: ReplicatedConfig) -> Folder | None:
     from groupsim.cluster.controller.kept import FILE, Folder  # only for who keeps a cluster
     from groupsim.cluster.log.data_dir import DataDirRefused
 
-    folder = Folder(config.storage, config.brokers)
+    folder = Folder(config.storage, config.nodes)
     topic = None if folder.kept is None else folder.kept.image.topics.get(OFFSETS_TOPIC)
     if topic is not None and len(topic.partitions) != config.offsets_partitions:
         folder.close()

@@ -4,9 +4,9 @@
 in logs, followers fetch them, a crash is noticed when the broker's session with the controller runs out, and what a
 coordinator knows it reads from `__consumer_offsets`. There is no `data`: consumers pull from the brokers.
 
-It stands when it is made (`formation`), `__consumer_offsets` included. Kafka makes that topic when somebody first looks
-for a coordinator; here it has been there all along, as in any cluster that was ever used. `__transaction_state` is made
-as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
+It stands when it is made (`formation`), `__consumer_offsets` included, as in any cluster that was ever used; with
+`ReplicatedConfig.fresh` the first FindCoordinator has that topic made (`admin.auto_creation`). `__transaction_state` is
+made as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
 (`make_transaction_topic`); a cluster without transactions is without it.
 
 With `ReplicatedConfig.kept` it goes on where an earlier process with the same folder stopped (`controller.kept`).
@@ -98,7 +98,7 @@ class ReplicatedCluster:
                 self._keeping.blocks,
                 self.make_transaction_topic,
             )
-            for node in range(config.brokers)
+            for node in config.nodes
         }
         for broker in self.brokers.values():
             broker.peers = self.brokers.get
@@ -113,7 +113,7 @@ class ReplicatedCluster:
 
     def _controller_config(self) -> ControllerConfig:
         config = self.config
-        stale = dict.fromkeys(range(config.brokers), config.metadata_stale_us) if config.metadata_stale_us else {}
+        stale = dict.fromkeys(config.nodes, config.metadata_stale_us) if config.metadata_stale_us else {}
         return evolve(
             config.controller,
             default_replication_factor=config.default_replication_factor,
@@ -122,20 +122,20 @@ class ReplicatedCluster:
 
     def _rack(self, node: int) -> str | None:
         racks = self.config.racks
-        return racks[node % len(racks)] if racks else None
+        return racks[self.config.nodes.index(node) % len(racks)] if racks else None
 
     def _known_to(self, node: int, topic: str) -> TopicState | None:
         return self.brokers[node].metadata.image.topics.get(topic)
 
     def _make_offsets_topic(self) -> None:
         config = self.config
-        if OFFSETS_TOPIC in self.controller.image.topics:
+        if config.fresh or OFFSETS_TOPIC in self.controller.image.topics:
             return
         with self._formation.unseen():
             self.controller.create_topic(
                 OFFSETS_TOPIC,
                 config.offsets_partitions,
-                replication=min(config.offsets_replication_factor, config.brokers),
+                replication=config.offsets_replicas,
                 config=config.offsets_topic_settings(),
                 internal=True,
             )

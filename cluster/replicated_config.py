@@ -50,16 +50,18 @@ _LOAD_BUFFER: Final = "offsets.load.buffer.size"
 
 @frozen
 class ReplicatedConfig:
-    """The cluster. `racks` are dealt out to the brokers in turn; `latency` is that of one segment on the wire,
-    `processing` what a broker takes for a request.
+    """The cluster. `broker_ids` are 0 and following unless given; `racks` are dealt out to the brokers in turn;
+    `latency` is that of one segment on the wire, `processing` what a broker takes for a request.
 
     `load_us` and `metadata_stale_us` come on top of what loading and the network take. `storage` None keeps the logs
     in memory; a folder gets the files of broker n under `broker-n`; with `kept` the cluster as a whole is kept there,
-    and a later one with the same folder goes on from it. `loading` models how long a coordinator loads. `properties`
+    and a later one with the same folder goes on from it. A `fresh` cluster has no `__consumer_offsets` before a client
+    looks for a coordinator. `loading` models how long a coordinator loads. `properties`
     are the settings that were given by name, as an administrator is told of them.
     """
 
     brokers: int = field(default=3, validator=validators.ge(1))
+    broker_ids: tuple[int, ...] = ()
     racks: tuple[str, ...] = ()
     coordinator: CoordinatorConfig = field(factory=CoordinatorConfig)
     controller: ControllerConfig = field(factory=ControllerConfig)
@@ -77,6 +79,7 @@ class ReplicatedConfig:
     acl: AclConfig = field(factory=AclConfig)
     storage: Path | None = None
     kept: bool = False
+    fresh: bool = False
     properties: Mapping[str, str] = field(factory=dict)
     #: Coordinators of brokers that run another release, or have other defects, than the rest.
     coordinators: Mapping[int, CoordinatorConfig] = field(factory=dict)
@@ -85,6 +88,11 @@ class ReplicatedConfig:
         """A cluster that is kept needs a folder to be kept in."""
         if self.kept and self.storage is None:
             raise ValueError("kept=True: give the folder to keep the cluster in (storage)")
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The brokers' ids."""
+        return self.broker_ids or tuple(range(self.brokers))
 
     @property
     def offsets_partitions(self) -> int:
@@ -99,6 +107,12 @@ class ReplicatedConfig:
     def coordinator_of(self, node: int) -> CoordinatorConfig:
         """The settings of one broker's coordinator."""
         return self.coordinators.get(node, self.coordinator)
+
+    @property
+    def offsets_replicas(self) -> int:
+        """How many replicas `__consumer_offsets` is made with. Where it has been there all along, it could be made."""
+        wanted = self.offsets_replication_factor
+        return wanted if self.fresh else min(wanted, self.brokers)
 
     def offsets_topic_settings(self) -> dict[str, str]:
         """The settings `__consumer_offsets` is made with."""

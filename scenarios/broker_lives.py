@@ -27,7 +27,7 @@ class _Life(Enum):
 
 def impossible_lives(scenario: Scenario) -> Iterator[tuple[Path_, Wrong]]:
     """Every `restart-broker` of a broker that certainly runs then, and every end of one that is certainly down."""
-    lives = dict.fromkeys(range(scenario.cluster.brokers), _Life.UP)
+    lives = dict.fromkeys(scenario.cluster.brokers.ids, _Life.UP)
     restless = _restless(scenario, list(lives))
     lives.update(dict.fromkeys(restless, _Life.DOUBT))
     comes_back: dict[int, int] = {}

@@ -44,6 +44,7 @@ ONLY_COUNTED: Mapping[str, str] = {
 ONLY_REPLICATED: Mapping[str, str] = {
     "placement": "counted logs have no replicas to place",
     "broker_session": "there is no controller that a broker has a session with",
+    "fresh": "there is no topic that the groups' offsets are kept in",
 }
 
 
@@ -76,9 +77,9 @@ def _coordinators(scenario: Scenario) -> dict[int, CoordinatorConfig]:
     plain, others = coordinator_config(scenario), {}
     theirs = {name: value for name, value in scenario.broker.properties.items() if name in BROKER_KEYS}
     for name, age in scenario.broker.brokers.items():
-        if not name.isdecimal() or int(name) >= scenario.cluster.brokers:
-            last = scenario.cluster.brokers - 1
-            raise ValueError(f"broker.brokers: there is no broker {name!r}; brokers are numbered 0 to {last}")
+        known = scenario.cluster.brokers
+        if not name.isdecimal() or int(name) not in known.ids:
+            raise ValueError(f"broker.brokers: there is no broker {name!r}; brokers are numbered {known.shown}")
         one = CoordinatorConfig.from_properties({**theirs, **_age(scenario.broker), **_age(age)})
         _same_requests("broker.brokers", one, plain)
         others[int(name)] = one
@@ -127,7 +128,6 @@ def cluster_config(scenario: Scenario) -> ClusterConfig:
 
 
 _SAME = {
-    "brokers": "brokers",
     "racks": "racks",
     "latency": "latency",
     "processing": "processing",
@@ -140,7 +140,8 @@ _SAME = {
 
 def _said(scenario: Scenario, names: Mapping[str, str]) -> dict[str, Any]:
     spec = scenario.cluster
-    return {theirs: getattr(spec, ours) for ours, theirs in names.items() if getattr(spec, ours) is not None}
+    brokers = {"brokers": int(spec.brokers), "broker_ids": spec.brokers.ids}
+    return brokers | {theirs: getattr(spec, ours) for ours, theirs in names.items() if getattr(spec, ours) is not None}
 
 
 def replicated_config(scenario: Scenario) -> ReplicatedConfig:
@@ -150,9 +151,8 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
     `check_settings`.
     """
     names = {ours: theirs for ours, theirs in _SAME.items() if ours not in ONLY_COUNTED}
-    config = brokers_of(
-        scenario.broker.version, scenario.broker.properties, scenario.cluster.placement, **_said(scenario, names)
-    )
+    said = {**_said(scenario, names), "fresh": bool(scenario.cluster.fresh)}
+    config = brokers_of(scenario.broker.version, scenario.broker.properties, scenario.cluster.placement, **said)
     if scenario.broker.defects or scenario.broker.brokers:
         config = evolve(config, coordinator=coordinator_config(scenario), coordinators=_coordinators(scenario))
     session = scenario.cluster.broker_session

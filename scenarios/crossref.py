@@ -35,6 +35,7 @@ from groupsim.scenarios.targets import (
     matches,
     split_partition,
 )
+from groupsim.scenarios.values import Brokers
 
 Found = Iterator[tuple[Path_, Wrong]]
 
@@ -47,7 +48,7 @@ class Known:
     members: tuple[str, ...]
     producers: tuple[str, ...]
     partitions: Mapping[str, int]
-    brokers: int
+    brokers: Brokers
     #: What else there may be: members, topics, brokers.
     doubtful: frozenset[str] = frozenset()
 
@@ -192,8 +193,8 @@ def _broker(name: str, known: Known) -> Iterator[Wrong]:
         yield from _group(group, known)
     elif name == "coordinator" and len(known.groups) > 1:
         yield Wrong("`coordinator` of which group?", f"write `coordinator of {known.groups[0]}`")
-    elif name.isdecimal() and int(name) >= known.brokers and "brokers" not in known.doubtful:
-        yield Wrong(f"there is no broker {name}", f"brokers are 0 to {known.brokers - 1}")
+    elif name.isdecimal() and int(name) not in known.brokers.ids and "brokers" not in known.doubtful:
+        yield Wrong(f"there is no broker {name}", f"brokers are {known.brokers.shown}")
 
 
 def _stand_ins(fields: Mapping[str, Any], known: Known) -> Iterator[Wrong]:

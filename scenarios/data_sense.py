@@ -23,6 +23,7 @@ from groupsim.scenarios.naming import partition_limits, plans
 from groupsim.scenarios.problems import NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.producer_sense import noted_producers, settings_problems
 from groupsim.scenarios.producing import FEED_PREFIX, producer_plans, transforming_properties
+from groupsim.scenarios.values import Brokers
 from groupsim.scenarios.write_sense import broker_path, unwritable
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -61,7 +62,7 @@ def _topic(path: Path_, topic: TopicSpec, scenario: Scenario) -> Found:
             yield (*path, "properties", name), Wrong(message, remedy, at_key=True)
 
 
-def _placed(path: Path_, topic: TopicSpec, brokers: int) -> Found:
+def _placed(path: Path_, topic: TopicSpec, brokers: Brokers) -> Found:
     """Replicas placed by hand."""
     assert topic.replicas is not None
     where = (*path, "replicas")
@@ -69,9 +70,9 @@ def _placed(path: Path_, topic: TopicSpec, brokers: int) -> Found:
         message = f"{len(topic.replicas)} lists of replicas for {topic.partitions} partitions"
         yield where, Wrong(message, "give one list of brokers for each partition")
     for index, nodes in enumerate(topic.replicas):
-        unknown = [node for node in nodes if node >= brokers]
+        unknown = [node for node in nodes if node not in brokers.ids]
         if unknown:
-            yield (*where, index), Wrong(f"there is no broker {unknown[0]}", f"brokers are 0 to {brokers - 1}")
+            yield (*where, index), Wrong(f"there is no broker {unknown[0]}", f"brokers are {brokers.shown}")
         elif not nodes or len(dict.fromkeys(nodes)) != len(nodes):
             yield (*where, index), Wrong("no replica, or two on one broker", "name different brokers, as in [0, 1, 2]")
         elif len(nodes) != len(topic.replicas[0]) or (topic.replication or len(nodes)) != len(nodes):
@@ -113,7 +114,7 @@ def _producers(scenario: Scenario) -> Found:
     limits = partition_limits(scenario)
     taken = {plan.name: f"a member of `{plan.group}`" for plan in plans(scenario)}
     taken |= {f"{FEED_PREFIX}{topic}": f"the built-in producer of `{topic}`" for topic in scenario.topics}
-    taken |= {f"broker-{node}": "a broker" for node in range(scenario.cluster.brokers)} | dict.fromkeys(_HOSTS, "taken")
+    taken |= {f"broker-{node}": "a broker" for node in scenario.cluster.brokers.ids} | dict.fromkeys(_HOSTS, "taken")
     for plan in producer_plans(scenario):
         if plan.name in taken:
             remedy = "every process needs a name of its own"

@@ -22,6 +22,7 @@ from groupsim.scenarios.targets import PartitionName, TopicName
 from groupsim.scenarios.values import (
     Amount,
     ApiName,
+    Brokers,
     Count,
     Crowd,
     Duration,
@@ -59,7 +60,7 @@ class BrokerSettings:
 class ClusterSpec:
     """The brokers and the network between them and the members."""
 
-    brokers: Size = key("Number of brokers.", 3)
+    brokers: Brokers = key("Number of brokers, whose ids begin at 0, or the list of their ids.", Brokers.counted(3))
     racks: tuple[str, ...] = key("Racks of the brokers, in turn.", ())
     latency: Distribution | None = key("One-way latency of a message.", None)
     processing: Distribution | None = key("Time a broker takes for a request.", None)
@@ -77,6 +78,10 @@ class ClusterSpec:
     )
     broker_session: Duration | None = key(
         "How long the controller waits for a silent broker; 9s, or ZooKeeper's 18s before 3.3.", None
+    )
+    fresh: bool | None = key(
+        "Whether the cluster is new: `__consumer_offsets` is created when a client first looks for a coordinator.",
+        None,
     )
     acls: tuple[AclSpec, ...] = key(
         "ACLs, where `broker` names an authorizer: who may do what from the beginning of the run on.", ()

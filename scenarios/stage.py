@@ -237,7 +237,8 @@ class Stage:
             raise ValueError("the coordinator cannot move: there is no other broker (set `cluster.brokers`)")
         partition = self.offsets_partition(group)
         here, _ = self.cluster.coordinator_of(self.group_id(group))
-        node = self.broker_node(to) if to is not None else (here + 1) % len(self.cluster.brokers)
+        nodes = list(self.cluster.brokers)
+        node = self.broker_node(to) if to is not None else nodes[(nodes.index(here) + 1) % len(nodes)]
         self.cluster.move_coordinator(partition, node)
 
     def create_topic(self, name: str, partitions: int, rate: Rate | None) -> None:

@@ -23,7 +23,7 @@ from groupsim.scenarios.keys import fields_of, required, short_key
 from groupsim.scenarios.mistakes import Collector, Wrong
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.synonyms import suggest_word
-from groupsim.scenarios.values import VALUE_TYPES, in_quotes, quote
+from groupsim.scenarios.values import VALUE_TYPES, Brokers, in_quotes, quote
 
 Hook = Callable[[Any, Any], Any]
 
@@ -48,7 +48,10 @@ def converter() -> Converter:
     for enum in (CommitPolicy, OnError, Stuck):
         made.register_structure_hook(enum, _enum)
     for value_type, row in VALUE_TYPES.items():
-        made.register_structure_hook_func(_same(value_type), _reader(row.read))
+        if value_type is Brokers:  # a class: the hook of its base would come first
+            made.register_structure_hook(Brokers, _reader(row.read))
+        else:
+            made.register_structure_hook_func(_same(value_type), _reader(row.read))
     return made
 
 

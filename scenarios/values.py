@@ -10,7 +10,7 @@ integer of microseconds, like every time of the simulator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NewType
 
@@ -27,6 +27,36 @@ Duration = NewType("Duration", int)
 """Microseconds."""
 Moment = NewType("Moment", int)
 """Microseconds since the start, or END."""
+LARGEST_NODE = 2**31 - 1
+CONTROLLER_NODE = 3_000
+
+
+class Brokers(int):
+    """How many brokers there are, and their ids."""
+
+    ids: tuple[int, ...]
+
+    @classmethod
+    def listed(cls, ids: Iterable[int]) -> Brokers:
+        """Brokers with these ids."""
+        nodes = tuple(ids)
+        brokers = cls(len(nodes))
+        brokers.ids = nodes
+        return brokers
+
+    @classmethod
+    def counted(cls, number: int) -> Brokers:
+        """Brokers with the ids from 0 on."""
+        return cls.listed(range(number))
+
+    @property
+    def shown(self) -> str:
+        """The ids in words: a range, or a list."""
+        if self.ids == tuple(range(self)):
+            return f"0 to {self - 1}"
+        return ", ".join(map(str, self.ids))
+
+
 Names = NewType("Names", tuple[str, ...])
 """One name, or a list of names."""
 Version = NewType("Version", str)
@@ -204,6 +234,21 @@ def read_size(found: object) -> Size:
     return Size(_whole(found, 1, LARGEST_SIZE))
 
 
+def read_brokers(found: object) -> Brokers:
+    """A number of brokers, or the list of their ids."""
+    if not isinstance(found, list | tuple):
+        return Brokers.counted(read_size(found))
+    ids = [_whole(node, 0, LARGEST_NODE) for node in found]
+    if not ids:
+        raise ValueError("expected at least one id of a broker, found []")
+    twice = next((node for node in ids if ids.count(node) > 1), None)
+    if twice is not None:
+        raise ValueError(f"broker {twice} is listed twice; give each broker an id of its own")
+    if CONTROLLER_NODE in ids:
+        raise ValueError(f"{CONTROLLER_NODE} is the id of the controller; choose another one for the broker")
+    return Brokers.listed(ids)
+
+
 def read_amount(found: object) -> Amount:
     """A whole number from 0 to LARGEST_SIZE."""
     return Amount(_whole(found, 0, LARGEST_SIZE))
@@ -373,6 +418,20 @@ VALUE_TYPES: dict[Any, ValueType] = {
     Count: ValueType(read_count, {"type": "integer", "minimum": 0}),
     Positive: ValueType(read_positive, {"type": "integer", "minimum": 1}),
     Size: ValueType(read_size, {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}),
+    Brokers: ValueType(
+        read_brokers,
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE},
+                {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 0, "maximum": LARGEST_NODE},
+                    "minItems": 1,
+                    "uniqueItems": True,
+                },
+            ]
+        },
+    ),
     Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
     Crowd: ValueType(read_crowd, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
     ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),

@@ -94,7 +94,14 @@ def _offsets(scenario: Scenario, document: Document) -> Iterator[Problem]:
     """The topic of the groups' own records: how many replicas it has, and how many it needs."""
     brokers, said = scenario.cluster.brokers, scenario.broker.properties
     factor = _number(said.get(_FACTOR), ReplicatedConfig().offsets_replication_factor)
-    if _FACTOR in said and factor > brokers:
+    if scenario.cluster.fresh and factor > brokers:
+        message = f"`{OFFSETS_TOPIC}` is never created: `{_FACTOR}` is {factor}, and there are {brokers} brokers"
+        remedy = (
+            "clients get COORDINATOR_NOT_AVAILABLE and no group forms (INVALID_REPLICATION_FACTOR): write "
+            f"`broker: {{{_FACTOR}: {brokers}}}`, or raise `cluster.brokers`"
+        )
+        yield Problem(document.at_key(("cluster", "fresh")), message, remedy, WARNING)
+    elif _FACTOR in said and factor > brokers:
         message = f"`{_FACTOR}` {factor} on {brokers} brokers: `{OFFSETS_TOPIC}` gets {brokers} replicas here"
         remedy = (
             "Kafka would not create it (INVALID_REPLICATION_FACTOR) and groups would get COORDINATOR_NOT_AVAILABLE "

@@ -24,7 +24,7 @@ from groupsim.scenarios.model import (
     Scenario,
     TopicSpec,
 )
-from groupsim.scenarios.values import END, LONGEST_US, Duration, Moment, Properties, Size
+from groupsim.scenarios.values import END, LONGEST_US, Brokers, Duration, Moment, Properties
 
 Start = Moment | Literal["never"]
 _AT_ONCE = parse_distribution("20us")
@@ -41,7 +41,7 @@ class TopicWish:
 
 def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
     """A cluster without topics, members or a timeline. Raises ValueError for settings Kafka does not have."""
-    cluster = ClusterSpec(brokers=Size(brokers), logs="replicated")
+    cluster = ClusterSpec(brokers=Brokers.counted(brokers), logs="replicated")
     settings = BrokerSettings(properties=Properties(dict(broker or {})))
     scenario = Scenario(name="served", run_for=Duration(0), cluster=cluster, broker=settings)
     check_settings(scenario)
@@ -57,7 +57,7 @@ def as_served(scenario: Scenario, origin_us: int, *, brokers: int | None = None)
         processing=scenario.cluster.processing or _AT_ONCE,
         append_latency=None,
         election=None,
-        brokers=Size(brokers or scenario.cluster.brokers),
+        brokers=scenario.cluster.brokers if brokers is None else Brokers.counted(brokers),
     )
     return _from(evolve(scenario, cluster=cluster, plugin_errors="as-kafka", expect=()), origin_us)
 

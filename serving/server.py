@@ -106,8 +106,8 @@ class Server:
         except (ValueError, OSError) as error:
             raise CannotServe(f"--ready-file: {error}") from None
         brokers = wanted.scenario.cluster.brokers
-        for node in range(brokers if wanted.port else 0):
-            _bound(wanted.listen, wanted.port + node, f"broker {node}", "--port").close()
+        for number, node in enumerate(brokers.ids if wanted.port else ()):
+            _bound(wanted.listen, wanted.port + number, f"broker {node}", "--port").close()
         return _bound(wanted.listen, wanted.control_port, "the control port", "--control-port")
 
     def _made(self) -> tuple[LiveStage, TcpListeners]:

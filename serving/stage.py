@@ -27,6 +27,7 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker
+from groupsim.scenarios.values import Brokers
 from groupsim.scenarios.words import deed_data, deed_words
 
 _FIRST_BLOCK_MS: Final = 50
@@ -203,7 +204,9 @@ class LiveStage(Stage):
         image, brokers = self.replicated.controller.image, self.replicated.brokers
         partitions = {name: len(topic.partitions) for name, topic in image.topics.items()}
         groups = tuple(dict.fromkeys([*self.scenario.groups, *self.group_ids()]))
-        return Known(groups, (*self.actors_by_name, *named), tuple(self.producers_by_name), partitions, len(brokers))
+        return Known(
+            groups, (*self.actors_by_name, *named), tuple(self.producers_by_name), partitions, Brokers.listed(brokers)
+        )
 
 
 class _NoTopicsYet(OnTopics):

@@ -74,8 +74,7 @@ class AutoCreation:
         config = self._config
         if name == OFFSETS_TOPIC:
             settings = config.offsets_topic_settings()
-            replicas = min(config.offsets_replication_factor, config.brokers)
-            return NewTopic(name, config.offsets_partitions, replicas, config=tuple(settings.items()))
+            return NewTopic(name, config.offsets_partitions, config.offsets_replicas, config=tuple(settings.items()))
         if name == TRANSACTION_TOPIC:
             own = config.transactions
             settings = own.topic_settings(config.brokers)

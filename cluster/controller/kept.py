@@ -33,7 +33,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +53,10 @@ LOCK: Final = ".lock"
 Facts = dict[str, Any]
 
 
+def _listed(nodes: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(nodes)))
+
+
 @frozen
 class Kept:
     """A cluster as it was when its process ended."""
@@ -69,29 +73,34 @@ class Kept:
 class Folder:
     """A cluster's folder, which this process alone uses until `close`. `kept` is what was found, None for a new one."""
 
-    def __init__(self, folder: Path, brokers: int) -> None:
+    def __init__(self, folder: Path, nodes: Sequence[int]) -> None:
         """Take the folder, or make it. Raises DataDirRefused: in use, damaged, of another format or size; OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE
         self._lock = _locked(folder / LOCK)
         try:
             self.journal = Journal(self._path, _of_format_1)
-            self.kept = self._found(folder, brokers)
+            self.kept = self._found(folder, nodes)
         except BaseException:
             os.close(self._lock)
             raise
 
-    def _found(self, folder: Path, brokers: int) -> Kept | None:
+    def _found(self, folder: Path, nodes: Sequence[int]) -> Kept | None:
         if self.journal.new:
             logs = sorted(path.name for path in folder.glob("broker-*") if any(path.iterdir()))
             if logs:
                 raise DataDirRefused(f"{self._path} is missing, and {', '.join(logs)} hold logs; {REMEDY}")
             return None
         kept = _kept(self.journal)
-        if kept.brokers != brokers:
+        if kept.brokers != len(nodes):
             raise DataDirRefused(
-                f"{self._path}: the cluster kept here has {kept.brokers} brokers, and {brokers} are asked for; "
+                f"{self._path}: the cluster kept here has {kept.brokers} brokers, and {len(nodes)} are asked for; "
                 f"start it with {kept.brokers}, or take another folder"
+            )
+        if set(kept.incarnations) != set(nodes):
+            raise DataDirRefused(
+                f"{self._path}: the brokers kept here are {_listed(kept.incarnations)}, and {_listed(nodes)} are asked "
+                f"for; start it with `cluster: {{brokers: [{_listed(kept.incarnations)}]}}`, or take another folder"
             )
         return kept
 

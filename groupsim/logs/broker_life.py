@@ -11,10 +11,14 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Version, wording
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.javahash import JavaHashMap
 
 MANAGED = ("LOAD_SCHEDULED", "UNLOAD_SCHEDULED", "OFFSETS_EXPIRED", "GROUP_TO_DEAD")
 """What the Scala coordinator has its `GroupMetadataManager` say."""
 SERVICE = ("STARTING", "STARTED")
+
+_Role = tuple[str, TraceEvent]
 
 
 @define
@@ -24,6 +28,7 @@ class BrokerLife:
     version: Version
     stops: dict[int, str]  # the action's seq → who goes down in good order because of it
     refused: frozenset[int]  # actions that were not done
+    elections: dict[int, list[_Role]]  # by the seq of the first of those that brokers hear of together
     hushed: set[str] = field(factory=set)  # hosts whose logging has ended before they did
     loads: set[tuple[str, int | None, object]] = field(factory=set)  # broker, partition, epoch: said to be loaded
 
@@ -32,7 +37,7 @@ class BrokerLife:
         """For the brokers of a trace, all of one version."""
         down = [event for event in events if event.kind is Kind.BROKER_FENCED and event.reason == "shut down"]
         refused = frozenset(event.cause for event in events if event.kind is Kind.ACTION_REFUSED)
-        return cls(version, {event.cause: _node(event) for event in down}, refused)
+        return cls(version, {event.cause: _node(event) for event in down}, refused, _elections(events))
 
     def lines(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
         """Host and line of all that one event makes."""
@@ -40,10 +45,13 @@ class BrokerLife:
             yield from self._acted(event)
         elif event.kind is Kind.BROKER_FENCED and event.reason == "shut down":
             yield from self._said(event, _node(event), ("STOPPING", "STOPPED"))
-        elif event.kind is Kind.PARTITION_LEADER and _moves(event):
-            yield from self._moved(event)
         elif event.kind is Kind.GROUP_LOADED and event.partition is not None:
             yield from self._loads(event, (event.host or "0").rsplit("-", 1)[-1])
+        for node, election in self.elections.get(event.seq, ()):
+            if node == election.to:
+                yield from self._loads(election, node)
+            else:
+                yield from self._said(election, node, _resigns(node, election))
 
     def _loads(self, event: TraceEvent, node: str) -> Iterator[tuple[str, str]]:
         """A load is said once, at its election; one without, of a broker that started again, with its first group."""
@@ -61,15 +69,6 @@ class BrokerLife:
             node = str(payload.get("broker"))
             self.hushed.discard(f"broker-{node}")
             yield from self._said(event, node, ("STARTING", "STARTED"))
-
-    def _moved(self, event: TraceEvent) -> Iterator[tuple[str, str]]:
-        """Every replica is told: one loads, one unloads what it had, and the others have nothing."""
-        replicas = sorted(str(node) for node in (event.payload or {}).get("isr") or ())
-        yield from self._loads(event, event.to or "0")
-        for node in replicas:
-            if node != event.to:
-                end = "UNLOAD_STARTED" if node == event.from_ else "UNLOAD_IGNORED"
-                yield from self._said(event, node, ("RESIGNED", "UNLOAD_SCHEDULED", end))
 
     def _said(self, event: TraceEvent, node: str, codes: Iterable[str]) -> Iterator[tuple[str, str]]:
         values = {"op": event.partition, "epoch": (event.payload or {}).get("epoch", 0)}
@@ -98,5 +97,34 @@ def _node(event: TraceEvent) -> str:
 
 
 def _moves(event: TraceEvent) -> bool:
-    """Whether a partition of the offsets topic gets another leader; that it has one when it is made is no news."""
-    return event.topic == OFFSETS_TOPIC and event.from_ != "-1" and event.to not in (None, "-1", event.from_)
+    """Whether a partition of the offsets topic gets a leader, or another one."""
+    led = event.kind is Kind.PARTITION_LEADER and event.topic == OFFSETS_TOPIC
+    return led and event.to not in (None, "-1", event.from_)
+
+
+def _resigns(node: str, event: TraceEvent) -> tuple[str, ...]:
+    """What a replica says that is not elected: the leader of before unloads, and the others have nothing."""
+    return "RESIGNED", "UNLOAD_SCHEDULED", "UNLOAD_STARTED" if node == event.from_ else "UNLOAD_IGNORED"
+
+
+def _elections(events: Sequence[TraceEvent]) -> dict[int, list[_Role]]:
+    """Who hears of which elections, those of one version of the metadata together.
+
+    A broker goes through what it is to lead, then through what it is not, each in the order of a `HashMap` of
+    partitions (`LocalReplicaChanges`).
+    """
+    together: dict[tuple[int, int | None], list[TraceEvent]] = {}
+    for event in filter(_moves, events):
+        together.setdefault((event.t_us, event.cause), []).append(event)
+    return {moved[0].seq: list(_roles(moved)) for moved in together.values()}
+
+
+def _roles(moved: Sequence[TraceEvent]) -> Iterator[_Role]:
+    heard: dict[tuple[bool, str], JavaHashMap[TopicPartition, TraceEvent]] = {}
+    for event in moved:
+        for node in dict.fromkeys([event.to or "0", *map(str, (event.payload or {}).get("isr") or ())]):
+            role = heard.setdefault((node != event.to, node), JavaHashMap())
+            role[TopicPartition(OFFSETS_TOPIC, event.partition or 0)] = event
+    for resigns, node in sorted(heard):
+        for event in heard[resigns, node].values():
+            yield node, event

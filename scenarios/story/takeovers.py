@@ -76,8 +76,20 @@ def ended_by(facts: Facts, change: TraceEvent) -> TraceEvent | None:
     for step in reversed(facts.actions):
         said = step.payload or {}
         if step.t_us <= change.t_us and said.get("do") in _ENDS:
-            return step if change.from_ == _NOBODY or str(said.get("broker")) in ended else None
+            meant = change.from_ == _NOBODY or str(said.get("broker")) in ended
+            return step if meant and not _elected_between(facts, step, change) else None
     return None
+
+
+def _elected_between(facts: Facts, step: TraceEvent, change: TraceEvent) -> bool:
+    """Whether the partition got a leader after the step and before `change`: it is that one that gives way."""
+    return any(
+        step.seq < event.seq < change.seq
+        and event.kind is Kind.PARTITION_LEADER
+        and (event.topic, event.partition) == (change.topic, change.partition)
+        and event.to not in (None, _NOBODY)
+        for event in facts.brokers
+    )
 
 
 def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
