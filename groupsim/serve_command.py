@@ -106,10 +106,14 @@ def _need_extra() -> None:
 def _wanted(options: Options, origin: int) -> Any:
     """What is to be served. Raises Trouble or ScenarioError."""
     from groupsim.protocol.wire.apis import api_table
-    from groupsim.serving.guard import is_loopback
+    from groupsim.serving.guard import is_loopback, is_wildcard
     from groupsim.serving.server import Serving
 
     _check_numbers(options)
+    if options.advertised_host is None and is_wildcard(options.listen):
+        message = f"--listen {options.listen or repr('')} is no address that clients could connect to"
+        remedy = "add --advertised-host with the name or address by which they reach this machine, such as localhost"
+        raise Trouble(message, remedy)
     scenario = _scenario(options, origin)
     try:
         api_table(options.api_profile)

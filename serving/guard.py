@@ -29,6 +29,14 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+def is_wildcard(address: str) -> bool:
+    """Whether to listen on this address is to listen on all of the machine's."""
+    try:
+        return ipaddress.ip_address(address.strip("[]")).is_unspecified
+    except ValueError:
+        return address == ""
+
+
 def check(headers: Mapping[str, str], token: str | None) -> None:
     """Let a request pass, or raise Problem: 401 without the token, 403 for a browser's."""
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or "origin" in headers:

@@ -169,7 +169,7 @@ class Server:
     def _describe(self, stage: LiveStage, listeners: TcpListeners, control: socket.socket) -> dict[str, Any]:
         """What the ready file and `GET /cluster` say of the cluster as such."""
         host, number = control.getsockname()[:2]
-        host = self._wanted.advertised_host or _reachable(host)
+        host = _reachable(host)
         return {
             "bootstrap": listeners.bootstrap,
             "control": f"http://{f'[{host}]' if ':' in host else host}:{number}",

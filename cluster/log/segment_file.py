@@ -12,6 +12,7 @@ Source: `LogSegment`, `FileRecords`.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from groupsim.cluster.log.damage import CorruptIndex, DamagedLog, Repair
 from groupsim.cluster.log.disk import write_at
 from groupsim.cluster.log.indexes import MAX_INDEX_BYTES, OffsetIndex, TimeIndex
 from groupsim.cluster.log.interfaces import Found, Segment
+from groupsim.cluster.log.open_files import SHARED, OpenFiles
 from groupsim.cluster.log.reading import first_not_older
 from groupsim.protocol.batch import HEADER_BYTES, Batch
 from groupsim.protocol.batch_codec import HEADER, LENGTH_END, MAGIC, EncodedBatch, encode, read_batch
@@ -42,7 +44,7 @@ def file_name(base_offset: int, suffix: str = LOG) -> str:
 
 
 class FileSegment(Segment):
-    """One segment. Made by `FileStore`; `close` lets go of its file."""
+    """One segment. Made by `FileStore`; its file is open when it is used (`files`), until `close`."""
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class FileSegment(Segment):
         on_repair: Callable[[Repair], None] | None = None,
         suffix: str = "",
         new: bool = False,
+        files: OpenFiles | None = None,
     ) -> None:
         self.folder = folder
         self.base_offset = self.flushed = self._next = self._offset_of_max = base_offset
@@ -70,10 +73,19 @@ class FileSegment(Segment):
         self.time_index = TimeIndex(self.file(TIME_INDEX), base_offset, max_index_bytes, new=new)
         self._max_index_bytes = max_index_bytes
         self._loaded = new
+        self._files = SHARED if files is None else files
+        self._closed = False
         flags = os.O_RDWR | (os.O_CREAT | os.O_TRUNC if new else 0)
-        self._descriptor = os.open(self.path, flags, 0o644)
+        self._files.get(self, self.path, flags)
         if new:
             self.write_indexes(sync=False)
+
+    @property
+    def _descriptor(self) -> int:
+        """The log file, open. Raises OSError."""
+        if self._closed:
+            raise OSError(errno.EBADF, "the segment is closed", str(self.path))
+        return self._files.get(self, self.path)
 
     @property
     def path(self) -> Path:
@@ -355,6 +367,5 @@ class FileSegment(Segment):
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._files.close(self)
+        self._closed = True

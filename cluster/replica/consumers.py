@@ -217,6 +217,9 @@ def _read(
         batches = log.read(asked.fetch_offset, max_bytes, up_to=limit, at_least_one=at_least_one)
     except OffsetOutOfRange:
         return PartitionData(name, ErrorCode.OFFSET_OUT_OF_RANGE)
+    except OSError as failed:
+        station.storage_failed(name, failed)
+        return PartitionData(name, ErrorCode.KAFKA_STORAGE_ERROR)
     aborted: tuple[tuple[int, int], ...] = ()
     if batches and request.isolation_level == READ_COMMITTED:
         aborted = log.aborted(asked.fetch_offset, batches[-1].next_offset)

@@ -227,14 +227,22 @@ class Fetcher:
                 if hosted.log.start_offset != begins:
                     self._moved[name] = None  # the leader waits to hear of it
             elif self._follows(hosted, data):
-                follower.take(hosted, data)
-                self._moved[name] = None
+                self._store(hosted, data)
         elif data.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range[name] = None
         elif data.error is ErrorCode.FENCED_LEADER_EPOCH:
             self.remove(name)  # until the controller says who leads
         else:
             self._rest(name)
+
+    def _store(self, hosted: Hosted, data: PartitionData) -> None:
+        """Append what was copied; a log that cannot be written rests, and is copied again later."""
+        try:
+            follower.take(hosted, data)
+            self._moved[hosted.name] = None
+        except OSError as error:
+            self._station.storage_failed(hosted.name, error)
+            self._rest(hosted.name)
 
     def _follows(self, hosted: Hosted, data: PartitionData) -> bool:
         """Whether the records are those asked for: the first batch holds the log's end."""

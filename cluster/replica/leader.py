@@ -20,6 +20,7 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from groupsim.cluster.log.errors import LogRefused
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
@@ -226,7 +227,11 @@ class Leadership:
         hosted = self.hosted
         log, station = hosted.log, hosted.station
         before = log.end_offset
-        placed = log.append(batches, self.epoch, station.now_ms)
+        try:
+            placed = log.append(batches, self.epoch, station.now_ms)
+        except OSError as error:
+            station.storage_failed(hosted.name, error)
+            raise LogRefused(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from None
         if log.end_offset != before:
             for replica in self.followers.values():
                 if replica.end_offset == before and replica.in_session:

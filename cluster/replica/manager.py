@@ -241,13 +241,27 @@ class ReplicaManager:
             if number % _AT_ONCE == 0:
                 yield
         for number, (take, name, state) in enumerate(chain(led, copied), 1):
-            take(image.topics[name.topic], name, state, told)
+            self._try(take, image.topics[name.topic], name, state, told)
             if number % _AT_ONCE == 0:
                 yield
         self._start_fetchers()
         for listeners, name, epoch in _as_java_goes(told):
             for listener in listeners:
                 listener(name, epoch)
+
+    def _try(
+        self, take: Callable[..., None], topic: TopicState, name: TopicPartition, state: PartitionState, told: Told
+    ) -> None:
+        """Lead or copy; a partition whose log cannot be opened is offline until the image names it anew.
+
+        Source: `HostedPartition.Offline`.
+        """
+        try:
+            take(topic, name, state, told)
+            self._station.offline.discard(name)
+        except OSError as error:
+            self._station.offline.add(name)
+            self._station.storage_failed(name, error)
 
     def set_defaults(self, log: LogConfig) -> None:
         """What holds for topics that say nothing themselves has changed while the broker ran."""
@@ -349,6 +363,7 @@ class ReplicaManager:
     def _delete(self, name: TopicPartition, told: Told) -> None:
         """The topic is gone, or this broker keeps no replica of the partition any more."""
         hosted = self._station.partitions.pop(name, None)
+        self._station.offline.discard(name)
         if hosted is not None:
             self._stop_copying(hosted)
             self._resign(hosted, told)

@@ -56,7 +56,11 @@ def _listed(station: Station, request: ListOffsetsRequest, asked: OffsetAsked) -
         return OffsetListed(asked.partition, ErrorCode.NONE, start, -1, hosted.log.epoch_at(start))
     if asked.timestamp in _TIERED:
         return OffsetListed(asked.partition)
-    return _by_time(hosted, request, asked)
+    try:
+        return _by_time(hosted, request, asked)
+    except OSError as failed:
+        station.storage_failed(asked.partition, failed)
+        return OffsetListed(asked.partition, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 def _by_time(hosted: Hosted, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:

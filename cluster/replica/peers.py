@@ -336,7 +336,12 @@ class Peer:
         for replica in tuple(ready.values()):
             if room <= 0 and not first:
                 break
-            data = self._read(replica, min(room, replica.max_bytes), first)
+            try:
+                data = self._read(replica, min(room, replica.max_bytes), first)
+            except OSError as error:
+                self._station.storage_failed(replica.name, error)
+                self._forget(replica.name)
+                data = PartitionData(replica.name, ErrorCode.KAFKA_STORAGE_ERROR)
             ready.pop(replica.name, None)
             news.pop(replica.name, None)
             for batch in data.batches:

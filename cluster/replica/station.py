@@ -29,6 +29,7 @@ class Station:
     """One life of a broker's replicas, in memory. A crash ends it; the start begins a new one."""
 
     __slots__ = (
+        "ailing",
         "alter",
         "began_us",
         "clocked",
@@ -39,6 +40,7 @@ class Station:
         "lanes",
         "loop",
         "node",
+        "offline",
         "partitions",
         "peers",
         "trace",
@@ -58,6 +60,8 @@ class Station:
         self.image = ClusterImage()
         self.lanes = Lanes(loop, host)
         self.partitions: dict[TopicPartition, Hosted] = {}
+        self.offline: set[TopicPartition] = set()  # whose log cannot be opened
+        self.ailing: set[tuple[TopicPartition, int | None]] = set()  # what storage_failed has told
         self.peers: dict[int, Peer] = {}
         self.clocked = False
         self.began_us = loop.now_us
@@ -85,6 +89,8 @@ class Station:
         """
         hosted = self.partitions.get(partition)
         if hosted is None:
+            if partition in self.offline:
+                return ErrorCode.KAFKA_STORAGE_ERROR
             known = self.image.partition(partition) is not None
             return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if epoch != NO_LEADER_EPOCH and epoch != hosted.epoch:
@@ -92,6 +98,19 @@ class Station:
         if leader_only and hosted.lead is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return _NONE
+
+    def storage_failed(self, partition: TopicPartition, error: OSError) -> None:
+        """Tell, once for each reason, that a log could not be opened, read or written."""
+        if (partition, error.errno) in self.ailing:
+            return
+        self.ailing.add((partition, error.errno))
+        where = f" ({error.filename})" if error.filename else ""
+        reason = f"{partition} has no storage: {error.strerror or error}{where}"
+        self.host.call_at(self.loop.now_us, self._warn, (partition, reason))  # not while the trace is mute
+
+    def _warn(self, said: tuple[TopicPartition, str]) -> None:
+        (topic, number), reason = said
+        self.trace.emit(Kind.WARNING, host=self.host.name, topic=topic, partition=number, reason=reason)
 
     def leader_of(self, partition: TopicPartition) -> LeaderIs | None:
         """Who leads, as this broker knows it: told with a refusal (KIP-951)."""

@@ -77,6 +77,8 @@ BAD_INPUT = {
     ("nosuch",): "no scenario of the library has this name",
     ("--ready-file", "/nowhere/x"): "/nowhere",
     ("--listen", "192.0.2.1"): "--listen takes an address of this machine",
+    ("--listen", "0.0.0.0"): "add --advertised-host",
+    ("--listen", "::"): "add --advertised-host",
 }
 
 EACH_IN_TURN = """
@@ -165,6 +167,16 @@ def test_off_loopback_the_control_port_needs_its_token() -> None:
                 Control.connect(served.control.url, token=wrong)
             assert caught.value.status == 401
         assert Control.connect(served.control.url, token=token).bootstrap == served.bootstrap
+
+
+def test_the_control_port_is_printed_where_it_listens() -> None:
+    """What clients of the brokers are told to connect to is no matter of the control port."""
+    with Served("--listen", "127.0.0.1", "--advertised-host", "kafka.example", "--brokers", "1") as served:
+        said = json.loads(served.ready_file.read_text("utf-8"))
+        assert said["control"].startswith("http://127.0.0.1:")
+        assert f"control       {said['control']} " in served.log
+        assert said["bootstrap"].startswith("kafka.example:")
+        assert Control.connect(said["control"], token=said.get("token")).cluster()["control"] == said["control"]
 
 
 def test_a_kept_cluster_is_the_same_the_next_time(tmp_path: Path) -> None:

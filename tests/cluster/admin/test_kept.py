@@ -282,7 +282,7 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     old = _live(config, fill)
     kept = read(tmp_path / "c")
     topics = {name: topic for name, topic in kept.image.topics.items() if name != "t"}
-    folder = Folder(tmp_path / "c", 3)
+    folder = Folder(tmp_path / "c", range(3))
     folder.begin(evolve(kept, image=evolve(kept.image, topics=topics)))
     folder.close()
 
