@@ -16,7 +16,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks conformance conformance-walk interop interop-short twins hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,9 @@ interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTE
 
 interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins
+
+peer-suites: $(VENV)/.dev  ## group tests of franz-go, sarama, librdkafka and others (PEER_SUITES="sarama --write")
+	@$(BIN)/python -m tests.peer_suites $(PEER_SUITES)
 
 twins: $(VENV)/.dev  ## real clients play the stories that the simulated ones are compared with (TWINS="--client java")
 	@$(BIN)/python -m tests.twins $(TWINS)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from groupsim.members.settings import ConsumerSettings, SettingError
     from groupsim.protocol.errors import ErrorCode
     from groupsim.protocol.messages import TopicPartition
+    from groupsim.raw_bytes import assignment_bytes, subscription_bytes
     from groupsim.scenarios.load import load_file, load_text
     from groupsim.scenarios.model import Scenario
     from groupsim.scenarios.problems import ScenarioError
@@ -66,10 +67,12 @@ _HOMES = {
     "Story": "groupsim.scenarios.story",
     "TopicPartition": "groupsim.protocol.messages",
     "TraceEvent": "groupsim.eventloop.events",
+    "assignment_bytes": "groupsim.raw_bytes",
     "load_file": "groupsim.scenarios.load",
     "load_text": "groupsim.scenarios.load",
     "read_trace": "groupsim.eventloop.sinks",
     "run_scenario": "groupsim.scenarios.runner",
+    "subscription_bytes": "groupsim.raw_bytes",
     "tell": "groupsim.scenarios.story",
     "write_trace": "groupsim.eventloop.sinks",
 }
@@ -97,10 +100,12 @@ __all__ = [
     "Story",
     "TopicPartition",
     "TraceEvent",
+    "assignment_bytes",
     "load_file",
     "load_text",
     "read_trace",
     "run_scenario",
+    "subscription_bytes",
     "tell",
     "write_trace",
 ]

@@ -85,7 +85,7 @@ def _parked(simulation: Simulation) -> Iterator[str]:
     groups = dict.fromkeys(member.settings.group_id for member in simulation.members.values())
     ids = ids_of(simulation.events)
     for group in groups:
-        seen = simulation.group(group)
+        seen = simulation.group_or_none(group)
         for parked in seen.parked if seen is not None else ():
             who = ids.get(parked.member_id, parked.member_id)
             yield f"{parked.what}{' of ' + who if who else ''}, until {parked.until}"

@@ -18,7 +18,8 @@ that do not say. Brokers keep logs; with `logs="counted"` they are numbers, and 
 
 The fixture `kafka_lab` is a cluster in real time, for real clients (docs/serving.md): `groupsim serve` in a process of
 its own, with `.bootstrap` for the clients and `.control` for faults. `@pytest.mark.kafka_lab(topics={"orders": 4})`
-says how it is made; `kafka_labs(…)` makes as many as a test wants.
+says how it is made; `kafka_labs(…)` makes as many as a test wants. With `share="module"` or `share="session"` tests
+that say the same have one cluster between them, which ends with the module or the session.
 
 Nothing of the simulator is imported before a test asks for it.
 """
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
 FIXTURE, SEED = "sim", "sim_seed"
 LAB, LABS = "kafka_lab", "kafka_labs"
 _OURS = pytest.StashKey[bool]()
-#: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`.
-LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options")
+#: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`, and whom a cluster is shared by.
+LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options", "share")
+_SHARED = pytest.StashKey["dict[str, Labs]"]()
+_SHOWN = pytest.StashKey["Labs"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +77,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "seeds: run with so many, or with these",
     )
     config.addinivalue_line(
-        "markers", "kafka_lab(scenario=None, brokers=3, topics={}, broker={}, options=()): how `kafka_lab` is made"
+        "markers",
+        "kafka_lab(scenario=None, brokers=3, topics={}, broker={}, options=(), share='test'): how `kafka_lab` is made, "
+        "and whether tests share it: share='module', share='session'",
     )
 
 
@@ -197,14 +202,33 @@ def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     said = _marked(request.node, LAB, LAB_TAKES[:1])
     try:
         only_known(said, LAB_TAKES, "argument of a lab")
-    except ValueError as error:
+        labs = _labs_for(request.node, said.pop("share", "test"), said, kafka_labs)
+        request.node.stash[_SHOWN] = labs
+        return labs.started[0] if labs is not kafka_labs and labs.started else labs(**said)
+    except (ValueError, ServeFailed) as error:
         problem = str(error)
-    else:
-        try:
-            return kafka_labs(**said)
-        except ServeFailed as error:
-            problem = str(error)
     pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)  # out of `except`: told once
+
+
+def _labs_for(test: pytest.Item, share: str, said: dict[str, Any], own: Labs) -> Labs:
+    """Return who makes the cluster of a test: its own fixture, or what tests of its module or session share.
+
+    Shared clusters are kept by their settings, and end when their module or the session does. Raises ValueError for
+    another `share`.
+    """
+    if share == "test":
+        return own
+    node = {"module": test.getparent(pytest.Module), "session": test.session}.get(share)
+    if node is None:
+        raise ValueError(f"share={share!r}: write share='module', share='session' or share='test'")
+    from groupsim.live_fixture import Labs
+
+    shared = node.stash.setdefault(_SHARED, {})
+    settings = repr(sorted(said.items()))
+    if settings not in shared:
+        shared[settings] = Labs()
+        node.addfinalizer(shared[settings].stop)
+    return shared[settings]
 
 
 def _is_ours(item: pytest.Item) -> bool:
@@ -285,7 +309,7 @@ def pytest_runtest_makereport(
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
         report.sections.append(("groupsim: the story so far", _story(simulation)))
-    labs = getattr(item, "funcargs", {}).get(LABS)
+    labs = item.stash.get(_SHOWN, getattr(item, "funcargs", {}).get(LABS))
     if report.when == "call" and report.failed and labs is not None and labs.started:
         report.sections.append(("groupsim: what the coordinator saw", labs.story()))
     return report

@@ -53,6 +53,7 @@ from groupsim.scenarios.clients import simulated
 from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.scenarios.old_cluster import open_zookeeper
 from groupsim.scenarios.story import Story, tell
+from groupsim.whole_trace import log_ends, run_started
 
 __tracebackhide__ = True  # a report ends where the test calls: `pytest --full-trace` shows the rest
 Duration = str | int
@@ -377,14 +378,14 @@ class Simulation:
         state = "Stable" if how == "settled" else how
 
         def reached() -> bool:
-            seen = self.group(group)
+            seen = self.group_or_none(group)
             if seen is None or seen.state != state or members not in (None, len(seen.members)):
                 return False
             return how != "settled" or all(self._has_settled(member.client_host) for member in seen.members)
 
         wanted = "" if members is None else f" with {_members(members)}"
         await self._until(reached, f"{group} did not become {how}{wanted}", within)
-        found = self.group(group)
+        found = self.group_or_none(group)
         assert found is not None
         return found
 
@@ -430,13 +431,25 @@ class Simulation:
 
     # --- looking ---------------------------------------------------------------------------------------------
 
-    def group(self, name: str = "g1") -> GroupSnapshot | None:
-        """The group as its coordinator sees it now, with timers and purgatory; None when nobody knows it."""
+    def group(self, name: str = "g1") -> GroupSnapshot:
+        """Return the group as its coordinator sees it now, with timers and purgatory.
+
+        Raises LookupError for a group that no coordinator knows; `group_or_none` returns None then.
+        """
+        found = self.group_or_none(name)
+        if found is None:
+            there = ", ".join(self._groups()) or "none yet"
+            remedy = "wait for it (await sim.stable(…)), or ask with sim.group_or_none(…)"
+            raise LookupError(f"no coordinator knows a group {name!r} now; groups of this run: {there}; {remedy}")
+        return found
+
+    def group_or_none(self, name: str = "g1") -> GroupSnapshot | None:
+        """Return the group as its coordinator sees it now; None when no coordinator knows it."""
         return self.cluster.snapshot(name)
 
     def state(self, name: str = "g1") -> str:
         """The group's state as Kafka's tools print it; Dead when nobody knows it."""
-        found = self.group(name)
+        found = self.group_or_none(name)
         return "Dead" if found is None else found.state
 
     def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
@@ -471,25 +484,13 @@ class Simulation:
         judge(check, value, said, self._whole)
 
     def _whole(self) -> list[TraceEvent]:
-        """The trace as a finished run's: it begins with who subscribes to what, and ends with where the logs end."""
-        groups: dict[str, dict[str, None]] = {}
-        for member in self.members.values():
-            named = member.subscription if isinstance(member.subscription, tuple) else ()
-            groups.setdefault(member.settings.group_id, {}).update(dict.fromkeys(named))
-        facts = {"topics": {}, "groups": {name: list(topics) for name, topics in groups.items()}}
-        begun = TraceEvent(seq=0, t_us=0, cause=0, kind=Kind.RUN_STARTED, payload=facts)
-        return [begun, *self.events, self._ends()]
+        return [run_started(self.members.values()), *self.events, self._ends()]
 
     def _ends(self) -> TraceEvent:
-        cluster, last = self.cluster, self.events[-1] if self.events else None
-        told: dict[str, Any] = {"ends": cluster.log_ends()}
-        if isinstance(cluster, Cluster):
-            told["growth"] = cluster.data.growth
-        seq = last.seq + 1 if last is not None else 1
-        return TraceEvent(seq=seq, t_us=self.now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
+        return log_ends(self.cluster, self.events, self.now_us)
 
     def _state_told(self, name: str) -> str:
-        found = self.group(name)
+        found = self.group_or_none(name)
         return f"{name} Dead" if found is None else f"{name} {found.state} with {_members(len(found.members))}"
 
     def _groups(self) -> list[str]:

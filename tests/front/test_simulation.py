@@ -49,7 +49,6 @@ async def test_a_parked_join_is_not_answered_and_shows_in_the_purgatory(sim: Sim
     await sim.run_for("10ms")
     group = sim.group("g1")
     assert not sent.answered
-    assert group is not None
     assert [parked.member_id for parked in group.parked] == [first.member_id]
     await sim.until(lambda: sent.answered, within="5s")
 
@@ -62,7 +61,7 @@ async def test_an_isolated_member_is_told_by_its_story(sim: Simulation) -> None:
     sim.member("c2")
     await sim.stable("g1", members=2)
     sim.inject(Isolate(Match(host="c2"), for_us=90_000_000))
-    await sim.until(lambda: (g := sim.group("g1")) and g.state == "Stable" and len(g.members) == 1, within="70s")
+    await sim.until(lambda: (g := sim.group("g1")).state == "Stable" and len(g.members) == 1, within="70s")
     last = sim.story().groups[0].generations[-1]
     assert last.cause is Cause.SESSION_NETWORK
     assert last.culprit is not None

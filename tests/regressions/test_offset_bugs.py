@@ -133,7 +133,6 @@ async def test_redpanda_3ed7492f_who_leads_again_knows_what_the_log_knows(sim: S
     sim.move_coordinator()
     await sim.until(lambda: len(sim.find("group.loaded")) >= 2)
     group = sim.group()
-    assert group is not None
     assert [member.member_id for member in group.members] == [stays.member_id]
 
 

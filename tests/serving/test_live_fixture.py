@@ -42,6 +42,58 @@ def test_a_failing_test_shows_what_the_coordinator_saw(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(["*what the coordinator saw*", "*action*crash-broker*"])
 
 
+def test_tests_share_a_cluster_where_they_say_so(pytester: pytest.Pytester) -> None:
+    """Tests of one module have one cluster, those of the session one; the module's ends with it; a failure is shown."""
+    pytester.makepyfile(
+        test_one="""
+        import pytest
+
+        pytestmark = pytest.mark.kafka_lab(brokers=1, share="module")
+        urls = []
+
+        def test_first(kafka_lab):
+            urls.append(kafka_lab.control.url)
+
+        def test_second(kafka_lab):
+            assert urls == [kafka_lab.control.url]
+
+        @pytest.mark.kafka_lab(share="session")
+        def test_third(kafka_lab):
+            urls.append(kafka_lab.control.url)
+            assert urls[0] != urls[1]
+        """,
+        test_two="""
+        import pytest
+        from test_one import urls
+
+        @pytest.mark.kafka_lab(brokers=1, share="session")
+        def test_fourth(kafka_lab):
+            assert urls[1:] == [kafka_lab.control.url]
+            kafka_lab.control.create_topic("late", 2)
+            assert False
+        """,
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*what the coordinator saw*"])
+
+
+def test_a_cluster_is_shared_by_module_or_session_only(pytester: pytest.Pytester) -> None:
+    """Another word for `share` is an error that names those there are."""
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.kafka_lab(share="class")
+        def test_it(kafka_lab):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*share='class': write share='module', share='session' or share='test'*"])
+
+
 def test_an_event_is_one_line_of_when_who_what_and_why() -> None:
     """The line of an event leaves out what it does not have."""
     event = {"t_us": 1_500_000, "kind": "group.state", "group": "g", "from": "Empty", "to": "Dead", "reason": "gone"}

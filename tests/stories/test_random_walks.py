@@ -220,7 +220,7 @@ class Walk:
 
     def unrest(self) -> Iterator[str]:
         """What is not yet as it should be in the end."""
-        group = self.sim.group("g1")
+        group = self.sim.group_or_none("g1")
         if group is None or group.state != "Stable":
             yield f"the group is {group.state if group else 'unknown'}"
             return

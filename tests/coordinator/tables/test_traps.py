@@ -272,7 +272,6 @@ def test_trap_20_only_the_broker_expels() -> None:
         assert any("session" in reason for reason in lost), lost
         assert sim.find(Kind.MEMBER_REMOVED) == []
         group = sim.group("g1")
-        assert group is not None
         assert (group.state, group.generation, member.member_id) == (STABLE, 1, before)
 
     Simulation(seed=1).run(story)
