@@ -438,9 +438,9 @@ class Simulation:
         """
         found = self.group_or_none(name)
         if found is None:
-            there = ", ".join(self._groups()) or "none yet"
             remedy = "wait for it (await sim.stable(…)), or ask with sim.group_or_none(…)"
-            raise LookupError(f"no coordinator knows a group {name!r} now; groups of this run: {there}; {remedy}")
+            there = f"groups of this run: {', '.join(self._groups()) or 'none yet'}; {remedy}"
+            raise LookupError(f"no coordinator knows a group {name!r} now; {there}")
         return found
 
     def group_or_none(self, name: str = "g1") -> GroupSnapshot | None:
@@ -481,10 +481,7 @@ class Simulation:
         __tracebackhide__ = True
         from groupsim.expecting import judge  # a third of a second: most tests need none of the language of files
 
-        judge(check, value, said, self._whole)
-
-    def _whole(self) -> list[TraceEvent]:
-        return [run_started(self.members.values()), *self.events, self._ends()]
+        judge(check, value, said, lambda: [run_started(self.members.values()), *self.events, self._ends()])
 
     def _ends(self) -> TraceEvent:
         return log_ends(self.cluster, self.events, self.now_us)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from groupsim.cluster.admin.inert_settings import INERT
 from groupsim.cluster.admin.setting_names import BROKER_TYPES, READ_ONLY, TOPIC, TOPIC_NAME_OF
 
 _LEAST: Final[Mapping[str, int]] = {
@@ -108,7 +109,10 @@ def as_told(kind: str, text: str) -> str:
 
 
 def default_of(name: str) -> str:
-    """Kafka's default of a topic's setting; "" for others."""
+    """Return Kafka's default of a setting of topics or of a broker; "" where it has none."""
+    if name in INERT:
+        return INERT[name][1] or ""
+    name = TOPIC_NAME_OF.get(name, name)
     return TOPIC[name].default if name in TOPIC else ""
 
 

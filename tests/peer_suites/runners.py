@@ -107,7 +107,7 @@ def librdkafka(suite: Suite, bootstrap: str, log: Path) -> list[Outcome]:
     for test in (one for one in suite.tests if one not in without):
         environment = {"TESTS": test, "TEST_LEVEL": "1", "TEST_KAFKA_VERSION": "4.0.0", "LD_LIBRARY_PATH": path}
         log_of_test = log.with_name(f"{log.stem}-{test}.log")
-        said = _COLOURS.sub("", _run(["./test-runner", "-p1"], home, log_of_test, environment, SECONDS // 4))
+        said = _COLOURS.sub("", _run(["./test-runner", "-p1", "-L"], home, log_of_test, environment, SECONDS // 4))
         words = dict(_LIBRDKAFKA.findall(said))
         found += [Outcome(name, word.lower()) for name, word in words.items()] or [Outcome(test, "failed")]
     return found

@@ -376,3 +376,16 @@ def test_settings_of_groups_are_kept_and_described() -> None:
         assert await _alter(stage, GROUP_RESOURCE, "g", (session, SET, "1")) == (E.INVALID_CONFIG, words)
 
     run(story)
+
+
+def test_a_list_of_a_broker_grows_from_its_default() -> None:
+    """APPEND to a broker's list begins with Kafka's default, so that SUBTRACT of the same value leaves the default."""
+
+    async def story(stage: Stage) -> None:
+        name = "log.cleanup.policy"
+        for operation, expected in ((APPEND, "delete,compact"), (SUBTRACT, "delete")):
+            assert await _alter(stage, BROKER_RESOURCE, "1", (name, operation, "compact")) == (E.NONE, None)
+            assert (await _describe(stage, BROKER_RESOURCE, "1", name))[name].value == expected
+            assert (await _describe(stage, TOPIC_RESOURCE, "t"))["cleanup.policy"].value == expected
+
+    run(story)
