@@ -223,11 +223,13 @@ class _Page:
     def _timers(self) -> None:
         if self.group.timers:
             self.console.print(Text("  timers", "dim"))
-        for timer in self.group.timers:
+        due = [(clock(timer.due_us), span(timer.due_us - self.at_us)) for timer in self.group.timers]
+        wide = [max(10, *map(len, column)) for column in zip(*due, strict=True)]
+        for timer, (at, left) in zip(self.group.timers, due, strict=True):
             name = timer.name
             for member_id, short in self.names.items():
                 name = name.replace(member_id, f"<{short}>")
-            self.console.print(Text(f"    {clock(timer.due_us):>10}  in {span(timer.due_us - self.at_us):<10}  {name}"))
+            self.console.print(Text(f"    {at:>{wide[0]}}  in {left:<{wide[1]}}  {name}"))
 
 
 def names(group: GroupSnapshot) -> dict[str, str]:

@@ -161,10 +161,11 @@ def _host_of(event: TraceEvent) -> str | None:
 def told(events: Sequence[TraceEvent], ids: dict[str, str]) -> list[str]:
     """A line for each event."""
     groups = {event.group for event in events if event.group}
-    return [_line(event, ids, several=len(groups) > 1) for event in events]
+    wide = max((len(clock(event.t_us)) for event in events), default=0)
+    return [_line(event, ids, max(9, wide), several=len(groups) > 1) for event in events]
 
 
-def _line(event: TraceEvent, ids: dict[str, str], *, several: bool) -> str:
+def _line(event: TraceEvent, ids: dict[str, str], wide: int, *, several: bool) -> str:
     member = ids.get(event.member or "", event.member)
     who = [event.host, event.group if several else None, member if member != event.host else None]
     words = [str(part) for part in (*who, event.api, event.error) if part]
@@ -176,7 +177,7 @@ def _line(event: TraceEvent, ids: dict[str, str], *, several: bool) -> str:
         words.append(f"generation {event.generation}")
     if event.reason:
         words.append(f"({_named(event.reason, ids)})")
-    return f"{clock(event.t_us):<9} {event.kind.value:<19} {'  '.join(words)}"
+    return f"{clock(event.t_us):<{wide}} {event.kind.value:<19} {'  '.join(words)}"
 
 
 def _named(text: str, ids: dict[str, str]) -> str:

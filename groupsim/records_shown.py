@@ -72,7 +72,7 @@ def _show_fates(group: str, total: GroupAccount, story: Story, console: Console)
     odd = [one for one in story.accounts if one.group == group and one.records and trouble(one.records)]
     if odd and total.partitions > 1:
         for line in (*_table(odd), *_others(total, odd)):
-            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
+            console.print(Text(" " * 4 + line), soft_wrap=True)
 
 
 def trouble(found: Records) -> int:
@@ -136,10 +136,10 @@ def _table(odd: Sequence[Account]) -> Iterator[str]:
     shown, rest = worst[:MANY_PARTITIONS], worst[MANY_PARTITIONS:]
     columns = [(name, of) for name, of in COLUMNS if any(of(one.records or Records()) for one in odd)]
     names = max(len("partition"), *(len(str(one.partition)) for one in shown))
-    yield f"{'partition':<{names}}" + "".join(f"{name:>9}" for name, _ in columns)
-    for one in shown:
-        cells = "".join(f"{_number(of(one.records or Records())):>9}" for _, of in columns)
-        yield f"{one.partition!s:<{names}}{cells}"
+    cells = [[name, *(_number(of(one.records or Records())) for one in shown)] for name, of in columns]
+    widths = [max(9, *(len(cell) + 2 for cell in column)) for column in cells]
+    for name, *row in zip(("partition", *(str(one.partition) for one in shown)), *cells, strict=True):
+        yield f"{name:<{names}}" + "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
     if rest:
         yield f"… {len(rest)} more"
 

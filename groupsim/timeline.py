@@ -39,7 +39,10 @@ MANY_NOTES = 12
 NARROW = 40
 TOGETHER_US = 50_000  # removals within this are one event
 
-AROUND_CAUSE = 58  # what the other columns of a generation take
+HEADS = ("gen", "began", "cause", "ready in", "members", "moved", "stood still")
+LEAST = (5, 9, 14, 10, 9, 9, 13)  # columns of a table whose cells are short: tables of several runs look alike
+CAUSE = 2  # the column that is cut where a terminal is too narrow
+SHORTEST_CAUSE = 12
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
@@ -79,11 +82,9 @@ def show_group(group: GroupStory, story: Story, console: Console) -> None:
     console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
     for rollout in group.rollouts:
         _print_line(console, Text(f"  {in_words(rollout)}"))
-    wide = _cause_width(group.generations, console.width)
-    _print_line(
-        console, Text(_columns("gen", "began", "cause", wide, "ready in", "members", "moved", "stood still"), "dim")
-    )
-    for row in _generation_rows(group.generations, wide):
+    columns = _columns(group.generations, None if _into_a_pipe(console) else console.width)
+    _print_line(console, Text(_line(HEADS, columns), "dim"))
+    for row in _generation_rows(group.generations, columns):
         _print_line(console, row)
     members = [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
     lanes = members + [lane for lane in story.lanes if lane.producer and lane.eventful]
@@ -97,9 +98,11 @@ def show_group(group: GroupStory, story: Story, console: Console) -> None:
 
 
 def _print_line(console: Console, row: Text) -> None:
-    """A line whose continuation, when the terminal is narrow, is indented under its text."""
+    """A line whose continuation, when the terminal is narrow, is indented under its text; one line in a pipe."""
     indent = len(row.plain) - len(row.plain.lstrip())
-    if not indent or indent > console.width - NARROW:
+    if _into_a_pipe(console):
+        console.print(row, soft_wrap=True)
+    elif not indent or indent > console.width - NARROW:
         console.print(row)
     else:
         for line in row[indent:].wrap(console, console.width - indent):
@@ -124,16 +127,39 @@ def _totals(group: GroupStory) -> str:
 # --- generations ---------------------------------------------------------------------------------------------------
 
 
-def _cause_width(told: Sequence[Generation], width: int) -> int:
-    longest = max((len(generation.cause.value) for generation in told), default=0)
-    return max(12, min(longest, width - AROUND_CAUSE))
+def _columns(told: Sequence[Generation], width: int | None) -> tuple[int, ...]:
+    """The width of each column, the blanks before its cells included; without a `width` nothing is cut.
+
+    A column is as wide as its longest cell needs: times of more than an hour, counts with an aside.
+    """
+    rows = [HEADS, *map(_cells, told)]
+    gaps = (0, 1, 2, 2, 2, 2, 2)
+    needed = [max(len(row[at]) for row in rows) + gaps[at] for at in range(len(HEADS))]
+    columns = [max(one, least) for one, least in zip(needed, LEAST, strict=True)]
+    if width is not None:
+        others = sum(columns) - columns[CAUSE]
+        columns[CAUSE] = max(SHORTEST_CAUSE + gaps[CAUSE], min(columns[CAUSE], width - others))
+    return tuple(columns)
 
 
-def _columns(number: str, began: str, cause: str, wide: int, ready: str, members: str, moved: str, still: str) -> str:
-    return f"{number:>5} {began:>8}  {cause[:wide]:<{wide}}{ready:>10}{members:>9}{moved:>9}{still:>13}"
+def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
+    """The cells in their columns: the cause begins at the left, all others end at the right."""
+    cause = columns[CAUSE] - 2
+    shown = [f"{cell:>{width}}" for cell, width in zip(cells, columns, strict=True)]
+    shown[CAUSE] = f"  {_cut(cells[CAUSE], cause):<{cause}}"
+    return "".join(shown)
 
 
-def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _indent(columns: Sequence[int]) -> str:
+    """What stands before a line about a generation: it begins under the cause."""
+    return " " * (columns[0] + columns[1] + 2)
+
+
+def _generation_rows(told: Sequence[Generation], columns: Sequence[int]) -> Iterable[Text]:
     """Every generation, but of many of one cause in a row only the first and the last."""
     runs = [list(run) for _, run in groupby(told, key=lambda generation: generation.cause)]
     for index, run in enumerate(runs):
@@ -143,12 +169,12 @@ def _generation_rows(told: Sequence[Generation], wide: int) -> Iterable[Text]:
             continue
         shown = len(run) if len(run) <= ALIKE + 2 else ALIKE
         for generation in run[:shown]:
-            yield from _generation(generation, wide)
+            yield from _generation(generation, columns)
         if shown < len(run):
             yield _alike(run[shown:-1])
-            yield from _generation(run[-1], wide)
+            yield from _generation(run[-1], columns)
     if any(move.back for generation in told for move in generation.moves):
-        yield Text(" " * 16 + f"{BACK}: so many of them back to where they had come from", "dim")
+        yield Text(_indent(columns) + f"{BACK}: so many of them back to where they had come from", "dim")
 
 
 def _alike(run: Sequence[Generation]) -> Text:
@@ -165,32 +191,36 @@ def _left_out(told: Sequence[Generation]) -> Text:
     return Text(f"    …  {len(told):,} generations more: {causes}", "dim")
 
 
-def _generation(generation: Generation, wide: int) -> Iterable[Text]:
-    yield _facts(generation, wide)
+def _generation(generation: Generation, columns: Sequence[int]) -> Iterable[Text]:
+    indent = _indent(columns)
+    yield _facts(generation, columns)
     if generation.cause is not Cause.FIRST_START or generation.absent:
-        yield Text(" " * 16 + _who(generation))
+        yield Text(indent + _who(generation))
     for late in _waited_for(generation):
-        yield Text(" " * 16 + late, "yellow")
+        yield Text(indent + late, "yellow")
     for hindrance in generation.hindrances:
-        yield Text(" " * 16 + hindrance.words, "yellow")
+        yield Text(indent + hindrance.words, "yellow")
 
 
-def _facts(generation: Generation, wide: int) -> Text:
+def _facts(generation: Generation, columns: Sequence[int]) -> Text:
     stable = generation.outcome is Outcome.STABLE
-    row = Text(
-        _columns(
-            str(generation.number),
-            clock(generation.began_us),
-            generation.cause.value,
-            wide,
-            span(generation.duration_us) if stable else generation.outcome.value,
-            str(generation.size),
-            _moved(generation),
-            span(generation.stopped_us) if generation.stopped_us else "–",
-        )
-    )
-    row.stylize("bold" if stable else "bold red", 16, 16 + wide + (0 if stable else 10))
+    row = Text(_line(_cells(generation), columns))
+    begin = len(_indent(columns))
+    row.stylize("bold" if stable else "bold red", begin, begin + columns[CAUSE] - 2 + (0 if stable else columns[3]))
     return row
+
+
+def _cells(generation: Generation) -> tuple[str, ...]:
+    stable = generation.outcome is Outcome.STABLE
+    return (
+        str(generation.number),
+        clock(generation.began_us),
+        generation.cause.value,
+        span(generation.duration_us) if stable else generation.outcome.value,
+        str(generation.size),
+        _moved(generation),
+        span(generation.stopped_us) if generation.stopped_us else "–",
+    )
 
 
 def _moved(generation: Generation) -> str:
@@ -271,8 +301,11 @@ def _show_standstills(group: GroupStory, console: Console) -> None:
     console.print(Text("  partitions that stood still, longest first", "dim"))
     names = max(len(str(still.partition)) for still in shown)
     owners = max(len(_owners(still)) for still in shown)
+    wide = max(12, *(len(span(still.length_us)) + 4 for still in shown))
     for still in shown:
-        row = f"{span(still.length_us):>12}  {still.partition!s:<{names}}  {_owners(still):<{owners}}  {_when(still)}"
+        row = (
+            f"{span(still.length_us):>{wide}}  {still.partition!s:<{names}}  {_owners(still):<{owners}}  {_when(still)}"
+        )
         _print_line(console, Text(row))
     if rest:
         console.print(Text(f"    … {len(rest)} more, up to {span(rest[0].length_us)}", "dim"))
@@ -298,9 +331,11 @@ def _show_doings(story: Story, console: Console) -> None:
         return
     console.print()
     console.print(Text("  what was done and noted", "dim"))
-    for doing in doings[:MANY_NOTES]:
+    shown = doings[:MANY_NOTES]
+    wide = max(10, *(len(clock(doing.t_us)) for doing in shown))
+    for doing in shown:
         until = f" until {clock(doing.until_us)}" if doing.until_us is not None else ""
         where = f"{doing.host}: " if doing.host and doing.host not in doing.what else ""
-        _print_line(console, Text(f"    {clock(doing.t_us):>10}  {where}{doing.what}{until}"))
+        _print_line(console, Text(f"    {clock(doing.t_us):>{wide}}  {where}{doing.what}{until}"))
     if len(doings) > MANY_NOTES:
         console.print(Text(f"    … {len(doings) - MANY_NOTES} more; the trace has them all", "dim"))
