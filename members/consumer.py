@@ -42,6 +42,7 @@ from groupsim.members.pull.pushed import PushedFetcher
 from groupsim.members.rounds import Rounds
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
+from groupsim.members.workers import StuckWorkers
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
@@ -452,6 +453,19 @@ class Consumer:
         """
         if self._member is not None:
             self._member.ownership.block_next(_callback(kind), as_us(us))
+
+    def stick_workers(self, us: int | str, partitions: Iterable[str | TopicPartition] | None = None) -> None:
+        """Let the application's workers not come back for so many microseconds, or "30s", while it goes on polling.
+
+        `partitions` are those whose records they have; without it, one worker has them all. What a worker holds is
+        finished when it comes back, unless the partition was lost meanwhile.
+        """
+        member = self._member
+        if member is None:
+            return
+        named = None if partitions is None else [partition_of(one) for one in partitions]
+        stuck = member.rounds.workers = StuckWorkers(member, named)
+        member.host.call_at(member.now_us + as_us(us), StuckWorkers.end, stuck)
 
     def raise_in_callback(self, kind: str, message: str) -> None:
         """Let the next callback of this kind raise. Raises ValueError for a kind that there is not."""

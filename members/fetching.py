@@ -52,9 +52,11 @@ class Fetcher(ABC):
         "_backoff",
         "_given_up",
         "_held",
+        "_leaving",
         "_looking_up",
         "_lookup_number",
         "_member",
+        "_paused",
         "_waiting",
         "begun",
         "positions",
@@ -66,7 +68,9 @@ class Fetcher(ABC):
         self.positions: dict[TopicPartition, int] = {}
         #: Where partitions began, for a library that commits only what the application was given.
         self.begun: dict[TopicPartition, int] = _NOWHERE
-        self._held: set[TopicPartition] = set()  # pending revocation: nothing of them is delivered any more
+        self._leaving: set[TopicPartition] = set()  # pending revocation
+        self._paused: set[TopicPartition] = set()  # by the application
+        self._held: set[TopicPartition] = set()  # both: nothing of them is fetched or delivered
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
         self._waiting = False  # a pause after a failed fetch or look-up
@@ -91,13 +95,33 @@ class Fetcher(ABC):
 
     def stop_delivering(self, partitions: Iterable[TopicPartition]) -> None:
         """These are about to be given up: neither fetch nor deliver them."""
-        self._held.update(partitions)
+        self._leaving.update(partitions)
+        self._hold()
         self._drop_unwanted()
+
+    def pause(self, partition: TopicPartition) -> None:
+        """Neither fetch nor deliver a partition until it is resumed or given up (`KafkaConsumer.pause`)."""
+        if partition not in self._paused:
+            self._paused.add(partition)
+            self._hold()
+            self._drop_unwanted()
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Go on with paused partitions."""
+        self._paused.difference_update(partitions)
+        self._hold()
+        self._drop_unwanted()
+
+    def _hold(self) -> None:
+        self._held.clear()
+        self._held.update(self._leaving, self._paused)
 
     def ownership_changed(self) -> None:
         """Forget positions of what is gone; those of what is new are looked up after the callbacks, in `take`."""
         owned = self._member.ownership.owned
-        self._held.clear()
+        self._leaving.clear()
+        self._paused.intersection_update(owned)
+        self._hold()
         self._given_up = frozenset()
         if self.begun:
             self.begun = {partition: at for partition, at in self.begun.items() if partition in owned}

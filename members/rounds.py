@@ -39,6 +39,7 @@ from groupsim.members.stages import Stage
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Event
+    from groupsim.members.workers import StuckWorkers
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
 _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
@@ -77,6 +78,7 @@ class Rounds:
         "_times",
         "_under_way",
         "_wake",
+        "workers",
     )
 
     def __init__(self, member: Member) -> None:
@@ -99,6 +101,7 @@ class Rounds:
         self._looking = False
         self._found: Found = None
         self._raised: Exception | None = None
+        self.workers: StuckWorkers | None = None  #: workers of the application that do not come back
         member.wake.roused = self._roused
 
     # -- the story's side ---------------------------------------------------------------------------------------
@@ -298,6 +301,8 @@ class Rounds:
 
     def processing_us(self, found: Fetched) -> int:
         """How long the handler takes for a range of records."""
+        if self.workers is not None and self.workers.are_for(found.partition):
+            return 0  # handing it to a worker takes no time
         behaviour = self._member.behaviour
         took = 0
         times = self._times
@@ -310,10 +315,11 @@ class Rounds:
         return took
 
     def finish(self, found: Fetched) -> None:
-        """The handler has finished a range of records."""
+        """The handler has finished a range of records, or handed it to a worker that is stuck."""
         member = self._member
-        member.commits.finish(found.partition, found.base + found.count)
-        self._say(_PROCESSED, (found,))
+        if self.workers is None or not self.workers.take(found):
+            member.commits.finish(found.partition, found.base + found.count)
+            self._say(_PROCESSED, (found,))
         if self._between_batches:
             self._clock.enter()
             member.heartbeat.polled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
@@ -131,6 +132,10 @@ class Actor(Process):
         name = f"on_{callback}"
         before = getattr(self.consumer.behaviour, name)
         self.consumer.change_behaviour(**{name: NextCalls("block-callback", us, before, [calls])})
+
+    def stick_workers(self, us: int, partitions: Sequence[str] | None) -> None:
+        """Let the workers that process records not come back for a while; the application goes on polling."""
+        self.consumer.stick_workers(us, partitions)
 
     def rejoin(self, reason: str) -> None:
         """Have the application ask for a rebalance."""

@@ -8,15 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.scenarios.actions import BlockHeartbeats, Crash, Pause, Rejoin, RollingRestart, Start, Stop
+from groupsim.scenarios.actions import (
+    BlockHeartbeats,
+    Crash,
+    Pause,
+    Rejoin,
+    RollingRestart,
+    Start,
+    Stop,
+)
 from groupsim.scenarios.lives import Process
 from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.stuck import StuckApplication
 from groupsim.scenarios.words import deed_words
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
 
-_OF_THE_LIVING = (Stop, Crash, Pause, BlockHeartbeats, Rejoin)
+_OF_THE_LIVING = (Stop, Crash, Pause, BlockHeartbeats, Rejoin, StuckApplication)
 _MANY = 4
 
 

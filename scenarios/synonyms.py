@@ -24,6 +24,7 @@ _OTHERS: Mapping[str, str] = {
     "slow-processing": "slow slowhandler slowconsumer",
     "block-poll": "block blockpolling",
     "block-heartbeats": "starve starveheartbeats blockheartbeat gil safepoint heartbeatthread",
+    "stuck": "wedge wedged deadlock stuckworker wedgedworker hung",
     "crash-broker": "killbroker brokercrash brokerdown brokerfailure",
     "stop-broker": "shutdownbroker brokerroll rollbroker",
     "move-coordinator": "failover coordinatorfailover coordinatormove",

@@ -10,6 +10,7 @@ import pytest
 from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
+from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.runner import Run, StepError, run_scenario
 from groupsim.scenarios.stage import Stage
@@ -126,6 +127,23 @@ def block_callback(draft: Draft) -> None:
     blocked = draft.at("5s").block_callback("c-1", callback="revoked", for_="3s").at("10s").stop("c-2")
     begun = {"kind": "callback.begun", "host": "c-1", "reason": "revoked", "after": "6s"}
     expect(blocked, "time-between", from_=begun, to={"kind": "callback.ended", "host": "c-1"}, is_="3s")
+
+
+def stuck(draft: Draft) -> None:
+    """A worker keeps its partition while poll goes on; a callback keeps the poll thread, past the limit for good."""
+    worker = draft.at("10s").stuck("all", partitions=["t-0"], for_="20s")
+    expect(worker, "event", kind="records.processed", partition=0, after="10.5s", before="29.9s", count=0)
+    expect(worker, "event", kind="records.delivered", partition=0, after="10.5s", before="29.9s", count="<= 1")
+    expect(worker, "event", kind="records.processed", partition=1, after="29s", before="29.9s", count=">= 1")
+    expect(worker, "event", kind="member.removed", count=0)
+    expect(worker, "lag", partition="t-0", at="39s", is_="<= 10")
+    lost = draft.at("10s").stuck("c-1", for_="20s").at("15s").crash("c-2")
+    expect(lost, "lost", 0)
+    callback = draft.at("5s").stuck("c-1", where="callback", for_="3s").at("10s").stop("c-2")
+    begun = {"kind": "callback.begun", "host": "c-1", "reason": "revoked", "after": "6s"}
+    expect(callback, "time-between", from_=begun, to={"kind": "callback.ended", "host": "c-1"}, is_="3s")
+    with pytest.raises(ScenarioError, match="leave it out with `where: callback`"):
+        draft.at("5s").stuck("c-1", where="callback", partitions=["t-0"], for_="3s").build()
 
 
 def rejoin(draft: Draft) -> None:
@@ -281,6 +299,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         block_poll,
         block_heartbeats,
         block_callback,
+        stuck,
         rejoin,
         remove_member,
         commit,

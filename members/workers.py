@@ -1,0 +1,54 @@
+"""Worker threads of the application that do not come back, while its poll thread goes on.
+
+An application that hands records to workers keeps polling: it pauses the partitions whose records a worker holds, and
+resumes them when the worker is done. A worker that waits for ever (a lock, a socket without a timeout) then stops its
+partitions and nothing else: heartbeats flow, the poll limit is kept, and nobody rebalances.
+
+The offsets of such a partition stand still with commits of what is processed. With enable.auto.commit the library
+commits the position of `poll`, so what the worker holds is committed before it is processed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from groupsim.members.interfaces import Fetched
+from groupsim.members.member import Member
+from groupsim.protocol.messages import TopicPartition
+
+
+class StuckWorkers:
+    """The workers of one member that are stuck, and the records they hold."""
+
+    __slots__ = ("_held", "_member", "_partitions")
+
+    def __init__(self, member: Member, partitions: Collection[TopicPartition] | None) -> None:
+        self._member = member
+        self._partitions = None if partitions is None else frozenset(partitions)  # None: one worker for all of them
+        self._held: list[tuple[Fetched, int]] = []
+
+    def take(self, found: Fetched) -> bool:
+        """Hand records to a stuck worker and pause their partition; False when a worker that runs has them."""
+        member, partition = self._member, found.partition
+        if not self.are_for(partition):
+            return False
+        generation = member.ownership.owned.get(partition)
+        if generation is not None:
+            self._held.append((found, generation))
+            member.fetcher.pause(partition)
+        return True
+
+    def are_for(self, partition: TopicPartition) -> bool:
+        """Whether the worker of this partition is stuck."""
+        return self._partitions is None or partition in self._partitions
+
+    def end(self) -> None:
+        """Let them come back: finish what is held of partitions that were owned all the time, and resume them."""
+        member, held = self._member, self._held
+        if member.rounds.workers is self:
+            member.rounds.workers = None
+        for found, generation in held:
+            if member.ownership.owned.get(found.partition) == generation:
+                member.rounds.finish(found)
+        member.fetcher.resume(dict.fromkeys(found.partition for found, _ in held))
+        member.wake.set()
