@@ -23,14 +23,26 @@ _NOBODY = "-1"
 
 def aftermath(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
     """What the headline adds: changes of coordinator, groups without one, records lost, given again, or waiting."""
-    parts = []
-    if changes:
-        longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
-        without = f", {span(longest)} without one" if longest is not None else ""
-        parts.append(f"{count(len(changes), 'change')} of coordinator{without}")
+    parts = list(_moves(facts, changes))
     parts += [words for group in facts.groups.values() for words in _outages(facts, group)]
     parts += of_records([total.records for total in totals if total.records is not None])
     return "".join(f"; {part}" for part in parts)
+
+
+def _moves(facts: Facts, changes: Sequence[TakeOver]) -> Iterator[str]:
+    """How often groups had another coordinator; or that the same broker was away and loaded them again."""
+    if not changes:
+        return
+    longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
+    last = {name: group.rounds[0].prepare.host for name, group in facts.groups.items() if group.rounds}
+    moves = 0
+    for change in changes:
+        moves += change.host != last.get(change.group, change.host)
+        last[change.group] = change.host
+    if moves:
+        yield f"{count(moves, 'change')} of coordinator" + (f", {span(longest)} without one" if longest else "")
+    else:
+        yield "the same broker coordinates again" + (f", {span(longest)} without a coordinator" if longest else "")
 
 
 def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:

@@ -16,9 +16,19 @@ from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGL
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.metadata_news import what_changed
 from groupsim.scenarios.story.model import Who
-from groupsim.scenarios.story.silence import Verdict, first_seen, why_expired, why_late
+from groupsim.scenarios.story.origins import (
+    REMOVING,
+    do_of,
+    ending_step,
+    life_began,
+    lost_with_coordinator,
+    under_another_id,
+    wrong_answer,
+)
+from groupsim.scenarios.story.silence import Verdict, computed_by, first_seen, lost_answer, why_expired, why_late
 from groupsim.scenarios.story.words import clock, span
 
+SLOW_US = 1_000_000  # an assignment that took less is not what anybody gave up waiting for
 RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
 
 
@@ -53,7 +63,17 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
     if before is not None and words and FAILED_WORDS in words and verdict.why == _again(words):
         verdict = Verdict(before.cause, verdict.why)
     verdict = _loop(group, index, verdict, before)
-    return Blame(verdict.cause or Cause.DEPLOY_JOIN, culprit, verdict.why)
+    cause = verdict.cause or Cause.DEPLOY_JOIN
+    if cause is Cause.COORDINATOR_MOVE and not _moved(facts, this):
+        cause = Cause.COORDINATOR_BACK
+    return Blame(cause, culprit, verdict.why)
+
+
+def _moved(facts: Facts, this: Round) -> bool:
+    """Whether the group has had another coordinator than the one that begins this round."""
+    loads = {event.host for event in facts.brokers if event.kind is Kind.GROUP_LOADED and event.group == this.group}
+    hosts = {known.prepare.host for known in facts.groups[this.group].rounds} | loads
+    return len(hosts - {None}) > 1 or not loads
 
 
 def _member(this: Round) -> str | None:
@@ -95,7 +115,9 @@ def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None)
         _forgotten(facts, group, this, host)
         or _after_eviction(facts, group, host, member, at)
         or _after_poll_limit(host, at)
+        or lost_with_coordinator(facts, group, this, host)
         or _after_fault(facts, group, this, host)
+        or under_another_id(facts, group, this, host, member)
         or _mixes(facts, this, host, member)
         or Verdict(Cause.DEPLOY_JOIN, _joined_words(facts, this, host, at))
     )
@@ -118,7 +140,7 @@ def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) ->
     if this.old:
         return None
     before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
-    born = _life_began(host, this.prepare.t_us)
+    born = life_began(host, this.prepare.t_us)
     gone = {removal.member for removal in group.removals}
     theirs = {known for known in before.present if facts.process.get(known) == host.name} if before else set()
     if before is None or before.prepare.t_us < born or not theirs - gone:
@@ -126,12 +148,8 @@ def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) ->
     return Verdict(Cause.COORDINATOR_MOVE, "joined again: the coordinator no longer knew the group")
 
 
-def _life_began(host: HostFacts, at_us: int) -> int:
-    return max((t for t in host.started if t <= at_us), default=0)
-
-
 def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
-    expired = host.signal(Kind.POLL_EXPIRED, max(_life_began(host, at), at - RECENT_US), at)
+    expired = host.signal(Kind.POLL_EXPIRED, max(life_began(host, at), at - RECENT_US), at)
     if expired is None or any(expired.t_us < t < at for t, s in host.states if s == "STABLE"):
         return None
     return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit ran out at {clock(expired.t_us)}")
@@ -139,7 +157,7 @@ def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
 
 def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
     """The same life of the process was a member before, and the coordinator had removed it."""
-    born = _life_began(host, at)
+    born = life_began(host, at)
     for removal in reversed(group.removals):
         if removal.t_us < born:
             break
@@ -188,7 +206,7 @@ def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) 
     """A join that follows a lost answer: the retry made a second member of it, or began the rebalance anew."""
     at = this.prepare.t_us
     failed = host.signals.get(Kind.REQUEST_FAILED, [])
-    since = max(_life_began(host, at), at - 10_000_000)
+    since = max(life_began(host, at), at - 10_000_000)
     lost = next((e for e in reversed(failed) if since <= e.t_us <= at and e.api in ("JoinGroup", "SyncGroup")), None)
     if lost is None:
         return None
@@ -196,24 +214,37 @@ def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) 
     if not inverted and any(since <= loaded <= at for loaded in group.loaded):
         return Verdict(Cause.COORDINATOR_MOVE, f"joined again: its {lost.api} was lost with the coordinator's broker")
     why = f"joined again after its {lost.api} {'timed out' if inverted else 'lost its connection'}"
-    if inverted and lost.api == "SyncGroup" and (dead := _dead_leader(facts, group, this)) is not None:
-        return Verdict(Cause.SESSION_CRASH, f"{why}: the leader, {dead}, was dead")
+    asked = lost.t_us - int((lost.payload or {}).get("took_us", 0))
+    fault = lost_answer(facts, host, lost.api, asked, lost.t_us)
+    if fault is not None:
+        return Verdict(Cause.SESSION_NETWORK, f"{why} ({fault.what})")
+    if lost.api == "SyncGroup" and (waited := _waited_for_leader(facts, group, this)) is not None:
+        return Verdict(waited.cause, f"{why}: {waited.why}")
     return Verdict(Cause.TIMEOUT_INVERSION if inverted else Cause.SESSION_NETWORK, why)
 
 
-def _dead_leader(facts: Facts, group: GroupFacts, this: Round) -> str | None:
-    """The process of the leader that the round before waited for in vain, if it had ended and still was a member."""
+def _waited_for_leader(facts: Facts, group: GroupFacts, this: Round) -> Verdict | None:
+    """What kept the leader of the round before from its SyncGroup: its death, a pause, or the assignor."""
     before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
-    if before is None or before.leader is None or before.completing is None:
+    if before is None or before.leader is None or before.completing is None or before.stable is not None:
         return None
-    host = facts.host_of(before.leader)
-    if host is None or host.end_between(first_seen(facts, before.leader, host) - 1, before.completing.t_us) is None:
+    host, since = facts.host_of(before.leader), before.completing.t_us
+    if host is None:
         return None
-    return host.name
+    if host.end_between(first_seen(facts, before.leader, host) - 1, since) is not None:
+        return Verdict(Cause.SESSION_CRASH, f"the leader, {host.name}, was dead")
+    if any(pause.overlaps(since, this.prepare.t_us) for pause in host.pauses):
+        return Verdict(Cause.SESSION_PAUSE, f"the leader, {host.name}, stood still")
+    computed = computed_by(host, before.leader, since)
+    if computed is None or computed.t_us - since < SLOW_US:
+        return None
+    return Verdict(
+        Cause.ASSIGNOR, f"the leader, {host.name}, computed the assignment for {span(computed.t_us - since)}"
+    )
 
 
 def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
-    born = _life_began(host, at)
+    born = life_began(host, at)
     died = host.end_between(-1, born)
     behind = facts.behind(this.prepare, Kind.ACTION)
     began = "joined again after its restart" if died is not None else "joined"
@@ -241,9 +272,9 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None
     if failed is not None:
         why = ": ".join(part for part in (failed.error, failed.reason) if part)
         return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
-    behind = facts.behind(this.prepare, Kind.ACTION)
-    what = "was removed" if this.began_by is not None and this.began_by.reason == "admin" else "left"
-    return Verdict(Cause.DEPLOY_LEAVE, what + _by(behind))
+    behind = ending_step(facts, host, this.prepare)
+    by_admin = do_of(behind) == REMOVING or (this.began_by is not None and this.began_by.reason == "admin")
+    return Verdict(Cause.DEPLOY_LEAVE, ("was removed" if by_admin else "left") + _by(behind))
 
 
 def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
@@ -268,8 +299,12 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
     host = facts.host_of(_member(this))
     if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
         return Verdict(Cause.METADATA, f"joined again: {what_changed(facts, group, host, at, words)}")
+    if cause is Cause.LEADER_REJOIN:
+        return Verdict(cause, _again(words))
     if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
         return again
+    if host is not None and cause is None and (wrong := wrong_answer(facts, host, at - 10_000_000, at)) is not None:
+        return Verdict(wrong.cause, f"joined again after it {wrong.why}")
     if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
         return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
     leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"

@@ -31,6 +31,9 @@ class Cause(StrEnum):
     ASSIGNOR = "assignor too slow"
     STATIC_FENCE = "static fence"
     COORDINATOR_MOVE = "coordinator move"
+    COORDINATOR_BACK = "coordinator restart"
+    WRONG_ANSWER = "wrong answer"
+    STUCK = "stuck application"
     PROTOCOL = "protocol mismatch"
     OFFSET_EXPIRY = "offset expiry"
     PENDING = "pending member"
@@ -65,6 +68,9 @@ MEANING: dict[Cause, str] = {
     Cause.ASSIGNOR: "the leader computed the assignment for longer than the group waits",
     Cause.STATIC_FENCE: "two processes used one group.instance.id",
     Cause.COORDINATOR_MOVE: "the group moved to another broker, or was loaded afresh",
+    Cause.COORDINATOR_BACK: "the coordinator went away, and the same broker loaded the group again",
+    Cause.WRONG_ANSWER: "a fault of the scenario answered a request with an error that was not the broker's",
+    Cause.STUCK: "no rebalance: the owner sends heartbeats, and its worker, callback or poll thread does not go on",
     Cause.PROTOCOL: "the members have no assignor in common, or a static member came back with another one",
     Cause.OFFSET_EXPIRY: "committed offsets were deleted by retention",
     Cause.PENDING: "a member was given its id and never came back with it",

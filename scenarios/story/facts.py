@@ -28,6 +28,8 @@ class Stretch:
     what: str = ""
     where: str | None = None
     why: str = ""  # of a crash that nobody ordered: what the process died of
+    kind: str = ""  # of a fault: its name in the trace
+    api: str | None = None  # of a fault: the API whose messages it is about
 
     def overlaps(self, begin_us: int, end_us: int) -> bool:
         """Whether any part of it lies in [begin, end]."""
@@ -43,6 +45,7 @@ class HostFacts:
     client_id: str | None = None
     profile: str | None = None
     rack: str | None = None  # its client.rack
+    instance: str | None = None  # its group.instance.id
     started: list[int] = Factory(list)
     ended: list[Stretch] = Factory(list)  # began_us alone counts; what: stopped, crashed, failed
     pauses: list[Stretch] = Factory(list)
@@ -166,6 +169,7 @@ class Facts:
     hosts: dict[str, HostFacts] = Factory(dict)
     groups: dict[str, GroupFacts] = Factory(dict)
     process: dict[str, str] = Factory(dict)  # member id → host
+    learnt: dict[str, None] = Factory(dict)  # member ids that their own clients have heard of
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
     actions: list[TraceEvent] = Factory(list)
     faults: dict[int, Stretch] = Factory(dict)

@@ -61,7 +61,14 @@ def _action_refused(facts: Facts, event: TraceEvent) -> None:
 
 def _fault_begun(facts: Facts, event: TraceEvent) -> None:
     facts.fault_events.append(event)
-    facts.faults[event.span or event.seq] = Stretch(event.t_us, None, event.reason or "a fault", event.host)
+    facts.faults[event.span or event.seq] = Stretch(
+        event.t_us,
+        None,
+        event.reason or "a fault",
+        event.host,
+        kind=str((event.payload or {}).get("fault", "")),
+        api=event.api,
+    )
 
 
 def _fault_ended(facts: Facts, event: TraceEvent) -> None:
@@ -89,6 +96,7 @@ def _started(facts: Facts, event: TraceEvent) -> None:
     host.client_id = payload.get("client_id") or host.client_id
     host.profile = payload.get("profile") or host.profile
     host.rack = payload.get("config", {}).get("client.rack") or host.rack
+    host.instance = payload.get("instance_id") or host.instance
     if "topics" in payload:
         host.topics = tuple(sorted(payload["topics"]))
     host.chooses = "assign" in payload
@@ -152,8 +160,10 @@ def _signal(facts: Facts, event: TraceEvent) -> None:
 
 def _learn(facts: Facts, event: TraceEvent) -> None:
     """A client's own event that names its member id tells whose id that is."""
-    if event.host and event.member and facts.process.get(event.member) != event.host:
-        _belongs(facts, event.member, event.host, event.t_us)
+    if event.host and event.member:
+        facts.learnt[event.member] = None
+        if facts.process.get(event.member) != event.host:
+            _belongs(facts, event.member, event.host, event.t_us)
 
 
 def _answered(facts: Facts, event: TraceEvent) -> None:

@@ -9,11 +9,20 @@ from itertools import pairwise
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.hindrances import gravest
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
-from groupsim.scenarios.story.words import clock, count, span, tenths
+from groupsim.scenarios.story.silence import GIVEN_UP, NO_ID_YET
+from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody
 OFTEN = 3
 LONG_US = 1_000_000_000  # from here on seconds alone are hard to read
+
+ASKED_FOR = frozenset(
+    {Cause.FIRST_START, Cause.DEPLOY_JOIN, Cause.DEPLOY_LEAVE, Cause.METADATA, Cause.SUBSCRIPTION_MIX}
+)
+"""Causes of rebalances that somebody meant to bring about."""
+
+_COMMON = ({Cause.SESSION_STALL}, {Cause.SESSION_NETWORK}, {Cause.COORDINATOR_MOVE}, {Cause.COORDINATOR_BACK})
+"""Causes that lie between the members and the coordinator, and so may concern several groups at once."""
 
 REMOVALS = {
     "session-expired": "until its session ended",
@@ -37,18 +46,30 @@ def headline(
     told = [group for group in groups if group.generations]
     if not told:
         return f"no group formed{_failed(failures).replace(';', ':', 1)}"
-    worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances)))
-    sentence = of_group(worst)
+    if len(told) > 1 and all(_is_calm(group) for group in told):
+        return _all_calm(told) + _failed(failures)
+    worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
+    others = [g for g in told if g is not worst and g.rebalances]
+    alike = _alike(worst, others)
+    sentence = of_group(worst, others if alike else ())
     if not (worst.rebalances or worst.stopped_us or worst.moved):
         sentence += _failed(failures)
     elif strangers:
         sentence += f"{_failed(strangers)} and never got in"
-    others = [g for g in told if g is not worst and g.rebalances]
-    if others:
+    never = [g.group for g in told if g is not worst and g.formed_us is None and not g.rebalances]
+    sentence += f"; {listed(never)} never became stable" if never else ""
+    if others and not alike:
         total = sum(len(g.rebalances) for g in others)
         sentence += f" (and {count(total, 'rebalance')} of {', '.join(g.group for g in others[:3])}"
         sentence += ", …)" if len(others) > 3 else ")"
     return sentence
+
+
+def _alike(worst: GroupStory, others: Sequence[GroupStory]) -> bool:
+    """Whether one cause went through several groups, as a coordinator that stands still does."""
+    if not others or not worst.rebalances:
+        return False
+    return {_main(group.rebalances).cause for group in (worst, *others)} in _COMMON
 
 
 def _failed(failures: Sequence[tuple[str, str]]) -> str:
@@ -58,11 +79,14 @@ def _failed(failures: Sequence[tuple[str, str]]) -> str:
     return f"; {host} failed with {error}" + (f", as did {count(others, 'other')}" if others else "")
 
 
-def of_group(group: GroupStory) -> str:
-    """The sentence for one group."""
+def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
+    """The sentence for one group; `others` went through the same, for the same cause."""
     if not group.rebalances:
         return _calm(group) + _besides(group, group.generations[0])
-    told = f"{count(len(group.rebalances), 'rebalance')} of {group.group}, {_cost(group)}: {_reasons(group.rebalances)}"
+    every = (group, *others)
+    number = count(sum(len(one.rebalances) for one in every), "rebalance")
+    cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
+    told = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
     return told + _besides(group, _main(group.rebalances))
 
 
@@ -86,11 +110,13 @@ def _without(group: GroupStory) -> str:
     doubled = _doubled(group.spans)
     if doubled:
         return f"{' and '.join(doubled)} own the same partitions"
-    waited = dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin)
-    names = list(waited)
+    names = list(dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin))
     if not names:
         return "static members took over from others"
-    return f"its static partitions waited for {', '.join(names[:3])}{', …' if len(names) > 3 else ''} to come back"
+    again = [name for name in names if name not in group.static]
+    if again:
+        return f"{listed(again)} joined again and kept what {'it' if len(again) == 1 else 'they'} had"
+    return f"its static partitions waited for {listed(names)} to come back"
 
 
 def _doubled(spans: Sequence[Span]) -> list[str]:
@@ -101,13 +127,34 @@ def _doubled(spans: Sequence[Span]) -> list[str]:
     return []
 
 
+def _is_calm(group: GroupStory) -> bool:
+    """Whether a group formed at once, and nothing was to be told of it since."""
+    troubled = group.rebalances or group.stopped_us or group.moved or len(group.forming) > 1
+    return group.formed_us is not None and not troubled and gravest(group.generations, group.generations[0]) is None
+
+
+def _all_calm(groups: Sequence[GroupStory]) -> str:
+    longest = max(group.formed_us or 0 for group in groups)
+    return f"no rebalance: {listed(sorted(group.group for group in groups))} formed, the last in {span(longest)}"
+
+
+def _stuck_us(group: GroupStory) -> int:
+    """How long its longest stall was, in a group that was stable."""
+    stalls = (one for told in group.generations for one in told.hindrances if one.cause is Cause.STUCK)
+    return max((one.ended_us - one.began_us for one in stalls), default=0)
+
+
 def _calm(group: GroupStory) -> str:
-    first = group.generations[0]
+    tried = group.forming[1:] or group.forming
     if group.formed_us is None:
-        return f"{group.group} never became stable: {_subject(first)}"
+        attempts = f" in {len(group.forming)} attempts" if len(group.forming) > 1 else ""
+        return f"{group.group} never became stable{attempts}: {_reasons(tried)}"
     if group.stopped_us or group.moved:
         return f"no rebalance of {group.group}, {_cost(group)}: {_without(group)}"
-    return f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(first.size, 'member')}"
+    if _stuck_us(group):
+        return f"no rebalance of {group.group}"
+    told = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
+    return told + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
 
 
 def _reasons(rebalances: Sequence[Generation]) -> str:
@@ -123,8 +170,16 @@ def _reasons(rebalances: Sequence[Generation]) -> str:
 
 
 def _main(rebalances: Sequence[Generation]) -> Generation:
-    """The one that cost most."""
-    return max(rebalances, key=lambda g: max(g.stopped_us, g.duration_us))
+    """The one that cost most; of two, one that something went wrong with before one that was asked for."""
+    cost = {id(g): max(g.stopped_us, g.duration_us) for g in rebalances}
+    if len(rebalances) < OFTEN:
+        return max(rebalances, key=lambda g: (_went_wrong(g), cost[id(g)]))
+    return max(rebalances, key=lambda g: cost[id(g)])
+
+
+def _went_wrong(generation: Generation) -> bool:
+    """Whether a generation began, or lasted, for a reason that nobody asked for."""
+    return generation.cause not in ASKED_FOR or _is_held(generation) or NO_ID_YET in generation.why
 
 
 def _often(often: list[tuple[Cause, int]], total: int) -> str:
@@ -136,14 +191,23 @@ def _often(often: list[tuple[Cause, int]], total: int) -> str:
 def clause(generation: Generation) -> str:
     """Who and why, for one generation."""
     held = generation.kept_by
-    if held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2):
+    if held is not None and _is_held(generation):
         return _held(held, generation)
     if generation.outcome is Outcome.OPEN:
         return f"{_subject(generation)}; generation {generation.number} never became stable"
     return _subject(generation)
 
 
+def _is_held(generation: Generation) -> bool:
+    """Whether somebody held a generation open, for most of its time."""
+    held = generation.kept_by
+    return held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2)
+
+
 def _held(held: Late, generation: Generation) -> str:
+    culprit = generation.culprit
+    if held.why.startswith(GIVEN_UP) and culprit is not None and culprit.host == held.who.host:
+        return f"{_subject(generation)}; generation {generation.number} waited for its former member id"
     aside = f" ({held.why})" if held.why else ""
     name = f"{held.who.host}{aside} held generation {generation.number} open"
     if held.came:
@@ -157,5 +221,5 @@ def _subject(generation: Generation) -> str:
     ended = f" and its session ended at {clock(generation.began_us)}" if generation.cause.is_session else ""
     if ", " in generation.why:
         ended = ended.replace(" and", ";", 1)
-    returned = generation.why.startswith("came back")
+    returned = generation.why.startswith(("came back", "joined"))
     return f"{generation.culprit.host} {generation.why}{'' if returned else ended}"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from groupsim.eventloop.events import TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.books import Key, Moments
+from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.gather import gather
 from groupsim.scenarios.story.growth import Change, LogEnds, changes
 
@@ -18,8 +19,8 @@ from groupsim.scenarios.story.growth import Change, LogEnds, changes
 class LagCourse:
     """How the lag of groups went in one run."""
 
-    def __init__(self, events: Iterable[TraceEvent]) -> None:
-        facts = gather(events)
+    def __init__(self, events: Iterable[TraceEvent], facts: Facts | None = None) -> None:
+        facts = gather(events) if facts is None else facts
         self._books = facts.books
         said = (facts.log_ends.payload or {}) if facts.log_ends is not None else {}
         self._changes = changes(said.get("growth", ()))

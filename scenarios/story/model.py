@@ -387,6 +387,7 @@ class GroupStory:
     evictions          members the coordinator removed against their will
     present            members at the end of the trace, as the coordinator counts them; undetected: the dead of them
     rollouts           what became of each rolling restart
+    static             processes with a group.instance.id
     """
 
     group: str
@@ -406,11 +407,23 @@ class GroupStory:
     present: tuple[Who, ...] = ()
     undetected: tuple[Who, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
+    static: tuple[str, ...] = ()
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:
-        """The generations after the group had formed: what people count."""
-        return tuple(g for g in self.generations if g.cause is not Cause.FIRST_START)
+        """The generations after the group had formed: what people count.
+
+        The group has formed with its first stable generation. Rounds before that one are attempts to form it.
+        """
+        if not self.generations or self.generations[0].cause is not Cause.FIRST_START:
+            return self.generations
+        return self.generations[len(self.forming) :]
+
+    @property
+    def forming(self) -> tuple[Generation, ...]:
+        """The generations up to the first stable one: how the group formed, or failed to."""
+        stable = next((at for at, one in enumerate(self.generations) if one.stable_us is not None), None)
+        return self.generations if stable is None else self.generations[: stable + 1]
 
     @property
     def moved(self) -> int:

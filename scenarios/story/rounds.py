@@ -7,7 +7,8 @@ from groupsim.scenarios.story.blame import Blame, blame, who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
 from groupsim.scenarios.story.model import Generation, Late, Outcome, Who
-from groupsim.scenarios.story.silence import Verdict, told_in_vain, why_expired, why_late
+from groupsim.scenarios.story.silence import Verdict, first_seen, lost_answer, told_in_vain, why_expired, why_late
+from groupsim.scenarios.story.words import clock
 
 TRIVIAL_US = 1_000  # the last of several joins within a millisecond was not late
 
@@ -97,9 +98,11 @@ def _late(facts: Facts, this: Round, found: Blame) -> Late | None:
 def _absent(facts: Facts, this: Round) -> list[Late]:
     """Members removed while it was open, other than those who left in an orderly way."""
     begin, until = this.prepare.t_us, _until(facts, this)
+    ended = this.ended.t_us if this.ended else facts.end_us
     missing = []
     for removal in this.removed:
-        if _orderly(facts, removal) or removal.member in this.in_vain or not begin < removal.t_us <= until:
+        last = ended if removal.member == this.leader and this.stable is None else until
+        if _orderly(facts, removal) or removal.member in this.in_vain or not begin < removal.t_us <= last:
             continue
         verdict = _why_absent(facts, this, removal)
         missing.append(
@@ -126,13 +129,28 @@ def _gave_up(facts: Facts, removal: TraceEvent) -> bool:
     return host is not None and host.signal(Kind.POLL_EXPIRED, removal.t_us - 5_000_000, removal.t_us) is not None
 
 
+def _why_pending(facts: Facts, removal: TraceEvent) -> Verdict:
+    """What became of a client that was given a member id and did not come back with it."""
+    host, member = facts.host_of(removal.member), removal.member or ""
+    given = first_seen(facts, member, host) if host is not None else 0
+    end = host.end_between(given - 1, removal.t_us) if host is not None else None
+    if end is not None:
+        word = "closed" if end.what == "stopped" else end.what
+        cause = Cause.DEPLOY_LEAVE if end.what == "stopped" else Cause.SESSION_CRASH
+        return Verdict(cause, f"{word} at {clock(end.began_us)}, before it came back with its id")
+    fault = lost_answer(facts, host, "JoinGroup", given, given + 1_000_000) if host is not None else None
+    if fault is not None:
+        return Verdict(Cause.SESSION_NETWORK, f"never got the id it was given: {fault.what}")
+    return Verdict(Cause.PENDING, "was given an id and never came back with it")
+
+
 def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:
     if removal.reason == "session-expired":
         return why_expired(facts, removal)
     if removal.reason == "left":
         return Verdict(Cause.POLL_LIMIT, "did not call poll() for max.poll.interval.ms")
     if removal.reason == "pending-expired":
-        return Verdict(Cause.PENDING, "was given an id and never came back with it")
+        return _why_pending(facts, removal)
     verdict = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us)
     told = told_in_vain(facts, removal.member or "", this.prepare.t_us, removal.t_us)
     return verdict if verdict.why else Verdict(verdict.cause, told or "did not join within the rebalance timeout")

@@ -23,6 +23,8 @@ LONGEST_ASSIGNMENT_US = 600_000_000
 _began = attrgetter("began_us")
 _REBALANCING = "REBALANCE_IN_PROGRESS"
 _NOT_ALLOWED = "GROUP_AUTHORIZATION_FAILED"
+NO_ID_YET = "before it had a member id to leave with"
+GIVEN_UP = "had given this member id up"
 STALLING_WORDS = ("stall", "stands still")
 
 
@@ -50,6 +52,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
         return _around(facts, None, removal, begin) or Verdict(Cause.SESSION_SILENT, "was never heard of again")
     return (
         _dead(facts, host, member, removal.t_us)
+        or _left_behind(facts, host, removal)
         or _paused(host, begin, removal.t_us)
         or _starved(host, begin, removal.t_us)
         or _around(facts, host, removal, begin)
@@ -73,15 +76,37 @@ def _leading(facts: Facts, removal: TraceEvent) -> Round | None:
 
 def _assigning(facts: Facts, host: HostFacts, this: Round) -> Verdict:
     began = this.completing.t_us if this.completing is not None else this.prepare.t_us
-    if host.signal(Kind.ASSIGNMENT_COMPUTED, began, began + LONGEST_ASSIGNMENT_US) is not None:
+    if computed_by(host, this.leader, began) is not None:
         return Verdict(Cause.ASSIGNOR, "computed the assignment for longer than its session")
     return Verdict(Cause.SESSION_SILENT, "fell silent right after its join, and never synced")
+
+
+def computed_by(host: HostFacts, member: str | None, since_us: int) -> TraceEvent | None:
+    """The assignment that a process computed under this member id, not under a later one, from `since_us` on."""
+    known = host.signals.get(Kind.ASSIGNMENT_COMPUTED, [])
+    until = since_us + LONGEST_ASSIGNMENT_US
+    return next((one for one in known if since_us <= one.t_us <= until and one.member in (None, member)), None)
+
+
+def _left_behind(facts: Facts, host: HostFacts, removal: TraceEvent) -> Verdict | None:
+    """The process went on under another member id: nothing was to be heard of this one any more."""
+    member, at_us = removal.member or "", removal.t_us
+    known = [one for one in host.members if one[0] <= at_us]
+    if not known or known[-1][1] == member or member not in {name for _, name in known}:
+        return None
+    reset = host.signal(Kind.GENERATION_RESET, next(t for t, name in known if name == member), at_us)
+    since = reset.t_us if reset is not None else known[-1][0]
+    fault = fault_on(facts, host, since - facts.session_us.get(member, DEFAULT_SESSION_US), since)
+    cause = of_fault(fault).cause if fault is not None else Cause.SESSION_SILENT
+    return Verdict(cause, f"{GIVEN_UP} at {clock(since)}" + (f": {fault.what}" if fault is not None else ""))
 
 
 def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | None:
     end = host.end_between(first_seen(facts, member, host) - 1, at_us)
     if end is None:
         return None
+    if end.what == "stopped" and member not in facts.learnt:
+        return Verdict(Cause.DEPLOY_LEAVE, f"closed at {clock(end.began_us)}, {NO_ID_YET}")
     word = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}[end.what]
     why = f", {end.why}" if end.why else ""
     return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}{why}")
@@ -93,6 +118,11 @@ def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
             length = f"for {span(pause.ended_us - pause.began_us)}" if pause.ended_us else "and never went on"
             return Verdict(Cause.SESSION_PAUSE, f"stood still at {clock(pause.began_us)} {length}")
     return None
+
+
+def stood_by_itself(host: HostFacts, begin: int, end: int) -> Verdict | None:
+    """What kept a process from its heartbeats, of its own: a pause, or a heartbeat thread without time."""
+    return _paused(host, begin, end) or _starved(host, begin, end)
 
 
 def _starved(host: HostFacts, begin: int, end: int) -> Verdict | None:
@@ -110,15 +140,16 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
     broker = facts.hosts.get(removal.host or "")
     if broker is not None and any(p.overlaps(begin, removal.t_us) for p in broker.pauses):
         return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
-    fault = _fault(facts, host, begin, removal.t_us)
+    fault = fault_on(facts, host, begin, removal.t_us)
     if fault is not None:
-        return _blame_fault(fault)
+        return of_fault(fault)
     if host is not None and _fell_together(facts, removal):
         return Verdict(Cause.SESSION_STALL, "fell together with others that were alive")
     return None
 
 
-def _blame_fault(fault: Stretch) -> Verdict:
+def of_fault(fault: Stretch) -> Verdict:
+    """The verdict on a fault: the coordinator stood still, or the network failed."""
     if _stalls_broker(fault):
         return Verdict(Cause.SESSION_STALL, f"was found overdue: {fault.what}, from {clock(fault.began_us)} on")
     cut = any(word in fault.what for word in ("isolate", "stall"))
@@ -131,11 +162,20 @@ def _stalls_broker(fault: Stretch) -> bool:
     return at_broker and any(word in fault.what for word in STALLING_WORDS)
 
 
-def _fault(facts: Facts, host: HostFacts | None, begin: int, end: int) -> Stretch | None:
-    """The fault that was on: the coordinator's own before the member's own, and that before the rest."""
-    on = [fault for fault in facts.faults.values() if fault.overlaps(begin, end)]
+def fault_on(facts: Facts, host: HostFacts | None, begin: int, end: int) -> Stretch | None:
+    """The fault that was on: the coordinator's own before the member's own, and that before the rest.
+
+    A fault of another member is none of its business. A lasting fault goes before one of a moment: connections that
+    break are made again, unless something refuses them.
+    """
     name = host.name if host is not None else ""
-    return max(on, key=lambda fault: (_stalls_broker(fault), fault.where == name, fault.began_us), default=None)
+    others = {other for other, known in facts.hosts.items() if known.profile is not None and other != name}
+    on = [one for one in facts.faults.values() if one.overlaps(begin, end) and one.where not in others]
+    return max(on, key=lambda one: (_stalls_broker(one), one.where == name, _lasts(one), one.began_us), default=None)
+
+
+def _lasts(fault: Stretch) -> bool:
+    return fault.ended_us is None or fault.ended_us > fault.began_us
 
 
 def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
@@ -196,12 +236,12 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
     return (
         _occupied(host, begin, until)
         or _blocked(facts, host, begin, until)
-        or _committing(facts, host, begin, until)
-        or _unheard(host, begin, until)
+        or committing(facts, host, begin, until)
+        or _unheard(facts, host, begin, until)
     )
 
 
-def _committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
+def committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
     """Before it joins a client commits what it has, and what cannot be committed it tries again and again."""
     first = bisect_left(facts.commits_failed, begin, key=lambda one: one.t_us)
     last = bisect_right(facts.commits_failed, until, key=lambda one: one.t_us)
@@ -228,7 +268,7 @@ def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict |
     """The scenario kept its application from calling poll(), which no event of the process tells of."""
     for action in reversed(facts.actions):
         payload = action.payload or {}
-        if payload.get("do") != "block-poll" or not _aims_at(action, host):
+        if payload.get("do") != "block-poll" or not aims_at(action, host):
             continue
         blocked = Stretch(action.t_us, action.t_us + parse_duration(str(payload["for"])))
         if _within(blocked, begin, until) >= (until - begin) // 2:
@@ -237,19 +277,39 @@ def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict |
     return None
 
 
-def _aims_at(action: TraceEvent, host: HostFacts) -> bool:
+def aims_at(action: TraceEvent, host: HostFacts) -> bool:
     """Whether an action was done to this process: the only one it was done to, or one of those that it names."""
     named = (action.payload or {}).get("member", ())
     return action.host == host.name or any(matches(str(pattern), host.name) for pattern in named)
 
 
-def _unheard(host: HostFacts, begin: int, until: int) -> Verdict:
+def _unheard(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict:
     failed = host.signal(Kind.REQUEST_FAILED, begin, until)
+    if failed is not None:
+        asked = failed.t_us - int((failed.payload or {}).get("took_us", 0))
+        fault = lost_answer(facts, host, failed.api, asked, failed.t_us)
+        if fault is not None:
+            return Verdict(Cause.SESSION_NETWORK, f"lost its {failed.api or 'request'}: {fault.what}")
     if failed is not None and failed.error == "TIMED_OUT":
         return Verdict(Cause.TIMEOUT_INVERSION, f"gave up its {failed.api or 'request'} at {clock(failed.t_us)}")
     if failed is not None:
         return Verdict(Cause.SESSION_NETWORK, f"lost its connection at {clock(failed.t_us)}")
     return Verdict(None, "heard of it at its next heartbeat" if until - begin <= 5_000_000 else "")
+
+
+def lost_answer(facts: Facts, host: HostFacts, api: str | None, begin_us: int, end_us: int) -> Stretch | None:
+    """The fault that swallowed or delayed this process's request in [begin, end], a cut connection included."""
+    return next(
+        (
+            one
+            for one in facts.faults.values()
+            if one.where == host.name
+            and one.kind in ("LoseResponse", "DelayResponse", "HoldResponse", "Isolate", "Stall", "Break", "Refuse")
+            and one.api in (None, api)
+            and one.overlaps(begin_us, end_us)
+        ),
+        None,
+    )
 
 
 def _longest(stretches: list[Stretch], begin: int, until: int) -> Stretch | None:

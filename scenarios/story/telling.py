@@ -36,6 +36,7 @@ from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, ov
 from groupsim.scenarios.story.rollouts import doings as ends_of_rollouts
 from groupsim.scenarios.story.rollouts import in_the_headline, rollouts
 from groupsim.scenarios.story.rounds import generations
+from groupsim.scenarios.story.stalls import with_stalls
 from groupsim.scenarios.story.takeovers import doings, take_overs
 
 
@@ -95,6 +96,7 @@ def _group(
     still = [one for key in keys for one in stops[key]]
     told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
     told = hindered(facts, group.name, told, ([one.frozen() for one in spans] for spans in mine))
+    told = with_stalls(facts, group.name, told, mine)
     return GroupStory(
         group=group.name,
         formed_us=_formed(told),
@@ -113,6 +115,7 @@ def _group(
         present=tuple(who(facts, member) or Who(member) for member in group.members),
         undetected=tuple(undetected(facts, group)),
         rollouts=tuple(rollouts(facts, group, told)),
+        static=tuple(host.name for host in facts.hosts.values() if host.instance and host.group == group.name),
     )
 
 
@@ -141,15 +144,21 @@ def _pieces(
 ) -> Iterable[tuple[int, tuple[int, int]]]:
     """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one.
 
-    Not so after one that left nobody: what stands still then does so because of it, until somebody comes.
+    Not so after one that left nobody: what stands still then does so because of it, until somebody comes. What still
+    stands when a rebalance has ended in a stable group waits for the next: its new owner never took it.
     """
     last = max(0, bisect_right(begins, stop.ended_us) - 1)
     first = max(0, bisect_right(begins, stop.began_us) - 1)
     if first < last and told[first].ended_us <= stop.began_us and told[first].outcome is not Outcome.EMPTY:
         first += 1
+    begin = stop.began_us
     for index in range(first, last + 1):
-        begin = stop.began_us if index == first else begins[index]
-        yield index, (begin, stop.ended_us if index == last else begins[index + 1])
+        stable = told[index].stable_us
+        end = begins[index + 1] if index < last else stop.ended_us
+        if index < last and stable is not None:
+            end = max(begin, min(end, stable))
+        yield index, (begin, end)
+        begin = end
 
 
 def _formed(told: Sequence[Generation]) -> int | None:

@@ -6,8 +6,9 @@ from builders import Tape, formed
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.load import load_text
+from groupsim.scenarios.python_api import Draft
 from groupsim.scenarios.runner import run_scenario
-from groupsim.scenarios.story import Cause, Generation, tell
+from groupsim.scenarios.story import Cause, Generation, Story, tell
 from groupsim.scenarios.story.causes import MEANING
 
 
@@ -308,15 +309,18 @@ timeline:
     assert third.why == "joined again after its SyncGroup timed out: the leader, a, was dead"
 
 
-def test_a_join_lost_with_its_coordinator_is_a_coordinator_move() -> None:
-    """A member whose JoinGroup broke with the broker, and which joins again after the load, is not to blame."""
+@pytest.mark.parametrize(
+    ("loaded_by", "cause"), [("broker-2", Cause.COORDINATOR_MOVE), ("broker-1", Cause.COORDINATOR_BACK)]
+)
+def test_a_join_lost_with_its_coordinator_is_the_coordinator_s_doing(loaded_by: str, cause: Cause) -> None:
+    """A member joins again after a load: the coordinator moved, or, where the same broker loads, was away."""
     tape = formed("c1", "c2").at(20)
     tape.client(Kind.REQUEST_FAILED, "c2", api="JoinGroup", error="DISCONNECTED", reason="the broker went away")
-    tape.at(27).coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 1})
+    tape.at(27).add(Kind.GROUP_LOADED, host=loaded_by, group="g1", payload={"members": 2, "generation": 1})
     tape.at(28).rejoin("c2").prepare("c2", "UPDATE_META")
     generation = first_rebalance(tape)
     assert (generation.cause, generation.why) == (
-        Cause.COORDINATOR_MOVE,
+        cause,
         "joined again: its JoinGroup was lost with the coordinator's broker",
     )
 
@@ -444,3 +448,33 @@ def test_a_few_commits_that_failed_at_first_kept_nobody() -> None:
     late = first_rebalance(tape.rejoin("c1").at(60).rejoin("c2").complete("c1", "c2", "c3").stable()).late
     assert late is not None
     assert "commit" not in late.why
+
+
+def three_groups(*steps: dict[str, object]) -> Story:
+    """Three groups of one topic and one coordinator."""
+    group = {"members": {"c": 2}, "properties": {"session.timeout.ms": 6000}}
+    groups = {name: {**group, "members": {f"{name}-c": {"count": 2}}} for name in ("g1", "g2", "g3")}
+    data = {"run-for": "60s", "cluster": {"logs": "counted"}, "topics": {"orders": {"partitions": 4}}}
+    return tell(Draft({**data, "groups": groups, "timeline": list(steps)}).run().events)
+
+
+def test_groups_without_a_rebalance_are_all_named() -> None:
+    """Three groups formed and nothing happened to any: none of them stands for the others."""
+    assert three_groups().headline.startswith("no rebalance: g1, g2, g3 formed, the last in ")
+
+
+def test_a_cause_that_went_through_several_groups_is_told_of_all() -> None:
+    """Members of all groups are cut off at once: the rebalances of all are counted and all groups named."""
+    told = three_groups({"at": "20s", "do": "isolate", "member": ["g1-c-1", "g2-c-1", "g3-c-1"], "for": "15s"})
+    assert told.headline.startswith("6 rebalances of g1, g2, g3, up to ")
+
+
+def test_a_cause_of_one_group_is_told_of_that_one() -> None:
+    """The others are counted behind it, where they had rebalances of their own."""
+    steps = [
+        {"at": "20s", "do": "crash", "member": "g1-c-1"},
+        {"at": "20s", "do": "stop", "member": "g2-c-1"},
+    ]
+    headline = three_groups(*steps).headline
+    assert headline.startswith("1 rebalance of g1, ")
+    assert headline.endswith("(and 1 rebalance of g2)")

@@ -135,7 +135,7 @@ def test_a_group_that_its_log_lost_is_told_as_that_and_not_as_a_deploy() -> None
 def test_a_group_that_was_loaded_is_told_once() -> None:
     """The change of coordinator has its clause, and the time without one is in it."""
     told = tell(forgotten(back=True, loaded=True).at(120).end())
-    assert told.headline.endswith("; 1 change of coordinator, 60.0 s without one")
+    assert told.headline.endswith("; the same broker coordinates again, 60.0 s without a coordinator")
 
 
 @pytest.mark.parametrize(
