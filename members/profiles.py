@@ -57,6 +57,7 @@ from groupsim.members.profiles_python import (
     KAFKA_PYTHON_2_3,
     KAFKA_PYTHON_3,
 )
+from groupsim.members.reactions import FRANZ_GO as FRANZ_GO_REACTIONS
 from groupsim.members.reactions import SARAMA as SARAMA_REACTIONS
 from groupsim.members.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
@@ -246,6 +247,7 @@ FRANZ_GO = ClientProfile(
         Api.SYNC_GROUP: ParkedTimeout(ParkedBase.REBALANCE),
     },
     commits_unchanged=False,
+    reactions=FRANZ_GO_REACTIONS,
     setting_names={
         "SessionTimeout": SettingName("session.timeout.ms"),
         "HeartbeatInterval": SettingName("heartbeat.interval.ms"),

@@ -182,6 +182,9 @@ SARAMA: Mapping[Api, Table] = {
     Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION},
 }
 
+# franz-go as well: it joins with the old member id, and forgets it when that is refused (`consumer_group.go`).
+FRANZ_GO: Mapping[Api, Table] = {Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION}}
+
 # librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainLoop`).
 LIBRDKAFKA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION, _E.REBALANCE_IN_PROGRESS: Reaction.THROW},

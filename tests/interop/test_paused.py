@@ -45,14 +45,19 @@ def test_a_paused_member_learns_from_its_heartbeat_alone_that_it_was_expelled(cl
     except kafka_jars.Unavailable as why:
         unavailable(why, client.needs)
     assert real == _round_the_pause(play_simulated(_STORY, PROFILES[profile]))
-    assert real == ["Heartbeat NONE", "Heartbeat UNKNOWN_MEMBER_ID", "JoinGroup MEMBER_ID_REQUIRED"]
+    assert real == [
+        "Heartbeat NONE",
+        "Heartbeat UNKNOWN_MEMBER_ID",
+        "JoinGroup UNKNOWN_MEMBER_ID",  # with the old member id
+        "JoinGroup MEMBER_ID_REQUIRED",
+    ]
 
 
 def _round_the_pause(told: Told) -> list[str]:
     """The requests next to the heartbeat that was refused, with their errors."""
     lines = [f"{line.split()[0]} {line.rpartition('-> ')[2].split(',')[0]}" for line in told.requests]
     at = lines.index("Heartbeat UNKNOWN_MEMBER_ID")
-    return lines[at - 1 : at + 2]
+    return lines[at - 1 : at + 3]
 
 
 def _played(client: Client) -> Told:

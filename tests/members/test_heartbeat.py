@@ -318,6 +318,21 @@ def test_a_client_without_a_session_of_its_own_sends_the_overdue_heartbeat(on_be
     on_bench(story, profile=profile, properties={"session.timeout.ms": "10s", "heartbeat.interval.ms": "3s"})
 
 
+@pytest.mark.parametrize("profile", ["sarama", "franz-go"])
+def test_a_go_client_that_was_expelled_joins_with_its_old_member_id_first(on_bench, profile):
+    """The refused heartbeat ends the session; the member id is forgotten when the JoinGroup is refused, too."""
+
+    async def story(bench):
+        await bench.stable()
+        joined = len(bench.broker.all(Api.JOIN_GROUP))
+        bench.broker.reply(Api.HEARTBEAT, E.UNKNOWN_MEMBER_ID)
+        bench.broker.reply(Api.JOIN_GROUP, E.UNKNOWN_MEMBER_ID)
+        await bench.run_for(15)
+        assert [join.member_id == "" for join in bench.broker.all(Api.JOIN_GROUP)[joined:][:2]] == [False, True]
+
+    on_bench(story, profile=profile)
+
+
 def test_aiokafka_looks_at_its_session_after_a_heartbeat_that_failed(on_bench):
     """The overdue heartbeat goes out first; when it fails after a session, aiokafka gives the coordinator up."""
 
