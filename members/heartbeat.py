@@ -189,7 +189,7 @@ class Heartbeat:
         An answer that is on its way is read before that, and counts.
         """
         if self.enabled and not self._needs_poll and not self._unanswered:
-            self._member.host.call_at(self._loop.now_us, self._look_around, self._loop.now_us)
+            self._member.host.call_at(self._loop.now_us, self._look_around)
 
     def block(self, us: int) -> None:
         """Starve the thread that sends heartbeats for so many microseconds; the application runs on, and reads answers.
@@ -208,9 +208,9 @@ class Heartbeat:
             self._held_up = False
             self._due_slowly()
 
-    def _look_around(self, paused_at_us: int | None = None) -> None:
+    def _look_around(self, _: Any = None) -> None:
         self._look_at_session()
-        self._member.poll_clock.look(paused_at_us)
+        self._member.poll_clock.look()
 
     # -- going by themselves ------------------------------------------------------------------------------------
 

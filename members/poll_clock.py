@@ -77,14 +77,9 @@ class PollClock:
             return deadline
         return anchor + -(-(deadline - anchor) // self._check_us) * self._check_us
 
-    def look(self, paused_at_us: int | None) -> None:
-        """Look at once, after the thread got no time; a process that was paused inside `poll` was away from it, too."""
-        if not self._enforced or self._by_heartbeat:
-            return
-        if paused_at_us is not None and self.inside:
-            if self._member.now_us - paused_at_us >= self._limit_us and self._member.state is ClientState.STABLE:
-                self._expired_or_later()
-        elif not self.inside:
+    def look(self) -> None:
+        """Look at once, after the thread got no time. An application that waits inside `poll` polls before it looks."""
+        if self._enforced and not self._by_heartbeat and not self.inside:
             self._look()
 
     def _due(self, _: Any) -> None:

@@ -81,6 +81,7 @@ OF_3_0: Mapping[str, str] = {
     "a pattern matches nothing at first": _ITS_TIME,
     "the leader goes": _ITS_TIME,
     "somebody joins and goes": _ITS_TIME,
+    "the process stands still for longer than the poll limit": "its heartbeats look at the limit before poll does",
     "the process stands still for longer than its session": _ITS_TIME,
     "the process stands still for longer than its session and the poll limit": _ITS_TIME,
     "the process stands still and is a static member": _ITS_TIME,

@@ -396,6 +396,7 @@ PAUSES = (
     _pause("for longer than its session", SHORT),
     _pause("for longer than its session between short fetches", {**SHORT, **QUICK}),
     _pause("for longer than its session and the poll limit", {**SHORT, "max.poll.interval.ms": 2500}),
+    _pause("for longer than the poll limit", {"max.poll.interval.ms": 2500}),
     _pause("and is a static member", {**SHORT, **STATIC}),
     _pause("while it commits by itself", {**SHORT, **AUTO}, records=3),
     _pause("while another member goes on", SHORT, partner=True),
