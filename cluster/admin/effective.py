@@ -199,4 +199,5 @@ def _text(config: LogConfig, attribute: str) -> str:
 def _defaults() -> dict[str, str]:
     """Kafka's own default of each setting that has one, also where another value was given."""
     logs = {name: _UNSAID.get(name, _text(LogConfig(), row.field)) for name, row in BROKER_SETTINGS.items()}
-    return {name: text for name, text in {**logs, **values_in_effect(ReplicatedConfig())}.items() if text is not None}
+    every = {**logs, **values_in_effect(ReplicatedConfig())}  # switches of releases among them, which are no settings
+    return {name: text for name, text in every.items() if text is not None and name in BROKER_TYPES}
