@@ -19,6 +19,7 @@ Where to read:
     behaviour                              what the application does, and how long it takes
     settings, keys                         properties as they are pasted; every key there is
     profile, profiles, reactions           what libraries do differently, and what they do about an error: data
+    defects                                bugs of single releases, by issue: what each changes in a profile
     failures, plugins                      what comes out of poll; defects of a user's assignor
     interfaces                             what a consumer needs from above
 
