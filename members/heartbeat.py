@@ -32,7 +32,7 @@ from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhyth
 from groupsim.members.links import say_outcome
 from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member
-from groupsim.members.pauses import heartbeat_interval_ms, heartbeat_timeout_us
+from groupsim.members.pauses import heartbeat_interval_ms, heartbeat_timeout_us, hold_refused
 from groupsim.members.profile import HeartbeatPlacement, SessionCheck
 from groupsim.members.reactions import Reaction
 from groupsim.members.requests import heartbeat_request
@@ -443,10 +443,9 @@ class Heartbeat:
             if not member.profile.joins_when_fenced:
                 self.disable()
                 return
-        member.joining.reset(
-            f"encountered {error.name} from {Api.HEARTBEAT.name} response",
-            member_id_too=reaction is not Reaction.RESET_GENERATION,
-        )
+        id_too = reaction is not Reaction.RESET_GENERATION
+        member.joining.reset(f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too)
+        hold_refused(member, 1)
 
     def _fail(self) -> None:
         """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.

@@ -31,9 +31,9 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leader import Leader
 from groupsim.members.meanwhile import go_on, loses_at_once
 from groupsim.members.member import ClientState, Generation, Member, generation_of
-from groupsim.members.pauses import next_try_us, parked_timeout_us, refused_pause_us
+from groupsim.members.pauses import hold_refused, next_try_us, parked_timeout_us
 from groupsim.members.reactions import Reaction, exception_of
-from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, counts, failed, given, modified
+from groupsim.members.reasons import LEAVING, METADATA_CHANGED, SUBSCRIPTION_CHANGED, failed, given, modified, shown
 from groupsim.members.requests import join_request, leave_request, sync_request
 from groupsim.members.resyncing import Resync, ignore, refused, settle
 from groupsim.members.stages import Stage
@@ -103,10 +103,10 @@ class Joining:
 
     # -- wishes -------------------------------------------------------------------------------------------------
 
-    def request(self, reason: str, *, local: str | None = None) -> None:
-        """Ask for a rebalance; `reason` is what the next JoinGroup says, `local` what the client's own log says."""
+    def request(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
+        """Ask for a rebalance; `reason` is what the next JoinGroup says, the client's own log says `payload`, too."""
         member = self._member
-        seq = member.say(Kind.REJOIN_REQUESTED, reason=reason, payload={"log": local} if local else None)
+        seq = member.say(Kind.REJOIN_REQUESTED, reason=reason, payload=payload)
         member.trace.begin(seq)
         self._why = seq
         self.reason = reason
@@ -180,11 +180,11 @@ class Joining:
         """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
         member = self._member
         if self._sees_other_topics():
-            before, now = counts(self.leader.snapshot), counts(member.metadata.snapshot())
-            self.request(METADATA_CHANGED, local=f"from {before} to {now}")
+            now = shown(member.metadata.version, member.metadata.snapshot())
+            self.request(METADATA_CHANGED, {"before": shown(self.leader.version, self.leader.snapshot), "now": now})
         elif member.subscription.is_other:
-            local = f"from {list(member.subscription.joined or ())} to {list(member.subscription.topics)}"
-            self.request(SUBSCRIPTION_CHANGED, local=local)
+            before = list(member.subscription.joined or ())
+            self.request(SUBSCRIPTION_CHANGED, {"before": before, "now": list(member.subscription.topics)})
 
     # -- walking ------------------------------------------------------------------------------------------------
 
@@ -462,9 +462,7 @@ class Joining:
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._refused += 1
-            pause_us = refused_pause_us(member, self._refused)
-            if pause_us:
-                self.hold(member.loop.now_us + pause_us)
+            hold_refused(member, self._refused)
             raise refused(member, api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:

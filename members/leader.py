@@ -31,13 +31,14 @@ from groupsim.protocol.messages import JoinGroupResponse, JoinMember, SyncAssign
 class Leader:
     """What a member does when the coordinator has made it the leader."""
 
-    __slots__ = ("_draws", "_member", "snapshot")
+    __slots__ = ("_draws", "_member", "snapshot", "version")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._draws: Stream | None = None
         #: The topics as they were when this leader assigned; None for a follower.
         self.snapshot: Snapshot | None = None
+        self.version = 0  #: of the metadata that the snapshot shows
 
     def resign(self) -> None:
         """A follower now: nothing to compare any more."""
@@ -57,6 +58,7 @@ class Leader:
         union = java_set_order(dict.fromkeys(chain.from_iterable([member.topics for member in members])))
         await self._know(union)
         self.snapshot = self._member.metadata.snapshot()
+        self.version = self._member.metadata.version
         if response.skip_assignment:
             return ()  # KIP-814: a returning static leader; the group keeps what it has
         await self._take_time()

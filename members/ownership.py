@@ -172,7 +172,7 @@ class Ownership:
         if not all(map(member.subscription.covers, topics)):
             if member.profile.throws_at_old_assignment:
                 raise ClientFailure("IllegalArgumentException", "assigned a non-subscribed topic", fatal=True)
-            member.joining.request(STALE_ASSIGNMENT)
+            member.joining.request(STALE_ASSIGNMENT, {"subscribed": ",".join(member.subscription.topics)})
             return
         if member.subscription.adopt(topics):
             member.metadata.refresh()

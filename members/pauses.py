@@ -34,11 +34,11 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
     return settings.session_timeout_ms if base is ParkedBase.SESSION else 0
 
 
-def refused_pause_us(member: Member, refused: int) -> int:
-    """The wait of a library's own task after so many refused attempts in a row; 0: the application has the pause."""
+def hold_refused(member: Member, refused: int) -> None:
+    """Let a library's own task wait after so many refused attempts in a row; elsewhere the application has the pause."""
     profile = member.profile
-    apart = profile.rebalances_apart and profile.error_loop.policy is not OnError.STOP
-    return profile.error_loop.pause_us(refused) if apart else 0
+    if profile.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
+        member.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
 
 
 def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:

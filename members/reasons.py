@@ -5,12 +5,13 @@ Source: `AbstractCoordinator`, `ConsumerCoordinator`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from groupsim.members.member import Member
 
 if TYPE_CHECKING:
-    from groupsim.members.metadata import Snapshot
+    from groupsim.members.metadata import Racks, Snapshot
 
 LEAVING = "consumer pro-actively leaving the group"
 SUBSCRIPTION_CHANGED = "subscription has changed"
@@ -35,6 +36,11 @@ def modified(member: Member) -> str:
     )
 
 
-def counts(snapshot: Snapshot | None) -> dict[str, int]:
-    """Return the number of partitions of each topic, as the log shows changed metadata."""
-    return {name: count for name, (count, _) in (snapshot or {}).items()}
+def shown(version: int, snapshot: Snapshot | None) -> Mapping[str, Any]:
+    """Return a snapshot of metadata as events have it: its version, and by topic the racks of each partition."""
+    return {"version": version, "topics": {name: _racks(*seen) for name, seen in (snapshot or {}).items()}}
+
+
+def _racks(count: int, racks: tuple[Racks, ...]) -> list[list[str]]:
+    """The racks of each partition's replicas; none where the client asks for no rack."""
+    return [sorted({rack for _, rack in online if rack}) for online, _ in racks] or [[] for _ in range(count)]

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from groupsim.logs.layout import millis
 from groupsim.logs.library import Library, Said, Values, Words, by_topic
+from groupsim.members.profiles import FRANZ_GO as FRANZ_GO_PROFILE
 
 
 def _franz_layout(at: datetime, said: Said, text: str, values: Values) -> str:
@@ -23,6 +24,11 @@ def _mapped(partitions: Iterable[str]) -> str:
     return ", ".join(f"{topic}[{' '.join(map(str, numbers))}]" for topic, numbers in by_topic(partitions).items())
 
 
+def _duration(us: int) -> str:
+    """A wait of a quarter of a second or more, as Go prints a duration."""
+    return f"{us // 1000}ms" if us < 1_000_000 else f"{us / 1_000_000:g}s"
+
+
 def _franz_printed(values: Values) -> Mapping[str, object]:
     plan = values.get("plan") or {}
     return {
@@ -32,6 +38,7 @@ def _franz_printed(values: Values) -> Mapping[str, object]:
         "lost": _mapped(values.get("gone", ())),
         "revoking": _mapped(values["partitions"]),
         "plan": ", ".join(f"{member}{{{_mapped(plan[member])}}}" for member in sorted(plan)),
+        "backoff": _duration(FRANZ_GO_PROFILE.error_loop.pause_us(max(int(str(values["errors"])), 1))),
         "err": f"{values['error']}: {values['message']}" if values["error"] else values["reason"],
     }
 
@@ -46,9 +53,16 @@ CHANGED_NOTHING = Said(
     "consumer calling onRevoke at the end of a session; consumer did not change any client-side subscription; "
     "group: {group}"
 )
-GAVE_UP = Said("group manage loop errored; group: {group}, err: {err}", "ERROR")
+# The second line of the pair that a session ends with: after the heartbeat's or the join's own.
+GAVE_UP = Said(
+    "group manage loop errored; group: {group}, err: {err}, consecutive_errors: {errors}, backoff: {backoff}", "ERROR"
+)
 FRANZ_GO_WORDS: Words = {
     "started": (Said("beginning to manage the group lifecycle; group: {group}"),),
+    "started auto": (
+        Said("beginning to manage the group lifecycle; group: {group}"),
+        Said("beginning autocommit loop; group: {group}"),
+    ),
     "joining": (Said("joining group; group: {group}"),),
     "joining after-MEMBER_ID_REQUIRED": (
         Said(f"join returned MemberIDRequired, rejoining with response's MemberID; {MEMBER}"),

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import define, field
 
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs.java_reasons import full_reason
 from groupsim.logs.java_words import JAVA_CLIENT
 from groupsim.logs.known import COOPERATIVE, Known
 from groupsim.logs.layout import stock
@@ -38,6 +39,8 @@ class JavaLog:
     node: str = "?"
     failed: bool = False
     owned: dict[str, None] = field(factory=dict)
+    revoked: str = ""  # the partitions of the last callback for revoked ones
+    refused: tuple[str, str] = ("", "")  # the last JoinGroup or SyncGroup answered with an error, and the error
     broken_us: int = -1  # when a request last failed with its connection
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
@@ -61,6 +64,10 @@ class JavaLog:
             self.failed = False
         elif event.kind is Kind.PROCESS_FAILED:
             self.failed = True
+        elif event.kind is Kind.CALLBACK_BEGUN and event.reason == "revoked":
+            self.revoked = partitions_of(event.payload)
+        elif event.kind is Kind.RESPONSE_RECEIVED and event.error and event.api in ("JoinGroup", "SyncGroup"):
+            self.refused = (event.api, event.error)
         elif event.kind is Kind.REQUEST_FAILED and event.error == "DISCONNECTED":
             self.broken_us = event.t_us
 
@@ -229,7 +236,11 @@ def _callback(log: JavaLog, event: TraceEvent) -> Words:
 
 
 def _rejoin(log: JavaLog, event: TraceEvent) -> Words:
-    yield "C_REJOIN_REQ", {}
+    payload = {"refused": log.refused, **(event.payload or {})}
+    yield (
+        "C_REJOIN_REQ",
+        {"r": full_reason(event.reason or "", payload, log.version, log.assignment(event), log.revoked)},
+    )
 
 
 def _reset(log: JavaLog, event: TraceEvent) -> Words:

@@ -13,7 +13,7 @@ from groupsim.logs.layout import millis
 from groupsim.logs.library import Library, Said, Values, Words, in_order
 from groupsim.protocol.errors import ErrorCode
 
-COORDINATOR, CONSUMER = "kafka.coordinator", "kafka.coordinator.consumer"
+COORDINATOR, CONSUMER, CLUSTER = "kafka.coordinator", "kafka.coordinator.consumer", "kafka.cluster"
 HEARTBEAT, SUBSCRIPTION = "kafka.coordinator.heartbeat", "kafka.consumer.subscription_state"
 AIO, AIO_SUBSCRIPTION = "aiokafka.consumer.group_coordinator", "aiokafka.consumer.subscription_state"
 OLDER_NAMES = {
@@ -97,9 +97,14 @@ def _heartbeats(logger: str) -> dict[str, tuple[Said, ...]]:
     }
 
 
+BROKER = "BrokerMetadata(nodeId={shown}, host='broker-{node}', port=9092, rack=None)"
+APART = BROKER.replace("{shown}", "'coordinator-{node}'")
 WORDS_2: Words = {
     "started": (_info("Updating subscribed topics to: {subscribed}", SUBSCRIPTION),),
-    "found": (_info("Discovered coordinator coordinator-{node} for group {group}"),),
+    "found": (
+        _info("Group coordinator for {group} is " + APART, CLUSTER),
+        _info("Discovered coordinator coordinator-{node} for group {group}"),
+    ),
     "coordinator-lost": (_warning(DEAD + "{error}."),),
     "coordinator-lost session": (_warning(DEAD + "Heartbeat session expired."),),
     "coordinator-lost connection": (_warning(DEAD + "Node Disconnected."),),
@@ -124,7 +129,10 @@ WORDS_2: Words = {
 }
 WORDS_1: Words = {
     **{code: said for code, said in WORDS_2.items() if code not in ("session", "poll-limit")},
-    "found": (_info("Discovered coordinator {node} for group {group}"),),
+    "found": (
+        _info("Group coordinator for {group} is " + BROKER.replace("{shown}", "{node}"), CLUSTER),
+        _info("Discovered coordinator {node} for group {group}"),
+    ),
     "coordinator-lost": (_warning(DEAD.replace("coordinator-{", "{") + "{error}."),),
     "coordinator-lost session": (_warning(DEAD.replace("coordinator-{", "{") + "Heartbeat session expired."),),
     "coordinator-lost connection": (_warning(DEAD.replace("coordinator-{", "{") + "Node Disconnected."),),
@@ -143,6 +151,10 @@ FENCED = " failed" + HELD
 WORDS_2_3: Words = {
     **{code: said for code, said in WORDS_2.items() if code != "synced"},
     **_heartbeats(HEARTBEAT),
+    "found": (
+        _info("Coordinator for group/{group} is " + APART, CLUSTER),
+        _info("Discovered coordinator coordinator-{node} for group {group}"),
+    ),
     "joining after-MEMBER_ID_REQUIRED": (
         _info("Received member id {member} for group {group}; will retry join-group"),
         _info("Failed to join group {group}: [Error 79] MemberIdRequiredError"),

@@ -68,6 +68,7 @@ class LibraryLog:
     owned: dict[str, None] = field(factory=dict)
     gone: list[str] = field(factory=list)  # what its last assignment takes from it
     topics: tuple[str, ...] = ()
+    errors: int = 0  # sessions in a row that ended with an error other than a rebalance
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
         """The physical lines one event of this process makes."""
@@ -130,6 +131,7 @@ class LibraryLog:
             "api": event.api or "",
             "to": (event.payload or {}).get("to", "?"),
             "partitions": _partitions(event.payload),
+            "errors": self.errors,
             "took_ms": (event.t_us - self.began_us) // 1000,
         }
 
@@ -182,6 +184,10 @@ SENT = {"FindCoordinator": "looks-up", "SyncGroup": "syncing"}
 
 def _answered(log: LibraryLog, event: TraceEvent) -> Moments:
     if event.error and event.api in NAMED:
+        if event.api == "Heartbeat" and event.error == "REBALANCE_IN_PROGRESS":
+            log.errors = 0
+        elif event.error not in (*AGAIN, "REBALANCE_IN_PROGRESS") or event.api == "Heartbeat":
+            log.errors += 1
         yield f"answer {event.error}", {}
         yield f"{NAMED[event.api]} {event.error}", {}
         if event.api == "JoinGroup":
@@ -256,6 +262,13 @@ def _session(log: LibraryLog, event: TraceEvent) -> Moments:
     yield "session", {}
 
 
+def _started(log: LibraryLog, event: TraceEvent) -> Moments:
+    """With auto-commit, unless the configuration or the application turned it off."""
+    log.errors = 0
+    auto = ((event.payload or {}).get("config") or {}).get("enable.auto.commit", True)
+    yield ("started auto" if auto else "started"), {}
+
+
 def _plain(name: str) -> Callable[[LibraryLog, TraceEvent], Moments]:
     def moments(log: LibraryLog, event: TraceEvent) -> Moments:
         yield name, {}
@@ -270,7 +283,7 @@ def _commit(log: LibraryLog, event: TraceEvent) -> Moments:
 
 
 MOMENTS: Mapping[Kind, Callable[[LibraryLog, TraceEvent], Moments]] = {
-    Kind.PROCESS_STARTED: _plain("started"),
+    Kind.PROCESS_STARTED: _started,
     Kind.COORDINATOR_FOUND: _plain("found"),
     Kind.COORDINATOR_LOST: _lost,
     Kind.REQUEST_SENT: _sent,

@@ -118,8 +118,11 @@ def _answered(member: Member, event: TraceEvent) -> Words:
             yield from member.rejoins("Group is rebalancing")
     elif event.api == "LeaveGroup":
         yield "left", {}
+    if event.error == FENCED and event.api in ("JoinGroup", "SyncGroup", "Heartbeat"):
+        yield "fatal", {}
 
 
+FENCED = "FENCED_INSTANCE_ID"
 RESET = {"UNKNOWN_MEMBER_ID": "resetting member-id", "ILLEGAL_GENERATION": "illegal generation"}
 
 
@@ -206,10 +209,6 @@ def _commit_failed(member: Member, event: TraceEvent) -> Words:
         yield "commit-failed", {"why": why, "count": len(shown), "shown": ", ".join(shown)}
 
 
-def _failed(member: Member, event: TraceEvent) -> Words:
-    yield "fatal", {"error": ERRORS.get(event.error or "", event.reason or event.error or "")}
-
-
 WORDERS: dict[Kind, Callable[[Member, TraceEvent], Words]] = {
     Kind.PROCESS_STARTED: _started,
     Kind.CLIENT_STATE: _state,
@@ -224,6 +223,5 @@ WORDERS: dict[Kind, Callable[[Member, TraceEvent], Words]] = {
     Kind.POLL_EXPIRED: _max_poll,
     Kind.SESSION_EXPIRED: _session,
     Kind.COMMIT_FAILED: _commit_failed,
-    Kind.PROCESS_FAILED: _failed,
     Kind.PROCESS_STOPPED: _stopped,
 }

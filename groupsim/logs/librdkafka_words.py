@@ -101,7 +101,7 @@ LINES: Mapping[str, tuple[int, str, str]] = {
         "COMMITFAIL",
         "Offset commit ({why}) failed for {count}/{count} partition(s) in join-state {join}: {error}: {shown}",
     ),
-    "fatal": (3, "FATAL", "Fatal error: {error}"),
+    "fatal": (0, "FATAL", "Fatal error: {error}: Fatal consumer error: {error}"),
 }
 ERRORS: Mapping[str, str] = {
     "UNKNOWN_MEMBER_ID": "Broker: Unknown member",

@@ -29,6 +29,8 @@ def test_kafka_python_2_3_tells_a_rebalance_in_its_own_words() -> None:
     )
     assert told(eager("kafka-python-2.3"), " - ") == [
         "kafka.consumer.subscription_state - INFO - Updating subscribed topics to: ['orders']",
+        "kafka.cluster - INFO - Coordinator for group/g1 is "
+        "BrokerMetadata(nodeId='coordinator-1', host='broker-1', port=9092, rack=None)",
         "kafka.coordinator - INFO - Discovered coordinator coordinator-1 for group g1",
         "kafka.coordinator.consumer - INFO - Revoking previously assigned partitions set() for group g1",
         JOINING,
@@ -195,6 +197,7 @@ def test_franz_go_tells_an_eager_rebalance_in_its_own_words() -> None:
     syncing = "[INFO] syncing; group: g1, protocol_type: consumer, protocol: range"
     assert told(eager("franz-go"), "Z ") == [
         "[INFO] beginning to manage the group lifecycle; group: g1",
+        "[INFO] beginning autocommit loop; group: g1",
         "[INFO] joining group; group: g1",
         "[INFO] join returned MemberIDRequired, rejoining with response's MemberID; group: g1, member_id: c-1",
         f"[INFO] joined, balancing group; {joined.format(1)}",
@@ -250,7 +253,7 @@ def test_franz_go_gives_a_session_up_with_an_error() -> None:
     unknown = "group: g1, err: UNKNOWN_MEMBER_ID: The coordinator is not aware of this member."
     assert told(tape.end(), "Z ")[-2:] == [
         f"[INFO] heartbeat errored; {unknown}",
-        f"[ERROR] group manage loop errored; {unknown}",
+        f"[ERROR] group manage loop errored; {unknown}, consecutive_errors: 1, backoff: 250ms",
     ]
 
 

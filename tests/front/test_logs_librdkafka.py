@@ -268,3 +268,15 @@ def test_librdkafka_looks_for_its_coordinator() -> None:
         *changed(2, 0),
         state("wait-broker-transport", "up"),
     ]
+
+
+@pytest.mark.parametrize("api", ["Heartbeat", "JoinGroup"])
+def test_a_fenced_librdkafka_says_that_its_error_is_fatal(api: str) -> None:
+    """At the highest level, when it is told, with the error's words twice; nothing when the process ends."""
+    tape = joined("range")
+    tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error="FENCED_INSTANCE_ID")
+    tape.client(Kind.PROCESS_FAILED, "c1", error="FencedInstanceIdException")
+    fenced = "Broker: Static consumer fenced by other consumer with same group.instance.id"
+    whole = "\n".join(logs.render(tape.end())["c1.log"])
+    words = f"[thrd:main]: Fatal error: {fenced}: Fatal consumer error: {fenced}"
+    assert re.findall(r"%(\d)\|[\d.]+\|FATAL\|c#consumer-1\| (.*)", whole) == [("0", words)]

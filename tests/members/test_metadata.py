@@ -23,7 +23,9 @@ def test_a_leader_notices_new_partitions_at_its_next_refresh(on_bench):
         assert len(bench.consumer.assignment) == 6
         rejoin = bench.told(Kind.REJOIN_REQUESTED)[-1]
         assert rejoin.reason == "cached metadata has changed"
-        assert rejoin.payload == {"log": "from {'t': 4} to {'t': 6}"}
+        before, now = rejoin.payload["before"], rejoin.payload["now"]
+        assert (before["topics"], now["topics"]) == ({"t": [[]] * 4}, {"t": [[]] * 6})
+        assert before["version"] < now["version"]
 
     on_bench(story, properties=QUICK)
 

@@ -162,3 +162,17 @@ def test_other_applications_end_with_the_error(on_bench, profile):
         assert "MAX_SIZE" in bench.consumer.failed.error.upper() or "MaxSize" in bench.consumer.failed.error
 
     on_bench(story, profile=profile)
+
+
+def test_franz_go_waits_before_it_joins_again_after_a_refused_heartbeat(on_bench):
+    """The session ends with an error, and the group's goroutine backs off for 250 ms."""
+
+    async def story(bench):
+        await bench.stable()
+        bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
+        joined = len(bench.broker.all(Api.JOIN_GROUP))
+        await bench.run_for(4)
+        refused = bench.told(Kind.GENERATION_RESET)[-1].t_us
+        assert bench.broker.times(Api.JOIN_GROUP)[joined] - LATENCY_US - refused == 250 * MS
+
+    on_bench(story, profile="franz-go")
