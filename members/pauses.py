@@ -35,7 +35,7 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
 
 
 def hold_refused(member: Member, refused: int) -> None:
-    """Let a library's own task wait after so many refused attempts in a row; elsewhere the application has the pause."""
+    """Let a library's own task wait after so many refused attempts in a row; elsewhere the application does."""
     profile = member.profile
     if profile.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
         member.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
