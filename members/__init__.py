@@ -17,6 +17,7 @@ Where to read:
     leaving                                unsubscribe, and the clean close
 
     behaviour                              what the application does, and how long it takes
+    workers                                threads of the application that do not come back
     settings, keys                         properties as they are pasted; every key there is
     profile, profiles, reactions           what libraries do differently, and what they do about an error: data
     defects                                bugs of single releases, by issue: what each changes in a profile
