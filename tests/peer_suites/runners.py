@@ -20,7 +20,7 @@ from tests.peer_suites.suites import HERE, Suite, skips
 from tests.peer_suites.toxiproxy import toxiproxy
 
 SECONDS = 900
-"""How long one suite may take; librdkafka's runner gets a quarter of it for each test."""
+"""How long one suite may take; of librdkafka's, each test."""
 _GO = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+)", re.MULTILINE)
 _LIBRDKAFKA = re.compile(r"^\| (\d{4}_\w+) +\| +(PASSED|FAILED|SKIPPED) ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -107,7 +107,7 @@ def librdkafka(suite: Suite, bootstrap: str, log: Path) -> list[Outcome]:
     for test in (one for one in suite.tests if one not in without):
         environment = {"TESTS": test, "TEST_LEVEL": "1", "TEST_KAFKA_VERSION": "4.0.0", "LD_LIBRARY_PATH": path}
         log_of_test = log.with_name(f"{log.stem}-{test}.log")
-        said = _COLOURS.sub("", _run(["./test-runner", "-p1", "-L"], home, log_of_test, environment, SECONDS // 4))
+        said = _COLOURS.sub("", _run(["./test-runner", "-p1", "-L"], home, log_of_test, environment))
         words = dict(_LIBRDKAFKA.findall(said))
         found += [Outcome(name, word.lower()) for name, word in words.items()] or [Outcome(test, "failed")]
     return found
