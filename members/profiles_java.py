@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from groupsim.members.profile import ClientProfile, HeartbeatPlacement, RebalanceTimeout
+from groupsim.members.profile import ClientProfile, HeartbeatPlacement, ParkedBase, ParkedTimeout, RebalanceTimeout
 from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
 from groupsim.members.reactions import JAVA_3_3 as _OF_3_3
 from groupsim.members.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1
+from groupsim.protocol.messages import Api
 
 _JAVA_ID = "consumer-{group}-1"
 
@@ -110,6 +111,8 @@ JAVA_2_3 = evolve(
     JAVA_0_11,
     name="java-2.3",
     title="Apache Kafka Java consumer 2.3: static members, eager assignors only",
+    restarts_when_found=False,  # FindCoordinatorResponseHandler: resetSessionTimeout since 2.1
+    parked={Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 5_000)},  # KAFKA-7050, since 2.0
     defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=30_000),
     versions=_versions(join=5, sync=3, heartbeat=3, leave=2, commit=7, fetch=5, find=2, metadata=8, data=(11, 5, 3)),
 )
@@ -123,6 +126,7 @@ JAVA_2_0 = evolve(
     JAVA_2_3,
     name="java-2.0",
     title="Apache Kafka Java consumer 2.0 and 2.1: request.timeout.ms is 30 s (KIP-266)",
+    restarts_when_found=True,  # 2.0 alone; 2.1 begins the session anew, and nothing else
     versions=_versions(join=3, sync=2, heartbeat=2, leave=2, commit=4, fetch=4, find=2, metadata=6, data=(8, 3, 1)),
 )
 JAVA_0_9 = evolve(

@@ -17,7 +17,7 @@ from groupsim.members.profiles import PROFILES
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.catalogue import find, names
 from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.lint import RULES, lint_scenario
+from groupsim.scenarios.lint import RULES, lint_scenario, migration
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.problems import NOTE
 from groupsim.scenarios.runner import run_scenario
@@ -201,7 +201,9 @@ REFUSED = "client or broker refuses to start"
 NAMES = "a name that this client or broker passes over; a scenario refuses it or notes it"
 FILES = "how a file is read, not what a group does"
 UNRUN = "the scenario has no such part: KIP-848 groups, racks of brokers, disks, days of retention"
+TARGETS = "speaks of a protocol that is not simulated yet (KIP-848)"
 WITHOUT_A_RUN = {
+    TARGETS: " ".join(rule.id for rule in migration.RULES),
     REFUSED: "impossible-value librdkafka-range assignor-needs-class no-such-assignor heartbeat-not-below-session "
     "request-timeout-not-above-session idle-close-not-above-request librdkafka-sizes impossible-producer-value "
     "idempotence-refused transaction-without-idempotence delivery-timeout-below-request impossible-broker-value "
