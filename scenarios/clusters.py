@@ -57,7 +57,9 @@ def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = No
     """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
     if not is_replicated(scenario):
         return Cluster(loop, cluster_config(scenario))
-    return ReplicatedCluster(loop, evolve(replicated_config(scenario), storage=data_dir))
+    config = replicated_config(scenario)
+    replica = evolve(config.replica, storage_failure_ends_run=data_dir is not None)
+    return ReplicatedCluster(loop, evolve(config, storage=data_dir, replica=replica))
 
 
 def coordinator_config(scenario: Scenario) -> CoordinatorConfig:

@@ -22,7 +22,9 @@ class ReplicaConfig:
     `replica_selector_class` is RACK_AWARE, or None: consumers read from leaders only (KIP-392). `min_isr_commits` since
     3.7 (KAFKA-15583): while fewer than `min.insync.replicas` are in sync nothing is committed, and where that asks for
     more replicas than there are, all will do. Before, it was asked of appends with acks=all alone, and in vain there.
-    The brokers' own topics (`__consumer_offsets`, `__transaction_state`) are held to it in any case.
+    The brokers' own topics (`__consumer_offsets`, `__transaction_state`) are held to it in any case. With
+    `storage_failure_ends_run` a log that cannot be opened, read or written raises OSError out of the run: its files lie
+    on the user's disk, no part of what is simulated. Without it the partition answers KAFKA_STORAGE_ERROR.
     """
 
     replica_lag_time_max_ms: int = 30_000
@@ -35,6 +37,7 @@ class ReplicaConfig:
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     replica_selector_class: str | None = None
     min_isr_commits: bool = True
+    storage_failure_ends_run: bool = False
     log: LogConfig = field(factory=LogConfig)
 
     @property

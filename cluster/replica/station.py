@@ -100,7 +100,9 @@ class Station:
         return _NONE
 
     def storage_failed(self, partition: TopicPartition, error: OSError) -> None:
-        """Tell, once for each reason, that a log could not be opened, read or written."""
+        """Warn, once for each reason, that a log cannot be opened, read or written; raise it where it ends the run."""
+        if self.config.storage_failure_ends_run:
+            raise error
         if (partition, error.errno) in self.ailing:
             return
         self.ailing.add((partition, error.errno))

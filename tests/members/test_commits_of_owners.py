@@ -91,7 +91,8 @@ def test_a_batch_of_an_earlier_ownership_is_not_committed_under_a_later_one(on_b
         bench.broker.follow(parts(0) if regains else parts(1))
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
         await bench.run_for(6)
-        assert len(bench.broker.all(Api.JOIN_GROUP)) == 4
+        # aiokafka asks for a new member id first; franz-go joins with its old one, which this broker takes
+        assert len(bench.broker.all(Api.JOIN_GROUP)) == (3 if profile == "franz-go" else 4)
         assert bench.broker.all(Api.OFFSET_COMMIT) == []
         await bench.run_for(40)
         committed = [offsets(commit)[0] for commit in bench.broker.all(Api.OFFSET_COMMIT)]
