@@ -161,7 +161,7 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
     for removal in reversed(group.removals):
         if removal.t_us < born:
             break
-        if removal.t_us > at or removal.reason == "left":
+        if removal.t_us > at or (removal.reason == "left" and not _by_admin(facts, removal)):
             continue
         if facts.process.get(removal.member or "") == host.name and removal.member != member:
             return _returned(facts, group, removal)
@@ -183,7 +183,14 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
         return Verdict(cause, f"came back after it missed the join at {ended}")
     if removal.reason == "sync-timeout":
         return Verdict(Cause.ASSIGNOR, f"came back after it missed the sync at {ended}")
+    if _by_admin(facts, removal):
+        return Verdict(Cause.DEPLOY_LEAVE, f"came back after an administrator removed it at {ended}")
     return Verdict(Cause.SESSION_SILENT, f"came back after it was removed at {ended} ({removal.reason})")
+
+
+def _by_admin(facts: Facts, removal: TraceEvent) -> bool:
+    """Whether an administrator removed the member: of a dynamic one the coordinator says that it left."""
+    return removal.reason == "admin" or do_of(facts.behind(removal, Kind.ACTION)) == REMOVING
 
 
 def _holders(facts: Facts, this: Round) -> Iterator[Cause]:

@@ -210,6 +210,15 @@ NETWORK = (
         Cause.WRONG_ANSWER,
         C2,
         ("c-2 joined under a new member id after it was given a wrong answer", "former member id"),
+        of=(JAVA, LIBRDKAFKA, PYTHON),
+    ),
+    Row(  # the coordinator still knows the member id that it joins with
+        "Heartbeat answered UNKNOWN_MEMBER_ID, with the old member id",
+        (do("20s", "answer-error", to="next Heartbeat of c-2", is_="UNKNOWN_MEMBER_ID"),),
+        Cause.WRONG_ANSWER,
+        C2,
+        ("c-2 joined again after it was given a wrong answer",),
+        of=(FRANZ,),
     ),
     Row(
         "Heartbeat answered REBALANCE_IN_PROGRESS",

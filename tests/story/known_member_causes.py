@@ -123,6 +123,16 @@ MEMBERS = (
         C2,
         ("c-2 was removed (remove-member c-2)",),
         ("left",),
+        of=(JAVA, LIBRDKAFKA, PYTHON),
+    ),
+    Row(  # it joins under its old member id first, so that its return is a rebalance of its own, and the longest
+        "removal by an administrator, with a return of its own",
+        (do("20s", "remove-member", member=C2),),
+        Cause.DEPLOY_LEAVE,
+        C2,
+        ("c-2 came back after an administrator removed it at 0:20",),
+        ("c-2 left",),
+        of=(FRANZ,),
     ),
     Row(
         "removal of a static member",
@@ -131,6 +141,16 @@ MEMBERS = (
         C2,
         ("c-2 was removed (remove-member c-2)",),
         group=STATIC,
+        of=(JAVA, LIBRDKAFKA),
+    ),
+    Row(
+        "removal of a static member, with a return of its own",
+        (do("20s", "remove-member", member=C2),),
+        Cause.DEPLOY_LEAVE,
+        C2,
+        ("c-2 came back after an administrator removed it at 0:20",),
+        group=STATIC,
+        of=(FRANZ,),
     ),
     Row("commit", (do("20s", "commit", member=C2, offsets={"orders-0": 1}),), says=("no rebalance",)),
     Row(
