@@ -63,7 +63,7 @@ def loop(cells: Cells) -> Finding:
 def session_storm(cells: Cells) -> Finding:
     """Settled at once as long as the assignment is done within the session; never where it is not."""
     late = {
-        name: [len([g for g in run.rebalances if g.began_us > 300 * SECOND]) for run in runs]
+        name: [len([g for g in run.group.generations if g.began_us > 300 * SECOND]) for run in runs]
         for name, runs in cells.items()
     }
     formed = [run.group.formed_us for name in ("100ms", "5s") for run in cells[name]]
@@ -71,7 +71,7 @@ def session_storm(cells: Cells) -> Finding:
     calm = not any(late["100ms"] + late["5s"])
     measured = (
         f"assignment in 100 ms or 5 s: formed after {spread(one or 0 for one in formed)}, no rebalance; in 20 s: never "
-        f"Stable, {counts(late['20s'])} rebalances in the second five minutes"
+        f"Stable, {counts(late['20s'])} generations in the second five minutes"
     )
     return Finding(never and calm and None not in formed and min(late["20s"]) >= 15, measured)
 
