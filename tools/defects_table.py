@@ -5,8 +5,9 @@ python tools/defects_table.py            write them into docs/defects.md
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from groupsim.coordinator.defects import BROKER_DEFECTS
@@ -15,13 +16,17 @@ from groupsim.members.defects import CLIENT_DEFECTS
 from groupsim.scenarios.releases import RELEASES, Standing
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"
+ASKED = TARGET.parent.parent / "tests" / "conformance" / "data" / "old" / "defects.json"
+"""What real brokers of old releases answered (tests/conformance/old_record.py)."""
 BEGIN = "<!-- releases: begin (written by tools/defects_table.py) -->"
 END = "<!-- releases: end -->"
 
 
 def tables() -> str:
     """The tables, with their markers."""
-    parts = ("", "### Brokers", "", *_table(_of_brokers()), "", "### Clients", "", *_table(_of_clients()), "")
+    brokers = _table(("defect", "releases", "asked of real brokers", "effect"), _of_brokers())
+    clients = _table(("defect", "releases", "effect"), _of_clients())
+    parts = ("", "### Brokers", "", *brokers, "", "### Clients", "", *clients, "")
     return "\n".join((BEGIN, *parts, *_releases(), "", END))
 
 
@@ -32,17 +37,19 @@ def page(text: str) -> str:
     return f"{before}{tables()}{after}"
 
 
-def _table(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    yield "| defect | releases | effect |"
-    yield "| --- | --- | --- |"
-    for name, releases, effect in rows:
-        yield f"| `{name}` | {releases} | {effect} |"
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for name, *others in rows:
+        yield f"| `{name}` | {' | '.join(others)} |"
 
 
-def _of_brokers() -> Iterator[tuple[str, str, str]]:
+def _of_brokers() -> Iterator[tuple[str, str, str, str]]:
+    plays = json.loads(ASKED.read_text(encoding="utf-8"))["plays"]
     for name, defect in BROKER_DEFECTS.items():
         ranges = affected_releases(defect)
-        yield name, ", ".join(f"{first} until {fixed}" for first, fixed in ranges), defect.effect
+        asked = ", ".join(plays.get(name, ())) or "–"
+        yield name, ", ".join(f"{first} until {fixed}" for first, fixed in ranges), asked, defect.effect
 
 
 def _of_clients() -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import kafka_jars
+import kafka_broker as kafka_broker
+import kafka_jars as kafka_jars
 from kafka_broker import KafkaBroker as KafkaBroker
 
 VERSION = kafka_jars.VERSION

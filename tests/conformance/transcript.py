@@ -18,7 +18,8 @@ from attrs import frozen
 from tests.conformance.basics import named_in_subscription
 from tests.conformance.script import Script
 
-_ID = re.compile(r"^(?P<prefix>.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.DOTALL)
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_ID = re.compile(rf"^(?P<prefix>.*)-({_UUID}|\d{{13}})$", re.DOTALL)  # 2.3.0 ended static members' ids in milliseconds
 _LEFT_OUT = {"throttle_time"}
 _ADDRESSES = {"host": "$host", "port": "$port", "node_id": "$node"}
 _OF_THE_CLUSTER = ("brokers", "controller_id", "cluster_id", "leader_epoch", "leader_id", "rack")
