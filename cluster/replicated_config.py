@@ -229,7 +229,7 @@ KNOWN: Final = tuple(
         ]
     )
 )
-"""Every broker setting that somebody here goes by. `broker.version` and `broker.defects` are ours."""
+"""Every broker setting that has an effect here. `broker.version` and `broker.defects` are groupsim's own."""
 
 
 def _hint(name: str) -> str:

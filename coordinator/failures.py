@@ -50,17 +50,17 @@ _OFFSETS_ERRORS: Mapping[ErrorCode, ErrorCode] = {
 
 
 def append_error(error: ErrorCode) -> ErrorCode:
-    """Return what a client is told when an append ended with `error`; other errors stand for themselves."""
+    """Return the error that a client gets for an append that ended with `error`; other errors are passed on."""
     return _APPEND_ERRORS.get(error, error)
 
 
 def group_append_error(differences: Differences, error: ErrorCode) -> ErrorCode:
-    """Return what a client is told when the append of a group's record ended with `error`."""
+    """Return the error that a client gets for a group record whose append ended with `error`."""
     return _GROUP_ERRORS.get(error, error) if differences.append_errors_by_kind else append_error(error)
 
 
 def offsets_append_error(error: ErrorCode) -> ErrorCode:
-    """Return what a client up to 3.9 is told when the append of its offsets ended with `error`."""
+    """Return the error that a broker up to 3.9 gives for offsets whose append ended with `error`."""
     return _OFFSETS_ERRORS.get(error, error)
 
 

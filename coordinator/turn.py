@@ -92,7 +92,7 @@ class Turn:
             self.purgatory.after(self, then)
 
     def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
-        """Append records; `then` is told how it ended.
+        """Append records; `then` is called with the result.
 
         Up to 3.9 an append fails when it takes longer than `within_ms`, by default `offsets.commit.timeout.ms`.
         """

@@ -263,7 +263,7 @@ class ClientProfile:
     settles_at_join: bool = False
     #: An auto-commit without a coordinator waits for one and does not look for it (KAFKA-6362).
     commits_without_lookup: bool = False
-    #: A pattern's topics are not looked at anew before a JoinGroup (KAFKA-7126).
+    #: A pattern's topics are not matched again before a JoinGroup (KAFKA-7126).
     joins_with_old_topics: bool = False
     #: An assignment of topics that are not subscribed to any more is thrown at the application (KAFKA-7961).
     throws_at_old_assignment: bool = False
@@ -271,7 +271,7 @@ class ClientProfile:
     keeps_claims_after_reset: bool = False
     #: A retriable failure of JoinGroup or SyncGroup costs the member id (KAFKA-13214).
     resets_after_retriable: bool = False
-    #: Every poll begins the commit before a rebalance anew (KAFKA-14024).
+    #: Every poll starts the commit before a rebalance again (KAFKA-14024).
     restarts_commit: bool = False
     #: Records are delivered while the commit before a rebalance is under way (KAFKA-14196).
     delivers_while_committing: bool = False

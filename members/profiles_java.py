@@ -126,7 +126,7 @@ JAVA_2_0 = evolve(
     JAVA_2_3,
     name="java-2.0",
     title="Apache Kafka Java consumer 2.0 and 2.1: request.timeout.ms is 30 s (KIP-266)",
-    restarts_when_found=True,  # 2.0 alone; 2.1 begins the session anew, and nothing else
+    restarts_when_found=True,  # 2.0 alone; 2.1 restarts the session alone
     versions=_versions(join=3, sync=2, heartbeat=2, leave=2, commit=4, fetch=4, find=2, metadata=6, data=(8, 3, 1)),
 )
 JAVA_0_9 = evolve(

@@ -2,7 +2,7 @@
 
 An application that hands records to workers keeps polling: it pauses the partitions whose records a worker holds, and
 resumes them when the worker is done. A worker that waits for ever (a lock, a socket without a timeout) then stops its
-partitions and nothing else: heartbeats flow, the poll limit is kept, and nobody rebalances.
+partitions and nothing else: heartbeats flow, the poll limit is kept, and no rebalance follows.
 
 The offsets of such a partition stand still with commits of what is processed. With enable.auto.commit the library
 commits the position of `poll`, so what the worker holds is committed before it is processed.

@@ -34,7 +34,7 @@ unclean.leader.election.enable: Whether a replica that is not in sync may lead w
 """
 
 _BROKER_ROWS = """
-advertised.listeners: The address that clients are told to connect to.
+advertised.listeners: The address that clients connect to.
 auto.create.topics.enable: Whether a topic is created when a client asks for its metadata.
 auto.leader.rebalance.enable: Whether leaders move back to the preferred replicas from time to time.
 broker.heartbeat.interval.ms: The time between two heartbeats of a broker to the controller.
@@ -71,7 +71,7 @@ replica.fetch.response.max.bytes: How many bytes a follower asks for at once.
 replica.fetch.wait.max.ms: How long a fetch of a follower waits for records.
 replica.high.watermark.checkpoint.interval.ms: The time between two writes of the high watermarks to disk.
 replica.lag.time.max.ms: How long a follower may lag before it is taken out of the in-sync replicas.
-replica.selector.class: Which replica a consumer is told to fetch from.
+replica.selector.class: The class that chooses the replica a consumer fetches from.
 replica.socket.timeout.ms: How long a follower waits for an answer of the leader.
 request.timeout.ms: How long a request between brokers may take.
 transaction.abort.timed.out.transaction.cleanup.interval.ms: The time between two looks for transactions to abort.

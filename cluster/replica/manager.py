@@ -252,7 +252,7 @@ class ReplicaManager:
     def _try(
         self, take: Callable[..., None], topic: TopicState, name: TopicPartition, state: PartitionState, told: Told
     ) -> None:
-        """Lead or copy; a partition whose log cannot be opened is offline until the image names it anew.
+        """Lead or copy; a partition whose log cannot be opened is offline until an image names it again.
 
         Source: `HostedPartition.Offline`.
         """

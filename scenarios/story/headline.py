@@ -19,7 +19,7 @@ LONG_US = 1_000_000_000  # from here on seconds alone are hard to read
 ASKED_FOR = frozenset(
     {Cause.FIRST_START, Cause.DEPLOY_JOIN, Cause.DEPLOY_LEAVE, Cause.METADATA, Cause.SUBSCRIPTION_MIX}
 )
-"""Causes of rebalances that somebody meant to bring about."""
+"""Causes of rebalances that were brought about on purpose."""
 
 _COMMON = ({Cause.SESSION_STALL}, {Cause.SESSION_NETWORK}, {Cause.COORDINATOR_MOVE}, {Cause.COORDINATOR_BACK})
 """Causes that lie between the members and the coordinator, and so may concern several groups at once."""
@@ -178,7 +178,7 @@ def _main(rebalances: Sequence[Generation]) -> Generation:
 
 
 def _went_wrong(generation: Generation) -> bool:
-    """Whether a generation began, or lasted, for a reason that nobody asked for."""
+    """Return whether a generation began, or lasted, for a reason that no step asked for."""
     return generation.cause not in ASKED_FOR or _is_held(generation) or NO_ID_YET in generation.why
 
 
@@ -199,7 +199,7 @@ def clause(generation: Generation) -> str:
 
 
 def _is_held(generation: Generation) -> bool:
-    """Whether somebody held a generation open, for most of its time."""
+    """Return whether a member held a generation open for most of its time."""
     held = generation.kept_by
     return held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2)
 

@@ -46,7 +46,7 @@ def test_no_control_character_of_a_mistake_reaches_the_terminal(tmp_path: Path) 
 
 
 def test_logs_are_refused_beside_foreign_files(bounce: Path, tmp_path: Path) -> None:
-    """A directory with a file of somebody else is named with that file, before anything runs, and stays as it is."""
+    """A directory with a foreign file is refused, with its name, before anything runs; it stays as it is."""
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "broker-0.log").write_text("of a real broker", "utf-8")

@@ -1,4 +1,4 @@
-"""`groupsim run --seeds N`, as whoever types it sees it."""
+"""`groupsim run --seeds N`: what it prints."""
 
 from __future__ import annotations
 

@@ -332,7 +332,7 @@ def test_an_old_client_that_polls_rarely_heartbeats_rarely(on_bench):
 
 @pytest.mark.parametrize("profile", ["kafka-python-1.3", "java-0.9"])
 def test_an_old_client_that_polls_more_rarely_than_its_session_sends_no_heartbeat(on_bench, profile):
-    """Each poll finds the session over and looks for the coordinator, so that the interval begins anew."""
+    """Each poll finds the session over and looks for the coordinator, so that the interval starts again."""
 
     async def story(bench):
         await bench.stable()

@@ -1,4 +1,4 @@
-"""A cluster that nobody has used: `__consumer_offsets` is created when a client first looks for a coordinator."""
+"""A new cluster: `__consumer_offsets` is created when a client first looks for a coordinator."""
 
 from __future__ import annotations
 

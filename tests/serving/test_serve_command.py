@@ -170,7 +170,7 @@ def test_off_loopback_the_control_port_needs_its_token() -> None:
 
 
 def test_the_control_port_is_printed_where_it_listens() -> None:
-    """What clients of the brokers are told to connect to is no matter of the control port."""
+    """The advertised host of the brokers does not change the URL of the control port."""
     with Served("--listen", "127.0.0.1", "--advertised-host", "kafka.example", "--brokers", "1") as served:
         said = json.loads(served.ready_file.read_text("utf-8"))
         assert said["control"].startswith("http://127.0.0.1:")

@@ -13,7 +13,7 @@ from groupsim.scenarios.story import tell
 
 ROWS = (*MEMBER_ROWS, *CLUSTER_ROWS)
 ELSEWHERE = {"freeze-zookeeper": "tests/scenarios/test_ancestors.py"}
-"""Steps that no row can take, and the tests that judge what is told of them."""
+"""Steps that no row can take, and the tests that judge their headlines."""
 STORIES = [(row, library) for row in ROWS for library in row.of]
 
 

@@ -52,7 +52,7 @@ def test_a_log_that_cannot_be_opened_leaves_the_others_alone(simulate: Any, a_ba
 def test_a_log_that_cannot_be_written_refuses_the_batch(
     simulate: Any, a_batch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Producers and the broker's own coordinators get the error; it is told once."""
+    """Producers and the broker's own coordinators get the error; one warning names the log."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
