@@ -168,7 +168,10 @@ class Effect:
 
 @frozen
 class Circumstance:
-    """The answer for one combination of given axes (`labels`): `settings` are the other labels of `recommended`."""
+    """The answer for one combination of given axes (`labels`).
+
+    `settings` are the other labels of `recommended`; `best` leads in the first goal, whether or not that is sure.
+    """
 
     labels: Mapping[str, str]
     sentence: str
@@ -177,6 +180,7 @@ class Circumstance:
     recommended: int | None
     settings: Mapping[str, str] | None
     runner_up: int | None
+    best: int | None
     reasons: tuple[str, ...]
 
 

@@ -99,6 +99,7 @@ def _circumstance(given: Labels, answer: Answer) -> Circumstance:
         recommended=answer.recommended,
         settings=settings,
         runner_up=answer.runner_up,
+        best=answer.best,
         reasons=answer.reasons,
     )
 

@@ -12,6 +12,11 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Text whose parts between backticks are code. */
+function withCode(text) {
+  return text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An SVG element. */
@@ -106,21 +111,21 @@ function unpack(packed) {
 
 /**
  * A table. A column is {title, cell(row) → text or node, number: bool, head: bool}; a wide table scrolls in a frame
- * that the keyboard reaches.
+ * that the keyboard reaches. `attributes.stack`: on a narrow screen each row becomes a list of its cells with their titles.
  */
 function tableOf(caption, columns, rows, attributes = {}) {
   const head = el("tr", {}, columns.map((c) => el("th", { scope: "col", class: c.number ? "number" : null }, c.title)));
   const body = rows.map((row) =>
-    el("tr", attributes.row ? attributes.row(row) : {}, columns.map((c) => tableCell(c, row))),
+    el("tr", attributes.row ? attributes.row(row) : {}, columns.map((c) => tableCell(c, row, attributes.stack))),
   );
   const id = freshId("table");
-  const table = el("table", { class: attributes.class }, el("caption", { id }, el("span", { class: "said" }, caption)), el("thead", {}, head), el("tbody", {}, body));
+  const table = el("table", { class: [attributes.class || "", attributes.stack ? "stack" : ""].join(" ").trim() || null }, el("caption", { id }, el("span", { class: "said" }, caption)), el("thead", {}, head), el("tbody", {}, body));
   return el("div", { class: "frame", role: "region", tabindex: "0", "aria-labelledby": id }, table);
 }
 
-function tableCell(column, row) {
+function tableCell(column, row, stack) {
   const content = column.cell(row);
-  const attributes = { class: [column.number ? "number" : "", column.class || ""].join(" ").trim() || null };
+  const attributes = { "data-title": stack ? column.title : null, class: [column.number ? "number" : "", column.class || ""].join(" ").trim() || null };
   if (column.head) return el("th", { scope: "row", ...attributes }, content);
   return el("td", attributes, content === null || content === undefined ? "–" : content);
 }
@@ -154,6 +159,12 @@ function chooser(label, options, chosen, change, attributes = {}) {
 function section(level, title, ...children) {
   const id = freshId("section");
   return el("section", { "aria-labelledby": id, class: `level-${level}` }, el(`h${level}`, { id, tabindex: "-1" }, title), children);
+}
+
+/** Links to the sections of level 2 that are in `container`. */
+function contentsOf(container) {
+  const links = [...container.querySelectorAll("h2")].map((heading) => el("a", { href: `#${heading.id}` }, heading.textContent.split(": ")[0]));
+  return links.length > 2 ? el("nav", { class: "contents screen", "aria-label": "Contents" }, links) : null;
 }
 
 /** A row of key figures. A figure is [value, what it is, "bad" or nothing]. */

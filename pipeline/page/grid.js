@@ -32,6 +32,22 @@ function namedCells(sweep) {
   return [...new Set(numbers.filter((number) => number !== null && number !== undefined))];
 }
 
+/** The circumstances of a sweep, each with its cells; one without a name where no axis is given. */
+function circumstancesOf(sweep) {
+  if (!sweep.circumstances.length) return [{ ...sweep, name: "", cells: sweep.cells }];
+  return sweep.circumstances.map((one) => ({
+    ...one,
+    name: Object.entries(one.labels).map(([axis, label]) => `${axis}=${label}`).join(", "),
+    cells: sweep.cells.filter((cell) => sweep.axes.every(([axis], index) => !(axis in one.labels) || cell.labels[index] === one.labels[axis])),
+  }));
+}
+
+/** A cell by the labels of the axes that somebody chooses: without those of its circumstance. */
+function chosenName(sweep, number) {
+  const given = sweep.circumstances.length ? sweep.circumstances[0].labels : {};
+  return cellOf(sweep, number).labels.filter((_, axis) => !(sweep.axes[axis][0] in given)).join(" · ") || "as it is";
+}
+
 /** What a cell is in the answer. */
 function rolesOf(sweep, number) {
   const cell = cellOf(sweep, number);

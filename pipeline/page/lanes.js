@@ -28,10 +28,10 @@ const NARROW = 600; // px; below it the names of lanes are cut shorter
 
 /** The part of the time axis that all lanes show, and the generation that is marked in it. */
 class Window {
-  constructor(endUs) {
+  constructor(endUs, [from, to] = [0, endUs]) {
     this.endUs = endUs;
-    this.from = 0;
-    this.to = endUs;
+    this.from = from;
+    this.to = to;
     this.marked = null;
     this.names = []; // of all lanes
     this.watchers = [];
@@ -66,6 +66,18 @@ class Window {
     this.marked = generation;
     this.watchers.forEach((watch) => watch());
   }
+}
+
+/** The part of a run to show first: from the first to the last event, or all where that is most of it. */
+function eventfulPart(run, group) {
+  const { generations, stops } = run.tables;
+  const events = [...generations, ...stops].filter((one) => one.group === group).concat(run.doings);
+  if (!events.length) return [0, run.endUs];
+  const from = Math.min(...events.map((one) => one.began_us));
+  const to = Math.max(...events.map((one) => one.ended_us ?? one.began_us));
+  const around = Math.max((to - from) * 0.05, 1e6);
+  const part = [Math.max(0, from - around), Math.min(run.endUs, to + around)];
+  return part[1] - part[0] < run.endUs * 0.8 ? part : [0, run.endUs];
 }
 
 // --- bars ------------------------------------------------------------------------------------------------------

@@ -9,8 +9,12 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// Fills that black text is readable on, told apart by people with any colour vision (Paul Tol's "light" scheme).
-const OWNERS = ["#77aadd", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#c9b6e4", "#aaaa00"];
+// Fills that black text is readable on: the first eight are told apart with any colour vision (Paul Tol's "light" scheme),
+// the others differ from them in lightness as well as in hue. Bars also carry their owner's name.
+const OWNERS = [
+  "#77aadd", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#c9b6e4", "#aaaa00",
+  "#ee8866", "#dddddd", "#b58863", "#d5f5c8", "#9a9ab8", "#ff77cc", "#e8c4a0", "#55ccdd",
+];
 const INK = "#111111"; // text on these fills, in either theme
 
 /** The fill of the n-th owner. */

@@ -140,7 +140,7 @@ function meanings(run) {
 // --- one group: lanes and messages -------------------------------------------------------------------------------
 
 function showGroup(holder, run, group, level, generation, choose) {
-  const view = new Window(run.endUs);
+  const view = new Window(run.endUs, eventfulPart(run, group));
   const generations = run.tables.generations.filter((one) => one.group === group);
   const parts = [lanesSection(run, group, level, view, choose)];
   if (generations.length) parts.push(messagesSection(run, generations, level, view, generation || mostTelling(generations)));

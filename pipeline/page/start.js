@@ -7,5 +7,6 @@ if (page.kind === "run") {
 } else {
   showSweep(document.getElementById("main"), page);
 }
+document.getElementById("main").prepend(...[contentsOf(document.getElementById("main"))].filter((one) => one));
 drawPlots();
 document.documentElement.dataset.ready = "yes";

@@ -17,7 +17,7 @@ function showSweep(container, page) {
 }
 
 function warnings(sweep) {
-  return sweep.warnings.length ? [el("div", { class: "warning mild" }, sweep.warnings.map((text) => el("p", {}, text)))] : [];
+  return sweep.warnings.length ? [el("div", { class: "warning mild" }, sweep.warnings.map((text) => el("p", {}, withCode(text))))] : [];
 }
 
 // --- the answer ------------------------------------------------------------------------------------------------------
@@ -36,14 +36,23 @@ function answerSection(sweep) {
     { title: "runs", cell: (number) => runsWords(cellOf(sweep, number)), number: true },
   ];
   return section(2, "The answer",
-    tableOf("Means over the seeds with their 95 % intervals; differences paired by seed", columns, cells, { row: (number) => ({ class: isRecommended(sweep, number) ? "best" : null }) }),
-    sweep.reasons.length ? el("ul", {}, sweep.reasons.map((reason) => el("li", {}, reason))) : null);
+    el("div", { class: "cards" }, circumstancesOf(sweep).map(answerCard)),
+    tableOf("Means over the seeds with their 95 % intervals; differences paired by seed", columns, cells, { stack: true, row: (number) => ({ class: isRecommended(sweep, number) ? "best" : null }) }));
+}
+
+/** What the answer is in one circumstance: the sentence, and why. */
+function answerCard(one) {
+  return el("div", { class: "card" },
+    one.name ? el("h3", {}, one.name) : null,
+    el("p", {}, withCode(one.sentence)),
+    one.reasons.length ? el("details", { class: "equivalent", open: !one.name }, el("summary", {}, "Why"), el("ul", {}, one.reasons.map((reason) => el("li", {}, withCode(reason))))) : null);
 }
 
 function roleWords(sweep, number) {
   const words = [...rolesOf(sweep, number)];
-  if ((sweep.circumstances.length ? sweep.circumstances : [sweep]).some((one) => one.runner_up === number)) words.push("runner-up");
-  if (!sweep.circumstances.length && number === sweep.best && !isRecommended(sweep, number)) words.push("best in the first goal");
+  const all = circumstancesOf(sweep);
+  if (all.some((one) => one.runner_up === number)) words.push("runner-up");
+  if (all.some((one) => one.best === number) && !isRecommended(sweep, number)) words.push("best in the first goal");
   return words.join(", ");
 }
 
@@ -144,7 +153,7 @@ function frontSection(sweep) {
   const holder = el("div", {});
   const draw = () => {
     const [across, up] = [sweep.metricOf.get(chosen.across), sweep.metricOf.get(chosen.up)];
-    holder.replaceChildren(frontPlot(sweep, across, up).node, frontTable(sweep, across, up));
+    holder.replaceChildren(frontPlot(sweep, across, up), frontTable(sweep, across, up));
     drawPlots();
   };
   draw();
@@ -154,7 +163,7 @@ function frontSection(sweep) {
   };
   return section(2, "Where two goals conflict",
     el("div", { class: "controls" }, chooser("Across", options, chosen.across, pick("across")), chooser("Up", options, chosen.up, pick("up"))),
-    el("p", { class: "note" }, "▲ on the Pareto front: no other cell is better in both. ★ recommended, ◇ baseline. Bars are 95 % intervals; a number is that of a cell."),
+    el("p", { class: "note" }, `▲ on the Pareto front: no other cell ${sweep.circumstances.length ? "of its circumstance " : ""}is better in both. ★ recommended, ◇ baseline. Bars are 95 % intervals.`),
     holder);
 }
 

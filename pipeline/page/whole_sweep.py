@@ -14,6 +14,7 @@ from groupsim.pipeline.page.budget import RUNS_BYTES, within
 from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.page.one_run import causes
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, Tables, standing
+from groupsim.pipeline.page.verdict import verdict
 from groupsim.scenarios.canonical import scenario_from_json
 from groupsim.scenarios.properties import without_secrets
 from groupsim.scenarios.story.words import count
@@ -61,17 +62,19 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
         "assumed": _assumed(experiment),
         "causes": causes(),
     }
-    head = Head("groupsim: a sweep", answer.sentence, _subtitle(answer, len(runs)), answer.title)
+    head = Head("groupsim: a sweep", verdict(answer), _subtitle(answer, len(runs)), answer.title)
     return assemble(head, data, SWEEP)
 
 
 def _answered(answer: Answer) -> dict[str, Any]:
     """What the answer says in words, and which cells it names."""
-    names = ("question", "decision", "recommended", "runner_up", "best", "baseline", "front", "reasons", "warnings")
+    names = ("question", "sentence", "decision", "recommended", "runner_up", "best", "baseline", "reasons", "warnings")
     named: dict[str, Any] = {name: getattr(answer, name) for name in names}
     named["all_recommended"] = sorted(answer.all_recommended)
-    within = ("recommended", "runner_up", "baseline")
-    named["circumstances"] = [{name: getattr(one, name) for name in within} for one in answer.circumstances]
+    within = ("sentence", "recommended", "runner_up", "best", "baseline", "reasons")
+    named["circumstances"] = [
+        {"labels": dict(one.labels), **{name: getattr(one, name) for name in within}} for one in answer.circumstances
+    ]
     goals = [{**attrs.asdict(goal), "title": goal.of.title} for goal in answer.goals]
     return {**named, "axes": list(answer.axes.items()), "goals": goals}
 

@@ -53,6 +53,15 @@ def load(folder: Path, seeds: int = 2, assignors: str = "range, sticky, cooperat
     return load_experiment(str(write(folder, seeds, assignors)))
 
 
+def load_given(folder: Path, seeds: int = 2) -> Experiment:
+    """The experiment with a second axis that is given, how long a revocation callback takes: two circumstances."""
+    path = write(folder, seeds, "range, cooperative-sticky")
+    axis = "  callback: {path: groups.g.on-revoked, values: [0ms, 1s]}\n"
+    text = path.read_text("utf-8").replace("seeds:", f"{axis}given: [callback]\nseeds:", 1)
+    path.write_text(text, "utf-8")
+    return load_experiment(str(path))
+
+
 def held(folder: Path, seeds: int, run_for: str = "20s") -> tuple[Path, Path]:
     """The experiment's file with an assignor of its own, and what holds up the runs with it for as long as it is there.
 

@@ -19,6 +19,7 @@ from groupsim.pipeline.page.assumed import assumed
 from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
+from groupsim.pipeline.page.verdict import verdict
 from groupsim.pipeline.schemas import TABLES
 from groupsim.scenarios.catalogue import find
 from groupsim.scenarios.changes import changed, read_change
@@ -212,7 +213,8 @@ def test_a_sweeps_page_holds_its_numbers(tmp_path: Path) -> None:
     directory, answer = page_samples.sweep(tmp_path)
     page = sweep_page(directory, answer)
     data = data_of(page)
-    assert f"<h1>{answer.sentence}</h1>" in page
+    assert f"<h1>{verdict(answer)}</h1>" in page
+    assert data["sentence"] == answer.sentence
     for index, cell in enumerate(answer.cells):
         statistic = cell.statistics["moved"]
         assert data["statistics"]["moved"][index][:3] == pytest.approx([statistic.value, statistic.low, statistic.high])

@@ -9,6 +9,7 @@ from typing import Any
 import needs
 import page_samples
 import pytest
+import small_sweep
 
 from groupsim.pipeline.analysis.metrics import SCALE, Metric, Unit
 from groupsim.pipeline.page import sweep_page
@@ -80,6 +81,17 @@ def sweep_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = folder / "sweep.html"
     file.write_text(sweep_page(*page_samples.sweep(folder, failing=(1, 3))), "utf-8")
     return file
+
+
+@pytest.fixture(scope="module")
+def opened_given(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """The page of a sweep with two circumstances, open and shared."""
+    folder = tmp_path_factory.mktemp("given")
+    file = folder / "given.html"
+    file.write_text(sweep_page(*page_samples.performed(small_sweep.load_given(folder), folder / "out")), "utf-8")
+    opened = Opened(browser, file)
+    yield opened
+    opened.context.close()
 
 
 @pytest.fixture(scope="module")
@@ -298,6 +310,17 @@ def test_a_telephone_can_read_what_a_wide_screen_shows(browser: Any, sweep_file:
     opened.close()
 
 
+def test_the_answer_is_not_cut_on_a_telephone(browser: Any, sweep_file: Path) -> None:
+    """On 400 px the table of the answer fits without scrolling, and rows of the runs stay one line high."""
+    opened = Opened(browser, sweep_file)
+    opened.page.set_viewport_size({"width": 400, "height": 900})
+    frame = opened.page.locator(".frame").first
+    assert frame.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    rows = opened.page.locator("[data-runs] tbody tr").all()
+    assert max(row.bounding_box()["height"] for row in rows) < 60
+    opened.close()
+
+
 def test_messages_are_not_cut_on_a_telephone(browser: Any, run_file: Path) -> None:
     """The drawing is as wide as what is written in it, and scrolls in its frame."""
     opened = Opened(browser, run_file, is_mobile=True, has_touch=True)
@@ -337,6 +360,51 @@ def test_the_answer_stands_on_top(sweep: Any) -> None:
     first = sweep.locator("table").first
     assert "baseline" in first.inner_text()
     assert first.locator("th[scope=row]").count() >= 1
+
+
+def test_contents_lead_to_each_section(sweep: Any) -> None:
+    """Above everything stand links to all sections of the page."""
+    links = sweep.locator("nav.contents a")
+    assert links.first.inner_text() == "The answer"
+    assert links.count() == sweep.locator("h2").count()
+    for link in links.all():
+        assert sweep.locator(str(link.get_attribute("href"))).count() == 1
+
+
+def test_each_circumstance_has_an_answer_and_a_front_of_its_own(opened_given: Opened) -> None:
+    """Under a given axis the answers stand side by side, and each circumstance has a front of its own."""
+    page = opened_given.page
+    cards = page.locator(".card")
+    assert cards.locator("h3").all_inner_texts() == ["callback=0ms", "callback=1s"]
+    first, second = (cards.nth(number).bounding_box() for number in (0, 1))
+    assert first["y"] == second["y"]
+    assert "`" not in page.locator("main").inner_text()
+    rows = page.locator("table").first.locator("th[scope=row]").all_inner_texts()
+    assert {text.split(", callback=")[1] for text in rows} == {"0ms", "1s"}
+    lines = "document.querySelector('.front').data.filter((one) => one.mode === 'lines').map((one) => one.line.color)"
+    assert len(set(page.evaluate(lines))) == 2
+    labels = page.evaluate("document.querySelector('.front').data.at(-1).text.filter((one) => one)")
+    assert {text.split(" ")[0] for text in labels} <= {"range", "cooperative-sticky"}
+    opened_given.check()
+
+
+def test_lanes_open_where_something_happens(browser: Any, tmp_path: Path) -> None:
+    """A run of ten minutes with one crash opens with the minute of the crash; a button shows all of it."""
+    text = page_samples.CRASH.replace("run-for: 40s", "run-for: 10m")
+    file = tmp_path / "long.html"
+    file.write_text(page_samples.page(text), "utf-8")
+    opened = Opened(browser, file)
+    shown = "document.querySelector('.lanes').layout.xaxis.range.map(dateUs)"
+    begin, end = opened.page.evaluate(shown)
+    assert (begin, end < 60_000_000) == (0, True)
+    opened.page.get_by_role("button", name="Show the whole run").click()
+    assert opened.page.evaluate(shown) == [0, 600_000_000]
+    opened.close()
+
+
+def test_twelve_owners_have_twelve_colours(run: Any) -> None:
+    """No two of twelve pods share a fill, so that an old pod and its successor are told apart."""
+    assert run.evaluate("new Set([...Array(12).keys()].map(ownerFill)).size") == 12
 
 
 def test_the_metric_can_be_chosen(sweep: Any) -> None:
