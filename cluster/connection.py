@@ -30,12 +30,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.beating import Beating
 from groupsim.cluster.endpoint import MACHINERY, is_unanswered
 from groupsim.cluster.latency import BLOCK, Draws
 from groupsim.cluster.links import SILENT, Condition
 from groupsim.cluster.long_polls import NEVER as _NEVER
-from groupsim.cluster.long_polls import LongPoll
+from groupsim.cluster.long_polls import LongPoll, Polling
 from groupsim.cluster.sockets import Correlations, Flight, queued
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
@@ -55,7 +54,7 @@ _OF_RECORDS = frozenset({FetchRequest, ProduceRequest})
 _NONE_YET: array[int] = array("Q")
 
 
-class Connection(Beating):
+class Connection(Polling):
     """Both ends of one connection; implements `members.interfaces.Connection` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
@@ -63,7 +62,6 @@ class Connection(Beating):
         "_check_handle",
         "_held_in",
         "_held_out",
-        "_long_poll",
         "_more",
         "_queue",
         "_ready_us",
@@ -73,18 +71,14 @@ class Connection(Beating):
         "client_host",
         "client_id",
         "conditions",
-        "correlation",
-        "give_up",
         "host_name",
         "number",
         "open",
         "purpose",
-        "request",
         "took_us",
         "up",
+        "waited_us",
     )
-
-    request: Request
 
     def __init__(
         self,
@@ -126,10 +120,11 @@ class Connection(Beating):
         self._broken = False
         self.conditions: Sequence[Condition] = ()
         self.blame = 0
-        self.give_up: Callable[[], None] | None = None
-        self._long_poll: LongPoll | None = None
+        self.give_up = None
+        self._long_poll = None
         self.correlation = -1
         self.took_us = 0
+        self.waited_us = 0  #: how long the last Fetch that was answered had waited at the broker
         self._busy = False
         # Most connections have one request in flight: the oldest has a place of its own, queues are made when needed.
         self._oldest: Flight | None = None
@@ -291,29 +286,6 @@ class Connection(Beating):
         poll = self._long_poll
         return poll.deadline_us if poll is not None and poll.correlation == flight[0] else flight[3]
 
-    # --- long polls without a timer --------------------------------------------------------------------------
-
-    @property
-    def renew(self) -> Callable[[], None] | None:
-        """See `members.interfaces.Renewing`; None while long polls go by the clock."""
-        return None if self._network.clocked else self._renew
-
-    def _renew(self) -> None:
-        if self._long_poll is not None:
-            self._long_poll.renew(self._loop.now_us)
-
-    def go_by_the_clock(self) -> None:
-        """Something is wrong: a Fetch that stands for long polls is from now on the one that is under way."""
-        poll = self._long_poll
-        if poll is not None:
-            poll.go_by_the_clock(self._loop.now_us)
-            if poll.deadline_us < self._check_us:
-                self._arm(poll.deadline_us)
-
-    def in_hand(self, poll: LongPoll) -> bool:
-        """Whether the far end has the Fetch in hand that stands for these long polls."""
-        return self._long_poll is poll and self._busy and self.correlation == poll.correlation
-
     def _lose(self, outcome: Disconnected) -> None:
         """The client knows now that the connection is gone."""
         if self.open:
@@ -349,6 +321,8 @@ class Connection(Beating):
             self._reply(response)
             return
         response = normalise_response(response, request.version)
+        if request.__class__ is FetchRequest:
+            self.waited_us = self._loop.now_us - self.took_us
         if trace.level is OFF or (request.__class__ in MACHINERY and not trace.heartbeats):
             self._reply(response)
             return

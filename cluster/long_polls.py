@@ -8,12 +8,15 @@ and goes by the clock from the moment something breaks that a real long poll wou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.beating import Beating
 from groupsim.protocol.data_messages import FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages import Request, Response
 
 if TYPE_CHECKING:
-    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.network import Network
 
 NEVER = 1 << 62
 
@@ -24,7 +27,7 @@ class LongPoll:
     __slots__ = ("_connection", "_ends", "_period_us", "_sent_us", "_timeout_us", "correlation", "deadline_us")
 
     def __init__(
-        self, connection: Connection, correlation: int, sent_us: int, request: FetchRequest, timeout_us: int
+        self, connection: Polling, correlation: int, sent_us: int, request: FetchRequest, timeout_us: int
     ) -> None:
         self._connection = connection
         self.correlation = correlation
@@ -37,6 +40,12 @@ class LongPoll:
     def _next_us(self, now_us: int) -> int:
         """When the long poll that is under way is over."""
         return self._sent_us + ((now_us - self._sent_us) // self._period_us + 1) * self._period_us
+
+    def over(self, now_us: int) -> int:
+        """How many of the long polls it stands for are over by now."""
+        broken = self.deadline_us < NEVER
+        until_us = self.deadline_us - self._timeout_us if broken else now_us
+        return (until_us - self._sent_us) // self._period_us
 
     def renew(self, now_us: int) -> None:
         """Let it come back at the end of the long poll under way."""
@@ -59,3 +68,45 @@ class LongPoll:
             assert isinstance(request, FetchRequest)
             found = tuple([PartitionData(asked.partition) for asked in request.partitions])
             connection.answer(FetchResponse(partitions=found))
+
+
+class Polling(Beating):
+    """The part of a connection on which a Fetch may stand for its long polls; a base class, as `Beating` is."""
+
+    __slots__ = ("_long_poll", "_network", "correlation", "give_up", "request")
+
+    request: Request
+    correlation: int
+    give_up: Callable[[], None] | None
+    _long_poll: LongPoll | None
+    _network: Network
+
+    if TYPE_CHECKING:
+
+        def answer(self, response: Response) -> None: ...
+
+    @property
+    def renew(self) -> Callable[[], None] | None:
+        """See `members.interfaces.Renewing`; None while long polls go by the clock."""
+        return None if self._network.clocked else self._renew
+
+    def _renew(self) -> None:
+        if self._long_poll is not None:
+            self._long_poll.renew(self._loop.now_us)
+
+    def long_polls(self) -> int:
+        """See `members.interfaces.Renewing`."""
+        poll = self._long_poll
+        return 0 if poll is None else poll.over(self._loop.now_us)
+
+    def go_by_the_clock(self) -> None:
+        """Something is wrong: a Fetch that stands for long polls is from now on the one that is under way."""
+        poll = self._long_poll
+        if poll is not None:
+            poll.go_by_the_clock(self._loop.now_us)
+            if poll.deadline_us < self._check_us:
+                self._arm(poll.deadline_us)
+
+    def in_hand(self, poll: LongPoll) -> bool:
+        """Whether the far end has the Fetch in hand that stands for these long polls."""
+        return self._long_poll is poll and self._busy and self.correlation == poll.correlation

@@ -283,6 +283,7 @@ class Node(Endpoint):
             self.groups.handle(call)
 
     def _fetch(self, call: Line, request: FetchRequest) -> None:
+        call.took_us = self._loop.now_us
         give_up = self.replicas.fetch(request, call.answer)
         if call.busy:
             call.give_up = give_up

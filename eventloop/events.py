@@ -22,7 +22,8 @@ class Kind(StrEnum):
 
     # the scenario's own doings (host: whom it concerns)
     RUN_STARTED = "run.started"  # payload: scenario, seed, schema, version
-    RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}
+    RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}; where there are
+    #   brokers to fetch from, fetches: {member host: sent, empty, waited_us}
     ACTION = "action"  # reason: the action in words; payload: the action as data
     ACTION_REFUSED = "action.refused"  # reason: why; payload: the action in words; cause: the action
     ROLLOUT_ENDED = "rollout.ended"  # the last new pod counts as ready and the last old one has ended; group; payload:

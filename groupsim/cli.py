@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim import cli_looking, lint_options
+from groupsim import cli_looking, cli_run, lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
@@ -48,50 +48,7 @@ def _root(
     pass
 
 
-@app.command("run")
-@guarded
-def run(
-    source: Source,
-    seed: Seed = 0,
-    setting: Settings = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", help="Run N seeds from --seed on, steps out of phase; print the range.", metavar="N"),
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")
-    ] = None,
-    logs: Annotated[
-        Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files.", metavar="DIR"),
-    ] = None,
-    as_json: AsJson = False,
-    traceback: Traceback = False,
-) -> None:
-    """Run a scenario and tell what happened: headline, timeline, expectations.
-
-    Examples:
-
-    - `groupsim run demo`
-    - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
-    - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
-    - `groupsim run my-rollout.yaml --seeds 20`
-    - `groupsim run demo --report demo.html`
-    - `groupsim run demo --data-dir data/ && groupsim offsets data/`
-    """
-    from groupsim import run_command, seeds_command
-
-    files = (trace, logs, report, data_dir)
-    if seeds is None:
-        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json))
-    seeds_command.refuse_files(source, seed, files)
-    raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
+cli_run.register(app)
 
 
 @app.command("diff")

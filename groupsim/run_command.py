@@ -13,6 +13,7 @@ from groupsim import as_json, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.exits import ended_as_by_ctrl_c
+from groupsim.fetches_shown import show_fetches
 from groupsim.logs import write_logs
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
@@ -31,10 +32,13 @@ def run(
     settings: list[str],
     files: tuple[Path | None, Path | None, Path | None, Path | None],
     wants_json: bool,
+    *,
+    fetches: bool = False,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
-    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory.
+    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
+    those of each member are printed, too.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -57,7 +61,7 @@ def run(
     if wants_json:
         print(as_json.text(document(story, done)))
     else:
-        show(story, done, source)
+        show(story, done, fetches=fetches)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
@@ -70,10 +74,12 @@ def _say(words: str, style: str) -> None:
     Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
 
 
-def show(story: Story, done: Run, source: str) -> None:
+def show(story: Story, done: Run, *, fetches: bool = False) -> None:
     """Headline, timeline, expectations, notes."""
     console = Terminal()
     timeline.show(story, console, _introduction(done.scenario))
+    if fetches:
+        show_fetches(story, console)
     verdicts.show(done.checks, console)
     for note in done.scenario.notes:
         _say(str(note), "yellow")

@@ -47,6 +47,7 @@ from groupsim.members.workers import StuckWorkers
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.interfaces import Data, OnRecord, Transport
+    from groupsim.members.pull.counts import FetchCounts
     from groupsim.protocol.messages import TopicPartition
 
 ENFORCED = "rebalance enforced by user"
@@ -115,6 +116,8 @@ class Consumer:
         self._close_cause = 0
         self._poll_loop: PollLoop | None = None
         self._quiet_before = 0
+        self._fetched_before: FetchCounts | None = None
+        self._paused_us = 0  # since when it stands still, if it does
         #: Shown the content of every record that poll returns, from the next start on; only for a consumer that pulls.
         self.on_record: OnRecord | None = None
         #: Hands out what is to be awaited; a test's fixture keeps a book here of what nobody awaits.
@@ -193,6 +196,13 @@ class Consumer:
     def heartbeats(self) -> int:
         """Quiet heartbeats answered so far, over all lives of the process."""
         return self._quiet_before + (self._member.heartbeat.quiet if self._member else 0)
+
+    @property
+    def fetches(self) -> FetchCounts | None:
+        """Fetches so far, over all lives of the process; None when records do not come by fetches of its own."""
+        now = self._member.fetcher.counts() if self._member else None
+        before = self._fetched_before
+        return now if before is None else before if now is None else before.and_(now)
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -312,6 +322,7 @@ class Consumer:
 
     def _over(self, state: str) -> None:
         if self._member is not None:
+            self._fetched_before = self.fetches
             self._quiet_before += self._member.heartbeat.quiet
         self._member = self._poll_loop = None
         self._end_state = state
@@ -362,11 +373,15 @@ class Consumer:
         member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
         member.heartbeat.pausing()
         self.host.pause()
+        self._paused_us = self.loop.now_us
         self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
 
     def _resume(self, incarnation: int) -> None:
-        if self._member is not None and self.host.paused and self.host.incarnation == incarnation:
-            self._member.trace.begin(self._member.say(Kind.PROCESS_RESUMED))
+        member = self._member
+        if member is not None and self.host.paused and self.host.incarnation == incarnation:
+            member.trace.begin(member.say(Kind.PROCESS_RESUMED))
+            if member.poll_clock.inside:
+                member.fetcher.was_away(self._paused_us)
             self.host.resume()
 
     # -- the application ----------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from groupsim.protocol.response_errors import error_in
 
 if TYPE_CHECKING:
     from groupsim.members.interfaces import Connection
+    from groupsim.members.pull.counts import FetchCounts
 
 _NOWHERE: dict[TopicPartition, int] = {}  # one for all: most libraries have no use for it
 _POSITION_SET = Kind.POSITION_SET  # looked up once: members of an enumeration are found slowly
@@ -153,6 +154,14 @@ class Fetcher(ABC):
 
     def connection_dropped(self, link: Connection) -> None:
         """A connection was closed from this side."""
+        return
+
+    def counts(self) -> FetchCounts | None:
+        """The fetches this process has sent; None where records do not come by fetches of its own."""
+        return None
+
+    def was_away(self, since_us: int) -> None:
+        """The application was away from `poll` since then for longer than a fetch waits, or the process stood still."""
         return
 
     def go_back(self, partitions: Iterable[TopicPartition]) -> None:

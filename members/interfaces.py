@@ -126,6 +126,15 @@ class Renewing(Connection, Protocol):
         """Call it to have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
         ...
 
+    @property
+    def waited_us(self) -> int:
+        """How long the last Fetch that was answered had waited at the broker, its long polls together."""
+        ...
+
+    def long_polls(self) -> int:
+        """How many of the long polls that the last Fetch of this kind stands for are over by now."""
+        ...
+
 
 class Transport(Protocol):
     """The network as one client process sees it."""

@@ -28,6 +28,7 @@ class PollClock:
         "_enforced",
         "_left_us",
         "_limit_us",
+        "_long_us",
         "_member",
         "_overdue",
         "away_since_us",
@@ -37,6 +38,7 @@ class PollClock:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._limit_us = member.settings.max_poll_interval_ms * MS_US
+        self._long_us = member.settings.fetch_max_wait_ms * MS_US
         self._check_us = member.profile.poll_check_ms * MS_US
         self._enforced = member.profile.enforces_poll_limit
         self._by_heartbeat = member.profile.poll_limit_by_heartbeat
@@ -48,7 +50,10 @@ class PollClock:
 
     def enter(self) -> None:
         """The application is inside `poll`, waiting."""
-        self.inside = True
+        if not self.inside:
+            self.inside = True
+            if self._member.loop.now_us - self.away_since_us > self._long_us:
+                self._member.fetcher.was_away(self.away_since_us)
 
     def leave(self) -> None:
         """The application's thread is busy from now on."""

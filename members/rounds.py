@@ -283,7 +283,7 @@ class Rounds:
 
     def _comes_back(self) -> bool:
         """The application has come back to `poll`; whether there is another round for it at once."""
-        self._clock.inside = True
+        self._clock.enter()
         if self._wake.up:
             self._roused()
             return False

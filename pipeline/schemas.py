@@ -191,6 +191,8 @@ RUNS = Table(
             "all of them, the longest; nothing without one, or when one was not over",
             null=True,
         ),
+        large("fetches", "fetches of all members; nothing of counted logs", null=True),
+        large("fetches_empty", "of these, answered with neither records nor an error", null=True),
     ),
 )
 
@@ -281,6 +283,9 @@ MEMBERS = Table(
         whole("commits", "commits that succeeded; auto-commits that changed nothing are not counted"),
         whole("commits_failed", "commits that failed"),
         text("failed", "the fatal error that ended it", null=True),
+        large("fetches", "fetches it sent, long polls one by one; nothing of counted logs and producers", null=True),
+        large("fetches_empty", "of these, answered with neither records nor an error", null=True),
+        large("fetch_waited_us", "time that its fetches had waited at brokers until they were answered", null=True),
     ),
 )
 

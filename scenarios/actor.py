@@ -52,6 +52,7 @@ def behaviour_of(spec: MemberSpec) -> Behaviour:
 _SAME = (
     "processing",
     "per_batch",
+    "poll_timeout",
     "poll_gap",
     "on_assigned",
     "on_revoked",

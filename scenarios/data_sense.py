@@ -98,6 +98,9 @@ def _need_logs(scenario: Scenario) -> Found:
             yield ("timeline", index, "do"), Wrong(f"`{deed.NAME}` needs brokers with logs of their own", REMEDY)
         elif isinstance(deed, CrashBroker) and deed.machine:
             yield ("timeline", index, "machine"), Wrong("counted logs have nothing that a machine could lose", REMEDY)
+    for index, expectation in enumerate(scenario.expect):
+        if expectation.check.NAME == "fetches":
+            yield ("expect", index), Wrong("of counted logs no fetches are counted", REMEDY)
 
 
 def _pushed(group: str, spec: GroupSpec) -> Found:

@@ -181,6 +181,9 @@ class MemberDefaults:
         "Request versions the client speaks, where its profile's differ.", None
     )
     processing: Distribution | None = key("Time to process one record.", None)
+    poll_timeout: Distribution | None = key(
+        "The Duration given to poll: after that it returns empty-handed; without it, one long wait.", None
+    )
     poll_gap: Distribution | None = key("Time spent between two polls, whatever was returned.", None)
     on_assigned: Distribution | None = key("Time the callback for assigned partitions takes.", None)
     on_revoked: Distribution | None = key("Time the callback for revoked partitions takes.", None)

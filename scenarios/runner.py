@@ -174,9 +174,16 @@ async def _perform(
     await loop.sleep(scenario.run_for)
     trace.cause = 0
     trace.emit(Kind.LOG_ENDS, payload=_log_ends(stage))
-    beats = {actor.name: actor.consumer.heartbeats for actor in stage.actors_by_name.values()}
-    trace.emit(Kind.RUN_ENDED, payload={"heartbeats": beats})
+    trace.emit(Kind.RUN_ENDED, payload=_counted(stage))
     stage.close()
+
+
+def _counted(stage: Stage) -> dict[str, Any]:
+    """What is counted by process rather than listed: quiet heartbeats, and where there are brokers to ask, fetches."""
+    consumers = {actor.name: actor.consumer for actor in stage.actors_by_name.values()}
+    fetches = {name: found._asdict() for name, one in consumers.items() if (found := one.fetches) is not None}
+    beats = {name: one.heartbeats for name, one in consumers.items()}
+    return {"heartbeats": beats, **({"fetches": fetches} if fetches else {})}
 
 
 def _log_ends(stage: Stage) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scen
 from groupsim.scenarios.naming import (
     MemberPlan,
     group_plans,
+    inherit,
     partition_limits,
     plans,
     properties_of,
@@ -171,6 +172,7 @@ def _groups(scenario: Scenario) -> Found:
             yield from _said(("groups", group, "members", member), own, limits)
             yield from _assigned(("groups", group, "members", member), own, limits)
             yield from _habits(("groups", group, "members", member), own, scenario.run_for)
+            yield from _polls(group, spec, member, scenario.run_for)
 
 
 def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
@@ -258,6 +260,24 @@ def _habits(path: Path_, spec: MemberDefaults, run_for_us: int) -> Found:
         gap, length = _always(spec.pauses.every), _always(spec.pauses.length)
         if gap is not None and length is not None:
             yield from _too_often((*path, "pauses"), run_for_us // max(gap + length, 1))
+
+
+def _polls(group: str, spec: GroupSpec, member: str, run_for_us: int) -> Found:
+    """Polls that return empty-handed, one after the other: each has to take some time, or none ever passes."""
+    whole = inherit(spec, spec.members[member])
+    if whole.poll_timeout is None:
+        return
+    own = spec.members[member].poll_timeout is not None
+    path: Path_ = ("groups", group, *(("members", member) if own else ()), "poll-timeout")
+    if whole.client is not None and _is_client(whole.client) and uses_zookeeper(simulated(whole.client)):
+        yield path, Wrong(f"`{whole.client}` has no poll, but an iterator that waits", "leave it out for this client")
+        return
+    apart = [_always(one) for one in (whole.poll_timeout, whole.poll_gap) if one is not None]
+    if not any(apart) and None not in apart:
+        message = "polls that take no time, one after the other at one instant"
+        yield path, Wrong(message, "write at least 1ms, or add `poll-gap`, the time between two polls")
+    elif None not in apart:
+        yield from _too_often(path, run_for_us // sum(one for one in apart if one is not None))
 
 
 def _always(distribution: Distribution) -> int | None:

@@ -13,7 +13,16 @@ from typing import Any, Literal
 import attrs
 from attrs import frozen
 
-from groupsim.scenarios import actions, event_checks, expectations, faults, ownership_checks, record_checks, stuck
+from groupsim.scenarios import (
+    actions,
+    event_checks,
+    expectations,
+    faults,
+    fetch_checks,
+    ownership_checks,
+    record_checks,
+    stuck,
+)
 from groupsim.scenarios.data_values import BrokerProperties
 from groupsim.scenarios.defects import BrokerDefects
 from groupsim.scenarios.keys import key, required
@@ -26,7 +35,7 @@ from groupsim.scenarios.synonyms import suggest_word
 from groupsim.scenarios.values import Duration, Moment, Positive, Properties, Version, quote
 
 # importing them fills the registries
-_REGISTERED = (actions, stuck, faults, expectations, ownership_checks, record_checks, event_checks)
+_REGISTERED = (actions, stuck, faults, expectations, ownership_checks, record_checks, fetch_checks, event_checks)
 
 
 @frozen

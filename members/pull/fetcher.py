@@ -27,6 +27,7 @@ from groupsim.members.interfaces import Connection, Fetched
 from groupsim.members.links import SHARED
 from groupsim.members.member import Member
 from groupsim.members.pull.completed import Run, contents, records_in
+from groupsim.members.pull.counts import FetchCounts
 from groupsim.members.pull.flights import Flight, Flights
 from groupsim.members.pull.leaders import Leaders
 from groupsim.members.pull.refusals import NAMES_LEADER, handle
@@ -420,6 +421,16 @@ class PullFetcher(Fetcher):
         if self._states.get(state.partition) is state:
             self._make_ready(state)
             self._flights.send_if_inside()
+
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def counts(self) -> FetchCounts:
+        """The fetches so far."""
+        return self._flights.counts()
+
+    def was_away(self, since_us: int) -> None:
+        """The application is back in `poll`, or the process goes on."""
+        self._flights.was_away(since_us)
 
     def close(self) -> None:
         """Give up what is under way."""

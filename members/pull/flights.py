@@ -9,7 +9,10 @@ again, twice a second for ever. Nobody sees that, so it is not done where the co
 (`interfaces.Renewing`) and one byte is enough for an answer: the Fetch carries minus its waiting time, is parked
 without a timer, and stands for all the repetitions. When something is to follow on the connection, or a partition is
 to be added, `renew` has it answered at the instant at which its present repetition would have been. In a full trace,
-which lists every request, nothing is left out. Fetch sessions (KIP-227) are not modelled: they save bytes, no answers.
+which lists every request, nothing is left out. Those that are left out are counted all the same (`counts.py`), but for
+the time in which the application was away from `poll`: the next one would not have been sent.
+
+Fetch sessions (KIP-227) are not modelled: they save bytes, no answers.
 
 Source: `AbstractFetch.prepareFetchRequests`, `handleFetchFailure`, `selectReadReplica`.
 """
@@ -20,8 +23,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED
+from groupsim.members.pull.counts import FetchCounts
 from groupsim.members.pull.state import NO_REPLICA, PartitionState
 from groupsim.protocol.data_messages import (
     CONSUMER,
@@ -41,13 +46,22 @@ if TYPE_CHECKING:
 class Flight:
     """One Fetch under way."""
 
-    __slots__ = ("asked", "link", "node", "renew", "states")
+    __slots__ = ("asked", "link", "node", "renew", "sent_us", "skipped", "states")
 
-    def __init__(self, node: int, link: Connection, states: list[PartitionState], renew: Callable[[], None] | None):
+    def __init__(
+        self,
+        node: int,
+        link: Connection,
+        states: list[PartitionState],
+        renew: Callable[[], None] | None,
+        sent_us: int,
+    ) -> None:
         self.node = node
         self.link = link
         self.states = states
         self.renew = renew  # None: it comes back by itself
+        self.sent_us = sent_us
+        self.skipped = 0  # long polls that it would have stood for while the application was away
         self.asked: tuple[FetchPartition, ...] = ()
 
 
@@ -57,6 +71,7 @@ class Flights:
     __slots__ = (
         "_by_node",
         "_come_back_us",
+        "_empty",
         "_leaders",
         "_max_bytes",
         "_max_wait_ms",
@@ -67,6 +82,8 @@ class Flights:
         "_on_lost",
         "_rack",
         "_renews",
+        "_sent",
+        "_waited_us",
         "isolation",
         "ready",
     )
@@ -85,6 +102,7 @@ class Flights:
         self._on_lost = on_lost
         self._by_node: dict[int, Flight] = {}
         self._come_back_us = 0
+        self._sent = self._empty = self._waited_us = 0
         self._max_wait_ms = settings.fetch_max_wait_ms
         self._min_bytes = settings.fetch_min_bytes
         self._max_bytes = settings.fetch_max_bytes
@@ -150,7 +168,8 @@ class Flights:
     def _send(self, node: int, states: list[PartitionState]) -> None:
         member, ready = self._member, self.ready
         link = member.links.connection(node, SHARED)
-        flight = Flight(node, link, states, getattr(link, "renew", None) if self._renews else None)
+        flight = Flight(node, link, states, getattr(link, "renew", None) if self._renews else None, member.loop.now_us)
+        self._sent += 1
         most = self._most_each
         flight.asked = asked = tuple(
             [FetchPartition(state.partition, state.offset, most, state.leader.epoch) for state in states]
@@ -204,8 +223,10 @@ class Flights:
             self._member.links.stirred()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             self._member.links.answered(flight.link)
+            self._count(flight, outcome)
             self._on_answer(flight, outcome)
             return
+        self._count_long_polls(flight)
         if isinstance(outcome, Disconnected) and not self._member.links.wait_us(flight.node, SHARED):
             self._member.links.failed(flight.node, SHARED)
         self._on_lost(flight)
@@ -230,7 +251,61 @@ class Flights:
     def _dropped(self, flight: Flight, _: Any) -> None:
         self._answered(flight, Disconnected("the connection was closed"))
 
+    # -- counting -----------------------------------------------------------------------------------------------
+
+    def counts(self) -> FetchCounts:
+        """The fetches so far; of one under way the long polls that are over."""
+        found = FetchCounts(self._sent, self._empty, self._waited_us)
+        for flight in self._by_node.values():
+            found = found.and_(self._long_polls(flight))
+        return found
+
+    def was_away(self, since_us: int) -> None:
+        """The application was away from `poll`: of its long polls one came back meanwhile, and was the last."""
+        for flight in self._by_node.values():
+            if flight.renew is not None:
+                flight.skipped += self._missed(flight, since_us)
+
+    def _missed(self, flight: Flight, since_us: int) -> int:
+        """The long polls of a Fetch that nobody would have sent, in a time away that began then and lasts until now."""
+        period_us, begun_us = self._max_wait_ms * MS_US, flight.sent_us
+        over = (self._member.now_us - begun_us) // period_us - max(since_us - begun_us, 0) // period_us
+        return max(over - 1, 0)
+
+    def _skipped(self, flight: Flight) -> int:
+        clock = self._member.poll_clock
+        return flight.skipped + (0 if clock.inside else self._missed(flight, clock.away_since_us))
+
+    def _count(self, flight: Flight, response: FetchResponse) -> None:
+        waited_us: int = getattr(flight.link, "waited_us", 0)
+        if flight.renew is not None:
+            period_us = self._max_wait_ms * MS_US
+            before = max(waited_us // period_us - self._skipped(flight), 0)
+            waited_us = before * period_us + waited_us % period_us
+            self._sent += before
+            self._empty += before
+        self._waited_us += waited_us
+        for data in response.partitions:
+            if data.batches or data.error:
+                return
+        self._empty += 1
+
+    def _count_long_polls(self, flight: Flight) -> None:
+        before = self._long_polls(flight)
+        self._sent += before.sent
+        self._empty += before.empty
+        self._waited_us += before.waited_us
+
+    def _long_polls(self, flight: Flight) -> FetchCounts:
+        """What a Fetch without an answer has stood for."""
+        if flight.renew is None:
+            return FetchCounts()
+        over = max(flight.link.long_polls() - self._skipped(flight), 0)  # type: ignore[attr-defined]
+        return FetchCounts(over, over, over * self._max_wait_ms * MS_US)
+
     def close(self) -> None:
         """Forget all of them."""
+        for flight in self._by_node.values():
+            self._count_long_polls(flight)
         self._by_node.clear()
         self.ready.clear()

@@ -179,6 +179,7 @@ def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
         ("processing of a record", behaviour.processing),
         ("per batch", behaviour.per_batch),
         ("between two polls", behaviour.poll_gap),
+        *((("given to poll", behaviour.poll_timeout),) if behaviour.poll_timeout is not None else ()),
         ("onPartitionsAssigned", behaviour.on_assigned),
         ("onPartitionsRevoked", behaviour.on_revoked),
         ("computing an assignment", behaviour.assignor_time),

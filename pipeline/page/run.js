@@ -321,6 +321,10 @@ function membersSection(run, level) {
     { title: "commits", cell: (one) => figure(one.commits), number: true },
     { title: "commits failed", cell: (one) => (failed.get(one.host) || []).join(", ") || figure(one.commits_failed), class: "text" },
     { title: "quiet heartbeats", cell: (one) => figure(one.heartbeats), number: true },
+    ...(run.tables.members.some((one) => one.fetches !== null) ? [
+      { title: "fetches", cell: (one) => (one.fetches === null ? "–" : figure(one.fetches)), number: true },
+      { title: "of them empty", cell: (one) => (one.fetches === null ? "–" : figure(one.fetches_empty)), number: true },
+    ] : []),
     { title: "ended by", cell: (one) => one.failed || "", class: "text" },
   ], run.tables.members.slice(0, MANY_ROWS)));
 }

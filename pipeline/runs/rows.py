@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import astuple, frozen
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.pipeline.runs import lists, messages, totals
@@ -194,7 +194,8 @@ def _members(by_kind: By, story: Story) -> Iterator[Row]:
     for lane in story.lanes:
         failed = sum(count for _, count in lane.commits_failed)
         records = (lane.heartbeats, lane.delivered, lane.duplicates)
-        yield (lane.group, lane.host, lane.profile, *records, done[lane.host], failed, lane.failed)
+        fetches = (None,) * 3 if lane.fetches is None else astuple(lane.fetches)
+        yield (lane.group, lane.host, lane.profile, *records, done[lane.host], failed, lane.failed, *fetches)
 
 
 def _evictions(_: By, story: Story) -> Iterator[Row]:

@@ -26,7 +26,14 @@ def totals(story: Story, rows: Tables, events: int, expectations_failed: int) ->
         **_records(story, rows),
         **_silence(story),
         **_ownership(story),
+        **{name: _sum(column(rows, "members", name)) for name in ("fetches", "fetches_empty")},
     }
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    """The sum of what is known; None when nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def column(rows: Tables, table: str, name: str) -> list[Any]:

@@ -11,6 +11,7 @@ from groupsim.scenarios.story.given_up import GivenUp
 from groupsim.scenarios.story.model import (
     Account,
     Eviction,
+    Fetches,
     Gap,
     Generation,
     GroupAccount,
@@ -37,6 +38,7 @@ __all__ = [
     "Account",
     "Cause",
     "Eviction",
+    "Fetches",
     "Gap",
     "Generation",
     "GivenUp",

@@ -13,6 +13,7 @@ from attrs import Factory, define
 
 from groupsim.eventloop.events import TraceEvent
 from groupsim.scenarios.story.books import Book, Books, Partition
+from groupsim.scenarios.story.model import Fetches
 
 _by_number, _began = attrgetter("seq"), attrgetter("began_us")
 
@@ -61,6 +62,7 @@ class HostFacts:
     chooses: bool = False  # its partitions by itself: it is part of no group, though it has the group's id
     failure: str | None = None
     heartbeats: int = 0
+    fetches: Fetches | None = None
     delivered: int = 0  # records
     duplicates: int = 0  # of these, how many its group had been given before
 

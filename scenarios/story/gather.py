@@ -12,6 +12,7 @@ from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.hands import delivered, placed, processed
 from groupsim.scenarios.story.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.led_log import LOG_KINDS
+from groupsim.scenarios.story.model import Fetches
 from groupsim.scenarios.story.rollouts import rolled, settle
 
 Reader = Callable[[Facts, TraceEvent], None]
@@ -42,8 +43,11 @@ def _run_started(facts: Facts, event: TraceEvent) -> None:
 
 
 def _run_ended(facts: Facts, event: TraceEvent) -> None:
-    for host, count in (event.payload or {}).get("heartbeats", {}).items():
+    counted = event.payload or {}
+    for host, count in counted.get("heartbeats", {}).items():
         facts.host(host).heartbeats = count
+    for host, found in counted.get("fetches", {}).items():
+        facts.host(host).fetches = Fetches(found["sent"], found["empty"], found["waited_us"])
 
 
 def _action(facts: Facts, event: TraceEvent) -> None:

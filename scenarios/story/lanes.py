@@ -42,6 +42,7 @@ def lanes(facts: Facts) -> tuple[Lane, ...]:
             host.failure,
             not host.ended or host.started[-1] > host.ended[-1].began_us,
             sum(end.what == "crashed" for end in host.ended),
+            host.fetches,
         )
         for host in members
     )

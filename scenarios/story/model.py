@@ -307,6 +307,23 @@ class PhaseSpan:
     ended_us: int
 
 
+@frozen
+class Fetches:
+    """Fetches of one process over all its lives.
+
+    sent         requests sent, long polls one by one
+    empty        answered with neither records nor an error
+    waited_us    time that they had waited at brokers until they were answered
+    """
+
+    sent: int
+    empty: int
+    waited_us: int
+
+    def __add__(self, other: Fetches) -> Fetches:
+        return Fetches(*map(add, astuple(self), astuple(other)))
+
+
 PRODUCER = "java-producer"
 """The profile that a process names which is a member of no group and only produces."""
 SEEN_US = 100_000
@@ -328,6 +345,7 @@ class Lane:
     failed: str | None = None  # the fatal error that ended it
     alive: bool = True  # at the end of the trace
     crashes: int = 0  # how often it died without a word
+    fetches: Fetches | None = None  # None: none are told of, as for counted logs
 
     @property
     def producer(self) -> bool:

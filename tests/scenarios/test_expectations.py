@@ -102,7 +102,8 @@ def story() -> Hand:
         Kind.RESPONSE_SENT, host="broker-0", group="g", member="a-id", api="OffsetCommit", error="ILLEGAL_GENERATION"
     )
     hand.at(30).add(Kind.LOG_ENDS, payload={"ends": {"t-0": [0, 20, 20], "t-1": [0, 25, 25]}})
-    return hand.add(Kind.RUN_ENDED, payload={"heartbeats": {}})
+    fetched = {"a": {"sent": 9, "empty": 4, "waited_us": 2 * SECOND}, "b": {"sent": 3, "empty": 0, "waited_us": 0}}
+    return hand.add(Kind.RUN_ENDED, payload={"heartbeats": {}, "fetches": fetched})
 
 
 def judge(name: str, value: Any, hand: Hand | None = None) -> Finding:
@@ -140,6 +141,8 @@ HOLD = [
     ("lag", 45),
     ("lag", {"is": 25, "at": "max", "partition": "t-1"}),
     ("lag", {"is": "40..45", "at": "5s", "topic": "t"}),
+    ("fetches", {"sent": 12, "empty": 4, "waited": "2s", "group": "g"}),
+    ("fetches", {"sent": ">= 3", "empty": 0, "waited": 0, "member": "b"}),
     ("gap", "2s"),
     ("gap", {"is": "<= 2s", "partition": "t-0"}),
     ("converges", "13s"),
@@ -176,6 +179,8 @@ FAIL = [
     ("records", {"skipped": 0, "partition": "t-9"}, "there are no such records"),
     ("lag", {"is": 0, "at": "max"}, "45"),
     ("lag", {"is": 0, "topic": "u"}, "there is no such log"),
+    ("fetches", {"empty": "<= 3", "member": "a"}, "9 sent, 4 empty, waited 2.000 s"),
+    ("fetches", {"sent": 0, "member": "x"}, "no such process sent any"),
     ("gap", "<= 1s", "t-0 without a consumer for 2.000 s, until 13.000 s"),
     ("gap", {"is": 0, "partition": "t-9"}, "no such partition"),
     ("converges", "5s", "PreparingRebalance at 10.000 s"),

@@ -1,0 +1,48 @@
+"""The command `groupsim run`. Thin: it parses, calls, prints."""
+
+from __future__ import annotations
+
+import typer
+
+from groupsim import run_options as options
+from groupsim.exits import guarded
+from groupsim.options import AsJson, Seed, Settings, Source, Traceback
+
+
+@guarded
+def run(
+    source: Source,
+    seed: Seed = 0,
+    setting: Settings = None,
+    seeds: options.Seeds = None,
+    trace: options.TraceFile = None,
+    logs: options.Logs = None,
+    report: options.Report = None,
+    data_dir: options.DataDir = None,
+    fetches: options.Fetches = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run a scenario and tell what happened: headline, timeline, expectations.
+
+    Examples:
+
+    - `groupsim run demo`
+    - `groupsim run my-rollout.yaml --seed 7 --trace out.jsonl`
+    - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
+    - `groupsim run my-rollout.yaml --seeds 20`
+    - `groupsim run demo --report demo.html`
+    - `groupsim run demo --data-dir data/ && groupsim offsets data/`
+    """
+    from groupsim import run_command, seeds_command
+
+    files = (trace, logs, report, data_dir)
+    if seeds is None:
+        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, fetches=fetches))
+    seeds_command.refuse_files(source, seed, files)
+    raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)

@@ -1,0 +1,26 @@
+"""The options of `groupsim run`, as typer wants them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", help="Run N seeds from --seed on, steps out of phase; print the range.", metavar="N"),
+]
+TraceFile = Annotated[Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")]
+Logs = Annotated[
+    Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files.", metavar="DIR")
+]
+Fetches = Annotated[
+    bool, typer.Option("--fetches", help="Count each member's fetches: sent, empty, waited.", metavar="")
+]
