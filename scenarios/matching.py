@@ -109,12 +109,18 @@ class Matcher:
     def __str__(self) -> str:
         parts = [f"{column.rstrip('_')} {wanted}" for column, wanted in self._columns() if column != "kind"]
         parts += [f"{name} {value}" for name, value in (("member", self.member), ("reason", self.reason)) if value]
+        parts += [f"{name} {_plain(value)}" for name, value in (self.payload or {}).items()]
         kind = self.kind or "any event"
         which = f", number {self.nth}" if self.nth else ""
         return f"{kind} ({', '.join(parts)}){which}" if parts else f"{kind}{which}"
 
 
 _COLUMNS = ("kind", "group", "host", "generation", "topic", "partition", "api", "error", "from_", "to")
+
+
+def _plain(value: object) -> str:
+    """A value of a payload, a list as a file has it."""
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 def _says(reason: str | None, wanted: str) -> bool:

@@ -19,6 +19,7 @@ from groupsim.scenarios import (
     expectations,
     faults,
     fetch_checks,
+    order_checks,
     ownership_checks,
     record_checks,
     stuck,
@@ -35,7 +36,17 @@ from groupsim.scenarios.synonyms import suggest_word
 from groupsim.scenarios.values import Duration, Moment, Positive, Properties, Version, quote
 
 # importing them fills the registries
-_REGISTERED = (actions, stuck, faults, expectations, ownership_checks, record_checks, fetch_checks, event_checks)
+_REGISTERED = (
+    actions,
+    stuck,
+    faults,
+    expectations,
+    ownership_checks,
+    record_checks,
+    order_checks,
+    fetch_checks,
+    event_checks,
+)
 
 
 @frozen

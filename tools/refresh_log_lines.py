@@ -1,6 +1,7 @@
 """Write the index by which `groupsim list` finds scenes by a log line: runs every scene of the library.
 
 python tools/refresh_log_lines.py            writes groupsim/logs/lines.txt; some minutes
+python tools/refresh_log_lines.py NAME…      runs these scenes only; the index keeps what it has of the others
 python tools/refresh_log_lines.py --check    exits with 1 where a scene logs other lines than the index has
 """
 
@@ -25,13 +26,23 @@ def forms_of(name: str) -> list[str]:
     return finding.forms(run_scenario(scenario_of(read_document(path), path.stem)).events)
 
 
+def indexed() -> dict[str, list[str]]:
+    """Return the forms that the index has of each scene that is still in the library."""
+    known: dict[str, list[str]] = {name: [] for name in catalogue.names()}
+    for one, scenes in finding.index().items():
+        for name in known.keys() & set(scenes):
+            known[name].append(one)
+    return known
+
+
 def main() -> int:
     """Write the index, or compare it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="scenes to run; all of the library without a name")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    by_scene = {}
-    for name in catalogue.names():
+    by_scene = indexed() if options.names else {}
+    for name in options.names or catalogue.names():
         by_scene[name] = forms_of(name)
         print(f"{name}: {len(by_scene[name])} lines", file=sys.stderr)
     text = finding.written(by_scene)

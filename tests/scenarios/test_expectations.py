@@ -136,6 +136,8 @@ HOLD = [
     ("duplicates", 2),
     ("lost", 8),
     ("not-produced", 0),
+    ("order", None),
+    ("order", {"partition": "t-1", "group": "g"}),
     ("records", {"written": 45, "delivered-once": 27, "delivered-again": 2, "never-delivered": 8, "waiting": "<= 8"}),
     ("records", {"never-delivered": 0, "older": 0, "waiting": 5, "lost": 0, "partition": "t-0"}),
     ("lag", 45),
@@ -175,6 +177,7 @@ FAIL = [
     ("duplicates", 0, "2"),
     ("lost", 0, "8 (t-1: offsets 12 to 19)"),
     ("not-produced", 1, "0"),
+    ("order", {"topic": "u"}, "no record was delivered"),
     ("records", {"delivered-again": 0, "waiting": 8}, "delivered again 2, waiting 8; most of delivered again in t-1"),
     ("records", {"skipped": 0, "partition": "t-9"}, "there are no such records"),
     ("lag", {"is": 0, "at": "max"}, "45"),
@@ -286,3 +289,35 @@ def test_records_that_no_log_took_are_counted_by_topic() -> None:
     finding = judge("not-produced", {"is": "<= 6", "topic": "t"}, hand)
     assert (finding.holds, finding.t_us) == (False, 29 * SECOND)
     assert finding.found == "7; most by p2 in t (NOT_ENOUGH_REPLICAS)"
+
+
+def test_what_is_read_again_keeps_the_order() -> None:
+    """A position that is set back makes the reader begin again there; the group knew these records."""
+    hand = story().at(21).positioned("b", 1).delivers("b", 1, 0, 12).delivers("b", 1, 20, 5)
+    assert judge("order", None, hand).holds
+
+
+def test_a_reader_that_goes_back_by_itself_breaks_the_order() -> None:
+    """Without a position that was set, a reader goes on behind its last record."""
+    hand = story().at(21).delivers("b", 1, 5, 4)
+    finding = judge("order", None, hand)
+    assert (finding.holds, finding.t_us) == (False, 21 * SECOND)
+    assert finding.found == "t-1: b got offset 5 after 21, at 21.000 s"
+    assert judge("order", {"partition": "t-0"}, hand).holds
+
+
+def test_a_record_that_comes_first_after_a_later_one_breaks_the_order() -> None:
+    """Another reader is given what the group had passed over: these records come too late for the group."""
+    hand = story().at(21).positioned("a", 1).delivers("a", 1, 10, 6)
+    finding = judge("order", {"topic": "t"}, hand)
+    assert not finding.holds
+    assert finding.found == "t-1: a got offset 12 after 21, at 21.000 s"
+
+
+def test_groups_have_an_order_each() -> None:
+    """What one group reads does not count for another."""
+    hand = Hand()
+    for group, base in (("g", 10), ("h", 0)):
+        columns = {"host": "a", "group": group, "topic": "t", "partition": 0}
+        hand.add(Kind.RECORDS_DELIVERED, payload={"base": base, "count": 5}, **columns)
+    assert judge("order", None, hand.add(Kind.RUN_ENDED, payload={})).holds

@@ -62,6 +62,8 @@ GOOD = [
     ("do: crash, member: c-1", "do: rolling-restart, surge: 30%"),
     ("do: crash, member: c-1", "do: lose-response, to: the third Heartbeat of c-1"),
     ("{generations: 2}", "no-two-owners"),
+    ("{generations: 2}", "order"),
+    ("{generations: 2}", "{order: {topic: t}}"),
     ("{generations: 2}", "{every-partition-owned: true}"),
     ("{generations: 2}", "{generations: '<= 4', because: reasons}"),
     ("{generations: 2}", "{stopped: '2.5s..3s'}"),
