@@ -145,7 +145,8 @@ class GroupCoordinator(CoordinatorRuntime):
         else:
             error = self._unavailable(led)
             assert error is not None
-            call.answer(refusal(call.request, error))
+            told = arrival is not None and self.config.differences.sent_away_joins_have_ids
+            call.answer((_refusal if told else refusal)(call.request, error))
 
     def _of_group(self, call: Call) -> None:
         """A request that must name a group and needs no other check."""
@@ -340,7 +341,7 @@ def _tripped(group_id: str) -> DescribedGroup:
 
 
 def _refusal(request: Request, error: ErrorCode) -> Response:
-    """The answer of a check that needs no group; alone among failures of JoinGroup it echoes the member id."""
+    """The answer of a check that needs no group; it echoes a JoinGroup's member id."""
     if isinstance(request, JoinGroupRequest):
         return JoinGroupResponse(error, member_id=request.member_id)
     answer: Response = refusal(request, error)

@@ -118,6 +118,9 @@ class Differences:
     offset_delete_ends_group: bool = False
     """An OffsetDelete of the last offsets of an Empty group removes the group; else the next look at offsets does."""
 
+    sent_away_joins_have_ids: bool = False
+    """A JoinGroup that another broker or another time is meant for is answered with the member id that it has."""
+
     looks_after_refusal: bool = False
     """A round is closed when the last one that it waited for is refused by a full group, and so put out."""
 
@@ -208,6 +211,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "sync_while_loading_rebalances": (("0.9", False), ("2.0", True), ("4.0", False)),
     "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
     "offset_delete_ends_group": (("0.9", True), ("4.0", False)),
+    "sent_away_joins_have_ids": (("0.9", True), ("4.0", False)),
     "looks_after_refusal": (("0.9", True), ("4.0", False)),
     "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),

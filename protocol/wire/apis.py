@@ -17,13 +17,13 @@ from functools import lru_cache
 from groupsim.protocol.basics import Api
 from groupsim.protocol.releases import BASELINE, VersionRange, broker_versions
 from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.headers import NEWEST
 from groupsim.protocol.wire.schema import known_versions
 
 PROFILES: Mapping[str, str] = {"2.8": "2.8", "3.9": "3.9", "4.0.0": "4.0.0", BASELINE: BASELINE, "4.x": BASELINE}
 """The profiles that are tested, with their release; so is the number of any other release from 2.0 on."""
 
 _OLDEST = (2, 0)
-_NEWEST = tuple(int(part) for part in BASELINE.split("."))
 
 
 @lru_cache(maxsize=1)
@@ -53,11 +53,15 @@ def api_table(profile: str) -> Mapping[Api, VersionRange]:
     return table
 
 
+def release_of(profile: str) -> tuple[int, ...]:
+    """The numbers of a profile's release. Raises ValueError for what is neither a profile nor a release."""
+    return tuple(int(part) for part in PROFILES.get(profile, profile).split("."))
+
+
 def _broker(profile: str) -> Mapping[Api, VersionRange]:
-    release = PROFILES.get(profile, profile)
     try:
-        if _OLDEST <= tuple(int(part) for part in release.split("."))[:2] <= _NEWEST:  # beyond it would be a guess
-            return broker_versions(release)
+        if _OLDEST <= release_of(profile)[:2] <= NEWEST:  # beyond it would be a guess
+            return broker_versions(PROFILES.get(profile, profile))
     except ValueError:
         pass  # it is no release at all
     among = f"expected one of {', '.join(PROFILES)}, or another release from 2.0 to {BASELINE}"

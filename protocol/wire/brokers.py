@@ -26,11 +26,12 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import Translation, parts
+from groupsim.protocol.wire.translation import Translation, operations_of, parts
 
 _EMPTY_IS_NONE = 1  # from this version of Metadata on
 _BY_ID = 12
 _SEVERAL_KEYS = 4
+_IN_WORDS = (2, 3)  # from this release on FindCoordinator has a message
 _COORDINATES = (0, 1)  # groups and transactions
 _SHARE = 2
 _WORDS = {
@@ -96,7 +97,7 @@ class _Metadata:
             "topics": [{"partitions": (), **topic} for topic in unknown]
             + [self._topic(topic) for answer in told for topic in answer.topics],
             "error_code": ErrorCode.NONE,
-            "cluster_authorized_operations": told[0].operations,
+            "cluster_authorized_operations": operations_of(told[0].operations, self._header),
         }
         return encode_response(self._header, body)
 
@@ -121,7 +122,7 @@ class _Metadata:
             "topic_id": topic_id,
             "is_internal": topic.internal,
             "partitions": [_partition(partition) for partition in topic.partitions],
-            "topic_authorized_operations": topic.operations,
+            "topic_authorized_operations": operations_of(topic.operations, self._header),
         }
 
     def _called(self, topic: TopicInfo) -> tuple[str | None, str | None]:
@@ -172,7 +173,7 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return {"throttle_time": 0, **place(keys[0], answers[0], True)}
 
     def place(key: str, answer: FindCoordinatorResponse, in_words: bool) -> Fields:
-        words = _WORDS.get(answer.error, answer.error.name)
+        words = None if header.release < _IN_WORDS else _WORDS.get(answer.error, answer.error.name)
         return {"key": key, "error_message": words if in_words else "", **_place(answer, directory)}
 
     def refused(error: ErrorCode) -> Fields:

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.wire.api_versions import read_api_versions, too_new
-from groupsim.protocol.wire.apis import api_table, taken
+from groupsim.protocol.wire.apis import api_table, release_of, taken
 from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
 from groupsim.protocol.wire.families import READERS
 from groupsim.protocol.wire.headers import Header, read_header, read_kind
@@ -46,6 +46,7 @@ class Codec:
         self._directory = directory
         self._taken = taken(profile)
         self._table = api_table(profile)
+        self._release = release_of(profile)
         self._dialects: dict[tuple[int, int], _Dialect] = {}
 
     def understand(self, frame: bytes, most: int = MOST_ELEMENTS) -> Understood:
@@ -60,7 +61,7 @@ class Codec:
             if kind[0] == Api.API_VERSIONS and kind[1] not in self._taken[Api.API_VERSIONS]:
                 return self._unspoken(frame, flexible=kind[1] >= _TAGGED_HEADER)
             dialect = self._dialects[kind] = self._dialect(*kind)
-        header, at = read_header(frame, dialect.api, dialect.flexible)
+        header, at = read_header(frame, dialect.api, dialect.flexible, self._release)
         # bytes after the body are left alone, as Kafka does: librdkafka has some
         fields, _ = dialect.read(frame, at, most)
         return _understood(header, self._exchange(header, fields))
@@ -80,7 +81,7 @@ class Codec:
         return READERS[header.api](fields, header, self._directory)
 
     def _unspoken(self, frame: bytes, *, flexible: bool) -> Understood:
-        header, _ = read_header(frame, Api.API_VERSIONS, flexible)
+        header, _ = read_header(frame, Api.API_VERSIONS, flexible, self._release)
         return _understood(header, too_new(header, self._table))
 
 

@@ -21,20 +21,20 @@ from groupsim.protocol.messages import (
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
-from groupsim.protocol.wire.translation import Translation, one, parts
+from groupsim.protocol.wire.translation import Translation, one, operations_of, parts
 
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     operations = fields.get("include_authorized_operations", False)
     asked = [DescribeGroupsRequest(tuple(part), operations, header.version) for part in parts(fields["groups"])]
-    return Translation(header, tuple(asked), _tell_described)
+
+    def tell(answers: Sequence[DescribeGroupsResponse]) -> Fields:
+        return {"throttle_time": 0, "groups": [_group(group, header) for answer in answers for group in answer.groups]}
+
+    return Translation(header, tuple(asked), tell)
 
 
-def _tell_described(answers: Sequence[DescribeGroupsResponse]) -> Fields:
-    return {"throttle_time": 0, "groups": [_group(group) for answer in answers for group in answer.groups]}
-
-
-def _group(group: DescribedGroup) -> Fields:
+def _group(group: DescribedGroup, header: Header) -> Fields:
     return {
         "error_code": group.error,
         "error_message": group.error_message,
@@ -43,7 +43,7 @@ def _group(group: DescribedGroup) -> Fields:
         "protocol_type": group.protocol_type,
         "protocol_data": group.protocol,
         "members": [_member(member) for member in group.members],
-        "authorized_operations": group.authorized_operations,
+        "authorized_operations": operations_of(group.authorized_operations, header),
     }
 
 

@@ -12,6 +12,7 @@ import struct
 from attrs import frozen
 
 from groupsim.protocol.basics import Api
+from groupsim.protocol.releases import BASELINE
 from groupsim.protocol.wire.exchange import Unreadable
 from groupsim.protocol.wire.schema import response_shape
 from groupsim.protocol.wire.serial import Fields, read_varint, writer
@@ -19,16 +20,18 @@ from groupsim.protocol.wire.serial import Fields, read_varint, writer
 _START = struct.Struct(">hhih")
 _KIND = struct.Struct(">hh")
 _CORRELATION = struct.Struct(">i")
+NEWEST = tuple(int(part) for part in BASELINE.split("."))
 
 
 @frozen
 class Header:
-    """The header of one request; a client id that is null is "" (as in Kafka)."""
+    """The header of one request; a client id that is null is "" (as in Kafka). `release`: the broker's."""
 
     api: Api
     version: int
     correlation: int
     client_id: str
+    release: tuple[int, ...] = NEWEST
 
 
 def read_kind(frame: bytes) -> tuple[int, int]:
@@ -39,15 +42,16 @@ def read_kind(frame: bytes) -> tuple[int, int]:
     return key, version
 
 
-def read_header(frame: bytes, api: Api, flexible: bool) -> tuple[Header, int]:
-    """The header of a request, and where its body begins. Raises Unreadable."""
+def read_header(frame: bytes, api: Api, flexible: bool, release: tuple[int, ...]) -> tuple[Header, int]:
+    """The header of a request to a broker of that release, and where its body begins. Raises Unreadable."""
     try:
         _, version, correlation, length = _START.unpack_from(frame)
         at = _START.size + max(length, 0)
         client_id = frame[_START.size : at].decode()
         if at > len(frame):
             raise ValueError(f"the client id claims {length} bytes")
-        return Header(api, version, correlation, client_id), (_after_tags(frame, at) if flexible else at)
+        header = Header(api, version, correlation, client_id, release)
+        return header, (_after_tags(frame, at) if flexible else at)
     except (struct.error, IndexError, ValueError) as wrong:
         raise Unreadable(f"{api.title}, header: {wrong}") from None
 

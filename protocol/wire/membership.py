@@ -28,6 +28,7 @@ from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import one
 
 _NULL_PROTOCOL_NAME = 7  # from this version of JoinGroup on no protocol is null, before it ""
+_GENERATION_OF_REFUSALS = (2, 2)  # from this release on a refused JoinGroup has generation -1, before it 0
 _SEVERAL_LEAVE = 3  # from this version of LeaveGroup on it has a list of members
 
 
@@ -43,15 +44,16 @@ def _join(fields: Fields, header: Header, directory: Directory) -> Exchange:
         reason=fields.get("reason"),
         version=header.version,
     )
-    return one(header, request, lambda answer: _tell_join(answer, header.version))
+    return one(header, request, lambda answer: _tell_join(answer, header))
 
 
-def _tell_join(answer: JoinGroupResponse, version: int) -> Fields:
-    name = answer.protocol_name or (None if version >= _NULL_PROTOCOL_NAME else "")
+def _tell_join(answer: JoinGroupResponse, header: Header) -> Fields:
+    name = answer.protocol_name or (None if header.version >= _NULL_PROTOCOL_NAME else "")
+    zero = answer.error and header.release < _GENERATION_OF_REFUSALS
     return {
         "throttle_time": 0,
         "error_code": answer.error,
-        "generation_id": answer.generation_id,
+        "generation_id": 0 if zero else answer.generation_id,
         "protocol_type": answer.protocol_type,
         "protocol_name": name,
         "leader": answer.leader,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response
 from groupsim.protocol.refusals import refusal
@@ -14,6 +15,7 @@ from groupsim.protocol.wire.serial import Fields
 T = TypeVar("T")
 
 _IN_ONE_PIECE = 500
+_NO_OPERATIONS = (2, 5)  # from this release on operations that are not told are -2147483648, before it 0
 
 
 class Translation:
@@ -49,6 +51,11 @@ class Translation:
         if self._refused is not None:
             return encode_response(self._header, self._refused(error))
         return self.response([refusal(request, error) for request in self.requests])
+
+
+def operations_of(operations: int, header: Header) -> int:
+    """The operations that are told, as the broker's release says that they are not told."""
+    return 0 if operations == NOT_ASKED and header.release < _NO_OPERATIONS else operations
 
 
 def parts(items: Sequence[T]) -> list[Sequence[T]]:

@@ -251,6 +251,20 @@ def test_answers_while_the_partition_loads(version: str, sync_error: str) -> Non
     run(story, config=CoordinatorConfig(version), lead=False)
 
 
+@pytest.mark.parametrize(("version", "told"), [("4.0", ""), ("3.9", "m")])
+def test_a_join_that_is_sent_away_has_its_id_again_up_to_3_9(version: str, told: str) -> None:
+    """A JoinGroup to a broker that does not lead the group, or loads it, is answered with its member id up to 3.9."""
+
+    async def story(broker: Broker) -> None:
+        answers = [broker.join("a", "m").response]
+        broker.lead_all(load_us=5_000_000)
+        answers.append(broker.join("a", "m").response)
+        errors = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        assert answers == [JoinGroupResponse(error, member_id=told) for error in errors]
+
+    run(story, config=CoordinatorConfig(version), lead=False)
+
+
 def test_group_moves_to_another_broker_without_a_rebalance() -> None:
     """After a clean fail-over the same generation's heartbeats are good at the new coordinator."""
 

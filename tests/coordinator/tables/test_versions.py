@@ -335,7 +335,8 @@ def test_defaults_by_release(version: str, session_ms: int, retention_minutes: i
 def test_every_difference_is_probed() -> None:
     """No named difference is without a test in this folder, or that of the service; defects have `ROWS`."""
     of_defects = {field for defect in BROKER_DEFECTS.values() for field in defect.changes}
-    elsewhere = {"sync_while_loading_rebalances", "groups_have_configs", "max_session_timeout_ms", "retention_minutes"}
+    elsewhere = {"max_session_timeout_ms", "retention_minutes"}
+    elsewhere |= {"sync_while_loading_rebalances", "sent_away_joins_have_ids", "groups_have_configs"}
     assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | of_defects | elsewhere == set(HISTORY)
 
 
