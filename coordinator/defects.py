@@ -32,8 +32,8 @@ _ALL = (
     BrokerDefect(
         "KAFKA-6005",
         {"first_join_needs_protocols": False},
-        "The first member may join without a protocol; until it goes, every other is refused "
-        "INCONSISTENT_GROUP_PROTOCOL.",
+        "The first member may join without a protocol: its round never closes, though its client goes, and every other "
+        "member is refused INCONSISTENT_GROUP_PROTOCOL.",
     ),
     BrokerDefect(
         "KAFKA-7610",

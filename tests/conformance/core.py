@@ -174,10 +174,15 @@ class CoreLine:
 
 
 class CorePeer:
-    """One simulated broker in virtual time, or several."""
+    """One simulated broker in virtual time, or several. `profile`: whose requests are taken, if not its own ones."""
 
     def __init__(
-        self, loop: VirtualLoop, recorded: Transcript | None, settings: Mapping[str, object], brokers: int = 1
+        self,
+        loop: VirtualLoop,
+        recorded: Transcript | None,
+        settings: Mapping[str, object],
+        brokers: int = 1,
+        profile: str | None = None,
     ) -> None:
         self.loop = loop
         self._brokers = brokers
@@ -187,7 +192,7 @@ class CorePeer:
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
             broker.hand_out(FedIds(loop, self.ids, node))
-        self.codec = Codec(str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
+        self.codec = Codec(profile or str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
 
     def config_of(self, settings: Mapping[str, object]) -> ReplicatedConfig:
         """What the cluster is made of, with these settings."""

@@ -406,24 +406,27 @@ class Hands:
         await self.until(lambda told: told["partition_index"] != partition or told["leader_id"] >= 0)
         return int(next(one["leader_id"] for one in await self._partitions() if one["partition_index"] == partition))
 
-    async def write(self, partition: int, batch: bytes, *, error: str = "NONE") -> None:
+    async def write(self, partition: int, batch: bytes, *, error: str = "NONE", version: int = 9) -> None:
         """Produce a batch to a partition of the offsets topic. Raises RuntimeError when the answer is another."""
         self._handled.written = True
         data = [{"name": OFFSETS, "partition_data": [{"index": partition, "records": batch}]}]
         body = {"transactional_id": None, "acks": 1, "timeout": 20_000, "topic_data": data}
-        told = await self.ask("Produce", 9, body)
+        told = await self.ask("Produce", version, body)
         (one,) = told["responses"][0]["partition_responses"]
         if one["error_code"] != error:
             raise RuntimeError(f"Produce to partition {partition} of {OFFSETS}: expected {error}, got {one}")
 
-    async def lengthen(self, partition: int) -> None:
-        """Write so much to a partition of the offsets topic that a load of it takes seconds."""
+    async def lengthen(self, partition: int, version: int = 9) -> None:
+        """Write so much to a partition of the offsets topic that a load of it takes seconds.
+
+        `version` is that of the Produce.
+        """
         count, batches = self._nodes.long_log
         now_ms = round(self._peer.now_us / 1e3)
         records = [offset_record("filler", "filled", number % 1_000, number, now_ms) for number in range(count)]
         batch = batch_of(records, now_ms, compressed=batches > 1)
         for _ in range(batches):
-            await self.write(partition, batch)
+            await self.write(partition, batch, version=version)
 
     async def high_watermark(self, partition: int) -> int:
         """How far a partition of the offsets topic is committed, as its leader knows it; -1 when it says nothing."""

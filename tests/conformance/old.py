@@ -7,18 +7,18 @@ A scene states what each of the two releases answers. `old_record.py` asks them,
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
+from groupsim.coordinator.versions import parse_version
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from tests.conformance.actor import Actor
-from tests.conformance.basics import ScriptFailed, subscription
+from tests.conformance import old_scenes as scenes
 from tests.conformance.cases import Case
 from tests.conformance.core import CorePeer
 from tests.conformance.data import FOLDER
 from tests.conformance.live import RELEASE
-from tests.conformance.nodes import CoreNodes
+from tests.conformance.nodes import CoreNodes, Hands
 from tests.conformance.peers import Peer
 from tests.conformance.script import Script
 from tests.conformance.transcript import Transcript, transcript_of
@@ -32,131 +32,51 @@ SETTINGS: dict[str, object] = {
     "offsets.topic.num.partitions": 4,
 }
 """What every release is started with; one that does not know a setting ignores it."""
-RANGE = {"range": subscription("orders")}
-NEW_MEMBER_MS = 300_000
-Restart = Callable[[], Awaitable[None]]
-Scene = Callable[[Script, bool, Restart], Awaitable[None]]
-
-
-async def _formed(a: Actor, v: int, sync: int, **timeouts: int) -> None:
-    """Make the actor the only member of a Stable group."""
-    await a.enter(v, protocols=RANGE, **timeouts)
-    await a.answer()
-    await a.sync(sync, give={a: "assignment"})
-
-
-def expect(s: Script, told: object, stated: object) -> None:
-    """Raise ScriptFailed where the two are not equal."""
-    if told != stated:
-        raise ScriptFailed(f"{s.id}: expected {stated}, got {told}")
-
-
-async def dead_newcomer_in_an_open_round(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-7610: a newcomer hangs up in a round that a slow member holds open for longer than five minutes."""
-    a, b = await s.pair()
-    await _formed(a, 3, 2, session=600_000, rebalance=600_000)
-    await b.park_join(3, protocols=RANGE, session=10_000, rebalance=600_000)
-    await s.settle()
-    await b.hang_up()
-    await s.sleep(NEW_MEMBER_MS + 5_000)
-    (told,) = (await a.describe(2))["groups"]
-    expect(s, len(told["members"]), 2 if bad else 1)
-
-
-async def two_restarts_in_a_stable_group(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-8715: an instance restarts twice while its group is Stable."""
-    a = await s.actor("a", instance="one")
-    await _formed(a, 5, 3)
-    b, c = await s.actor("b", instance="one"), await s.actor("c", instance="one")
-    for back in (b, c):
-        await s.sleep(1_000)
-        await back.join(5, protocols=RANGE)
-    await b.heartbeat(3, error="NONE" if bad else "FENCED_INSTANCE_ID")
-    await c.heartbeat(3)
-
-
-async def death_before_the_first_sync(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-9752: a new member hangs up when its JoinGroup was answered, and sends no SyncGroup."""
-    a = await s.actor("a")
-    await a.enter(5, protocols=RANGE, session=1_000)
-    await a.answer()
-    await a.hang_up()
-    await s.sleep(3_000)
-    # Version 3 of 2.4.1 has other operations where none are asked for: `old-operations-that-were-not-asked`.
-    (told,) = (await (await s.actor("b")).describe(2))["groups"]
-    expect(s, told["group_state"], "CompletingRebalance" if bad else "Empty")
-
-
-async def three_ids_in_a_group_of_two(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-9885: three clients are given ids in a group of two, and come back with them."""
-    every = [await s.actor(name) for name in "abc"]
-    for one in every:
-        await one.join(4, protocols=RANGE, error="MEMBER_ID_REQUIRED")
-    for one in every:
-        await one.park_join(4, protocols=RANGE)
-        await s.settle()
-    for one in every:
-        await one.answer(error="NONE" if bad or one is not every[2] else "GROUP_MAX_SIZE_REACHED")
-
-
-async def restart_of_member_and_broker(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-10284: a static member restarts in a Stable group, then its broker does."""
-    a, b = await s.actor("a", instance="one"), await s.actor("b", instance="one")
-    await _formed(a, 5, 3)
-    await b.join(5, protocols=RANGE)
-    await b.heartbeat(3)
-    await a.heartbeat(3, error="FENCED_INSTANCE_ID")
-    await restart()
-    await s.follow(a, b)
-    await b.heartbeat(3, error="FENCED_INSTANCE_ID" if bad else "NONE")
-    await a.heartbeat(3, error="NONE" if bad else "FENCED_INSTANCE_ID")
-
-
-async def leader_without_an_assignment(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-12890: the only member keeps its session and sends no SyncGroup for longer than its rebalance timeout."""
-    a = await s.actor("a")
-    await a.enter(5, protocols=RANGE, rebalance=1_000)
-    await a.answer()
-    await s.sleep(3_000)
-    await a.heartbeat(3, error="NONE" if bad else "UNKNOWN_MEMBER_ID")
-
-
-async def shorter_session_on_the_second_join(s: Script, bad: bool, restart: Restart) -> None:
-    """KAFKA-14009: a member joins again with a session of one second in place of a minute, and is silent for three."""
-    a = await s.actor("a")
-    await _formed(a, 5, 3)
-    await a.join(5, protocols=RANGE, session=1_000)
-    await a.sync(3, give={a: "assignment"})
-    await s.sleep(3_000)
-    await a.heartbeat(3, error="NONE" if bad else "UNKNOWN_MEMBER_ID")
+OLDEST_PROFILE = "2.0"
+"""The oldest release that the codec has the requests of; it takes all that is asked here of older ones."""
+RETENTION: dict[str, object] = {"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 100}
+_SMALL_READS: dict[str, object] = {"offsets.load.buffer.size": 16}
+"""So that a load of the core takes time; a real broker before 2.0.1 never ends one whose records are larger."""
 
 
 @frozen
 class Fact:
-    """The scene of a defect, a release that has the defect and one that has its fix."""
+    """A scene, the last release that has the defect or the old words, and the first that has not."""
 
-    scene: Scene
+    scene: scenes.Scene
     bad: str
     good: str
+    own: Mapping[str, object] = field(factory=dict)
+    """What its releases are started with besides `SETTINGS`."""
 
 
 FACTS = {
-    "KAFKA-7610": Fact(dead_newcomer_in_an_open_round, "2.1.0", "2.1.1"),
-    "KAFKA-8715": Fact(two_restarts_in_a_stable_group, "2.3.0", "2.3.1"),
-    "KAFKA-9752": Fact(death_before_the_first_sync, "2.4.1", "2.5.0"),
-    "KAFKA-9885": Fact(three_ids_in_a_group_of_two, "2.5.1", "2.6.0"),
-    "KAFKA-10284": Fact(restart_of_member_and_broker, "2.6.0", "2.6.1"),
-    "KAFKA-12890": Fact(leader_without_an_assignment, "2.8.0", "2.8.1"),
-    "KAFKA-14009": Fact(shorter_session_on_the_second_join, "3.3.1", "3.3.2"),
+    "KAFKA-4682": Fact(scenes.quiet_topic_of_a_live_group, "2.0.1", "2.1.0", RETENTION),
+    "KAFKA-6005": Fact(scenes.first_member_without_a_protocol, "0.11.0.3", "1.0.0"),
+    "KAFKA-7610": Fact(scenes.dead_newcomer_in_an_open_round, "2.1.0", "2.1.1"),
+    "KAFKA-8653": Fact(scenes.second_member_of_version_0, "2.3.0", "2.3.1"),
+    "KAFKA-8715": Fact(scenes.two_restarts_in_a_stable_group, "2.3.0", "2.3.1"),
+    "KAFKA-9752": Fact(scenes.death_before_the_first_sync, "2.4.1", "2.5.0"),
+    "KAFKA-9885": Fact(scenes.three_ids_in_a_group_of_two, "2.5.1", "2.6.0"),
+    "KAFKA-10284": Fact(scenes.restart_of_member_and_broker, "2.6.0", "2.6.1"),
+    "KAFKA-10401": Fact(scenes.restart_with_an_empty_group, "2.6.0", "2.6.1", RETENTION),
+    "KAFKA-12890": Fact(scenes.leader_without_an_assignment, "2.8.0", "2.8.1"),
+    "KAFKA-13636": Fact(scenes.look_in_the_first_round, "2.8.1", "2.8.2", RETENTION),
+    "KAFKA-14009": Fact(scenes.shorter_session_on_the_second_join, "3.3.1", "3.3.2"),
+    "KAFKA-16371": Fact(scenes.refused_beside_a_good_one, "3.7.0", "3.7.1"),
+    "kafka-8662a022": Fact(scenes.everything_during_a_load, "1.1.1", "2.0.0"),
+    "generation-of-a-refused-join": Fact(scenes.joins_that_are_refused, "2.1.1", "2.2.0"),
+    "message-of-a-found-coordinator": Fact(scenes.coordinator_that_is_found, "2.2.0", "2.3.0"),
+    "operations-that-were-not-asked": Fact(scenes.operations_that_were_not_asked, "2.4.1", "2.5.0"),
 }
-"""By the name of the defect (`coordinator.defects`)."""
+"""By the name of the defect (`coordinator.defects`), or of what older releases say in other words."""
 RELEASES = tuple(dict.fromkeys(release for fact in FACTS.values() for release in (fact.bad, fact.good)))
 
 
-async def play(defect: str, release: str, peer: Peer, restart: Restart) -> Transcript:
+async def play(defect: str, release: str, peer: Peer, node: scenes.Node) -> Transcript:
     """What a peer of that release answers. Raises ScriptFailed where it is not what the scene states."""
     fact = FACTS[defect]
-    case = Case("old", defect, None, lambda script: fact.scene(script, release == fact.bad, restart), ())
+    case = Case("old", defect, None, lambda script: fact.scene(script, release == fact.bad, node), ())
     script = Script(case, peer, "")
     await case.play(script)
     return transcript_of(script)
@@ -168,15 +88,15 @@ def play_on_core(
     """The same of the core of that release, or of another `version`, in virtual time. Raises ScriptFailed."""
 
     async def main(loop: VirtualLoop) -> Transcript:
-        settings = {**SETTINGS, RELEASE: version or release}
-        peer = CorePeer(loop, recorded, settings)
+        settings = {**SETTINGS, **_SMALL_READS, **FACTS[defect].own, RELEASE: version or release}
+        profile = max(version or release, OLDEST_PROFILE, key=parse_version)
+        peer = CorePeer(loop, recorded, settings, profile=profile)
         nodes = CoreNodes(loop, peer.cluster, peer.config_of, settings)
 
-        async def restart() -> None:
-            await nodes.restart({})
+        async def serves() -> None:
             await peer.sleep(1_000_000)
 
-        return await play(defect, release, peer, restart)
+        return await play(defect, release, peer, scenes.Node(Hands(peer, nodes), serves))
 
     return run_virtual(main)
 
@@ -197,4 +117,10 @@ def save(plays: dict[str, dict[str, Transcript]]) -> None:
         of = {name: {"ids": one.ids, "lines": one.lines} for name, one in sorted(plays[defect].items())}
         lines.append(f"{json.dumps(defect)}: {json.dumps(of, separators=(',', ':'))}")
     DATA.parent.mkdir(exist_ok=True)
-    DATA.write_text(f'{{\n"settings": {json.dumps(SETTINGS)},\n"plays": {{\n' + ",\n".join(lines) + "\n}\n}\n", "utf-8")
+    head = f'"settings": {json.dumps(SETTINGS)},\n"own": {json.dumps(own_settings())},\n'
+    DATA.write_text("{\n" + head + '"plays": {\n' + ",\n".join(lines) + "\n}\n}\n", "utf-8")
+
+
+def own_settings() -> dict[str, Mapping[str, object]]:
+    """What the releases of a fact are started with besides `SETTINGS`, where there is anything."""
+    return {name: fact.own for name, fact in FACTS.items() if fact.own}

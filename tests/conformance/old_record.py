@@ -1,10 +1,11 @@
 """Ask real brokers of old releases, which need ZooKeeper, about their defects, and keep what they say.
 
-    python -m tests.conformance.old_record                  every release that `old.FACTS` names, up to ten minutes
+    python -m tests.conformance.old_record                  every release that `old.FACTS` names
     python -m tests.conformance.old_record 2.3.0 2.3.1      these; the answers of the others stay as they are
 
 Needs Java and Maven: `mvn` resolves the class path of a release from Maven Central. The client of ZooKeeper before 3.5
-does not run on Java 17, so that of `kafka_jars.BEFORE` comes first on a broker's class path, and a logger with it.
+does not run on Java 17, so that of `kafka_jars.BEFORE` comes first on a broker's class path, and a logger with it;
+0.11 needs `javax.xml.bind`, which Java had up to 10.
 Exit code 1 when a release does not answer as the scene of a defect states.
 """
 
@@ -23,8 +24,10 @@ import trio
 from tests.conformance.basics import ScriptFailed
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.live import ended_in_order
+from tests.conformance.nodes import Handled, Hands, RealNodes
 from tests.conformance.old import FACTS, RELEASES, SETTINGS, load, play, save
-from tests.conformance.peers import Closed, tcp_peer
+from tests.conformance.old_scenes import Node
+from tests.conformance.peers import Address, Closed, TcpPeer, tcp_peer
 from tests.conformance.servers import kafka_broker, kafka_jars
 from tests.conformance.transcript import Transcript
 
@@ -34,6 +37,8 @@ _POM = """
 <project><modelVersion>4.0.0</modelVersion><groupId>old</groupId><artifactId>old</artifactId><version>1</version>
 <dependencies><dependency>
 <groupId>org.apache.kafka</groupId><artifactId>kafka_2.12</artifactId><version>{release}</version>
+</dependency><dependency>
+<groupId>javax.xml.bind</groupId><artifactId>jaxb-api</artifactId><version>2.3.1</version>
 </dependency></dependencies></project>"""
 _LOGGER = ("ch.qos.reload4j:reload4j:", "org.slf4j:")
 _CLIENT = ("org.apache.zookeeper:",)
@@ -116,7 +121,40 @@ class OldBroker:
         return process
 
 
-async def _served(address: tuple[str, int]) -> None:
+class OldNodes(RealNodes):
+    """The one node of an old release: it can be stopped and started again."""
+
+    def __init__(self, broker: OldBroker) -> None:
+        self._broker = broker
+        self.handled = Handled({0})
+
+    async def stop(self, node: int) -> None:
+        await trio.to_thread.run_sync(self._broker.stop)
+
+    async def start(self, node: int) -> None:
+        """Start it; returns when it takes connections. Raises TooSlowError after a minute."""
+        self._broker.start()
+        with trio.fail_after(_SECONDS):
+            while True:
+                try:
+                    await (await trio.open_tcp_stream(*self._broker.address)).aclose()
+                    return
+                except OSError:
+                    await trio.sleep(0.02)
+
+    async def restart(self, own: Mapping[str, object]) -> None:
+        await self.stop(0)
+        await self.start(0)
+
+
+class OldPeer(TcpPeer):
+    """Talks to brokers of 0.11 and later."""
+
+    metadata, create_topics, list_offsets = 4, 2, 1
+    replicas = 1
+
+
+async def _served(address: Address) -> None:
     """Return when the broker answers for groups. Raises TooSlowError after a minute."""
     groups: Body = {"groups": [f"ready-{number}" for number in range(40)]}
     with trio.fail_after(_SECONDS):
@@ -139,18 +177,23 @@ async def _served(address: tuple[str, int]) -> None:
 async def ask(release: str, class_path: str) -> dict[str, Transcript]:
     """What that release answers, by defect. Raises ScriptFailed, in a group."""
     told: dict[str, Transcript] = {}
-    with OldBroker(class_path, SETTINGS) as broker:
-
-        async def restart() -> None:
-            await trio.to_thread.run_sync(broker.stop)
-            broker.start()
-            await _served(broker.address)
-
-        await _served(broker.address)
-        for defect in (name for name, fact in FACTS.items() if release in (fact.bad, fact.good)):
-            async with tcp_peer([broker.address]) as peer:
-                told[defect] = await play(defect, release, peer, restart)
+    facts = {name: fact for name, fact in FACTS.items() if release in (fact.bad, fact.good)}
+    for own in {str(fact.own): fact.own for fact in facts.values()}.values():
+        with OldBroker(class_path, {**SETTINGS, **own}) as broker:
+            for defect in (name for name, fact in facts.items() if fact.own == own):
+                told[defect] = await _ask_one(defect, release, broker)
     return told
+
+
+async def _ask_one(defect: str, release: str, broker: OldBroker) -> Transcript:
+    """What it answers in the scene of one defect."""
+
+    async def serves() -> None:
+        await _served(broker.address)
+
+    await serves()
+    async with tcp_peer([broker.address], OldPeer) as peer:
+        return await play(defect, release, peer, Node(Hands(peer, OldNodes(broker)), serves))
 
 
 async def record(releases: list[str]) -> int:
@@ -167,9 +210,9 @@ async def record(releases: list[str]) -> int:
             for defect, transcript in told.items():
                 plays.setdefault(defect, {})[release] = transcript
                 print(f"recorded {defect} of {release}", flush=True)
-        except* ScriptFailed as wrong:
+        except* (ScriptFailed, trio.TooSlowError) as wrong:
             failed.append(release)
-            print(*(f"FAILED {release}: {each}" for each in wrong.exceptions), sep="\n", flush=True)
+            print(*(f"FAILED {release}: {each!r}" for each in wrong.exceptions), sep="\n", flush=True)
 
     async with trio.open_nursery() as nursery:
         for release in releases:

@@ -6,6 +6,7 @@ cluster in virtual time, behind the same codec as behind a socket.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -100,6 +101,9 @@ class TcpLine:
 class TcpPeer:
     """Brokers behind sockets; see `tcp_peer`."""
 
+    metadata, create_topics, list_offsets = 10, 6, 5  #: versions of requests
+    replicas = -1  #: of a new topic
+
     def __init__(self, addresses: Sequence[Address], nursery: trio.Nursery) -> None:
         self._addresses = addresses
         self._nursery = nursery
@@ -125,14 +129,15 @@ class TcpPeer:
 
     async def create_topic(self, name: str, partitions: int) -> str:
         line = await self.connect("admin")
-        topic = {"name": name, "num_partitions": partitions, "replication_factor": -1}
+        topic = {"name": name, "num_partitions": partitions, "replication_factor": self.replicas}
         topic |= {"assignments": (), "configs": ()}
-        await self._ask(line, "CreateTopics", 6, {"topics": [topic], "timeout": 20_000, "validate_only": False})
+        body: Body = {"topics": [topic], "timeout": 20_000, "validate_only": False}
+        await self._ask(line, "CreateTopics", self.create_topics, body)
         told = await self._await_topic(line, name, partitions)
         if len(self._addresses) == 1:
             await self._await_logs(line, name, partitions)
         await line.close()
-        return str(told["topic_id"])
+        return str(told.get("topic_id", uuid.UUID(int=0)))
 
     async def delete_topic(self, name: str) -> None:
         line = await self.connect("admin")
@@ -163,7 +168,7 @@ class TcpPeer:
         body: Body = {"topics": [{"topic_id": None, "name": name}], "allow_auto_topic_creation": False}
         body |= {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
         for _ in range(500):
-            (told,) = (await self._ask(line, "Metadata", 10, body))["topics"]
+            (told,) = (await self._ask(line, "Metadata", self.metadata, body))["topics"]
             leaders = [partition["leader_id"] for partition in told["partitions"]]
             if len(leaders) == partitions and all(leader >= 0 for leader in leaders):
                 return dict(told)
@@ -175,7 +180,7 @@ class TcpPeer:
         asked = [{"partition_index": n, "current_leader_epoch": -1, "timestamp": -1} for n in range(partitions)]
         body: Body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": name, "partitions": asked}]}
         for _ in range(500):
-            (told,) = (await self._ask(line, "ListOffsets", 5, body))["topics"]
+            (told,) = (await self._ask(line, "ListOffsets", self.list_offsets, body))["topics"]
             if all(partition["error_code"] != "NOT_LEADER_OR_FOLLOWER" for partition in told["partitions"]):
                 return
             await trio.sleep(0.02)
@@ -190,13 +195,13 @@ class TcpPeer:
 
 
 @asynccontextmanager
-async def tcp_peer(addresses: Sequence[Address]) -> AsyncIterator[TcpPeer]:
+async def tcp_peer(addresses: Sequence[Address], kind: type[TcpPeer] = TcpPeer) -> AsyncIterator[TcpPeer]:
     """Brokers behind sockets, by number; connections live as long as the context.
 
     Where a broker that is started again listens elsewhere, `addresses` are changed.
     """
     async with trio.open_nursery() as nursery:
-        peer = TcpPeer(addresses, nursery)
+        peer = kind(addresses, nursery)
         try:
             yield peer
         finally:

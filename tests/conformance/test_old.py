@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from groupsim.coordinator.defects import broker_defect
+from groupsim.coordinator.defects import BROKER_DEFECTS, broker_defect
 from groupsim.coordinator.versions import affected_releases, parse_version
 from tests.conformance.basics import ScriptFailed
-from tests.conformance.old import DATA, FACTS, SETTINGS, load, play_on_core
+from tests.conformance.old import DATA, FACTS, SETTINGS, load, own_settings, play_on_core
 from tests.conformance.transcript import differences
 
 ASKED = [(defect, release) for defect, fact in FACTS.items() for release in (fact.bad, fact.good)]
@@ -22,7 +22,7 @@ def test_the_core_answers_as_that_release_does(defect: str, release: str) -> Non
     assert differences(recorded, play_on_core(defect, release, recorded)) == []
 
 
-@pytest.mark.parametrize("defect", FACTS)
+@pytest.mark.parametrize("defect", BROKER_DEFECTS)
 def test_the_two_releases_of_a_fact_stand_on_both_sides_of_the_fix(defect: str) -> None:
     """The release stated as bad is in the defect's range of releases, and the one stated as good is not."""
     ranges = [(parse_version(first), parse_version(fixed)) for first, fixed in affected_releases(broker_defect(defect))]
@@ -49,4 +49,6 @@ def test_a_release_with_the_fix_does_not_play_the_scene_of_the_defect() -> None:
 
 def test_the_data_was_recorded_with_the_settings_of_today() -> None:
     """The data names the settings with which the releases were asked."""
-    assert json.loads(DATA.read_text("utf-8"))["settings"] == SETTINGS
+    told = json.loads(DATA.read_text("utf-8"))
+    assert told["settings"] == SETTINGS
+    assert told["own"] == own_settings()
