@@ -22,7 +22,7 @@ from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.transactions.config import KEYS as TRANSACTION_KEYS
 from groupsim.cluster.transactions.config import TransactionConfig
-from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 
 _INTEGERS: Final = (int, "int")
@@ -194,7 +194,7 @@ _ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transacti
 def _homes(name: str) -> list[str]:
     """Who goes by a setting; several may."""
     homes = []
-    if name in BROKER_KEYS or name in ("broker.version", "broker.defects"):
+    if name in BROKER_KEYS or name in LEFT_OUT or name in ("broker.version", "broker.defects"):
         homes.append("coordinator")
     if name in _CONTROLLER:
         homes.append("controller")

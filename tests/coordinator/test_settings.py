@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import Bench, offsets_of
@@ -49,6 +50,15 @@ def test_a_bad_setting_is_refused_with_the_remedy(properties: dict[str, object],
     """Unknown names, wrong types and impossible values raise ValueError."""
     with pytest.raises(ValueError, match=message):
         CoordinatorConfig.from_properties(properties)
+
+
+@pytest.mark.parametrize("config", [CoordinatorConfig, ReplicatedConfig])
+def test_a_setting_that_is_not_modelled_is_refused_with_what_holds(
+    config: type[CoordinatorConfig] | type[ReplicatedConfig],
+) -> None:
+    """A setting of old coordinators that nothing heeds here is no unknown one: what holds in its place is told."""
+    with pytest.raises(ValueError, match=r"required\.acks is not modelled: .* append with its default, -1"):
+        config.from_properties({"offsets.commit.required.acks": 1})
 
 
 def test_every_difference_has_a_history_that_ends_at_the_baseline() -> None:
