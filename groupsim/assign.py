@@ -9,7 +9,8 @@ assignor object:
 `moves` counts partitions that a member gets although another one claims them, `kept` those that their claimant keeps.
 In a later round in which nobody claims anything, as under `range`, what a member had in the round before counts as
 claimed. `transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member].
-A round on which Kafka's class throws (or never returns) has `error` in place of all these.
+A round on which Kafka's class throws (or never returns) has `error` in place of all these. With `explain` a round also
+has `explanation`, its steps in order (`groupsim.assign_explained`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.assign_documents import Claimant, Document, Round, parse_document, read_documents
+from groupsim.assign_explained import explanation, note_changes
 from groupsim.exits import BAD_INPUT, RUN_FAILED, Trouble
 from groupsim.members.assignors import (
+    NO_STEPS,
     Assignor,
     AssignorError,
     CooperativeStickyAssignor,
     JavaFailure,
+    Steps,
     StickyAssignor,
     resolve,
     run_assignor,
@@ -43,15 +47,17 @@ __all__ = ["read_documents", "render_table", "run_document", "run_file"]
 Result = dict[str, Any]
 
 
-def run_file(path: str, assignor: str | None = None) -> list[Result]:
+def run_file(path: str, assignor: str | None = None, explain: bool = False) -> list[Result]:
     """The results of all documents of a file (`-`: standard input); nothing comes out unless all can be read.
 
     Raises Trouble: exit code 2 for a bad document or an unknown assignor, 3 for a custom assignor that fails.
     """
-    return [run_document(document, assignor) for document in read_documents(path)]
+    return [run_document(document, assignor, explain) for document in read_documents(path)]
 
 
-def run_document(document: Document | Mapping[str, object], assignor: str | None = None) -> Result:
+def run_document(
+    document: Document | Mapping[str, object], assignor: str | None = None, explain: bool = False
+) -> Result:
     """All rounds of one document under the assignor named, or else the one that the document names.
 
     Raises Trouble as `run_file` does.
@@ -65,7 +71,7 @@ def run_document(document: Document | Mapping[str, object], assignor: str | None
     rounds: list[Result] = []
     for number, one in enumerate(document.rounds, 1):
         before = rounds[-1].get("assignment", {}) if rounds else {}
-        rounds.append(_run_round(worker, one, before, f"{document.place}, round {number}"))
+        rounds.append(_run_round(worker, one, before, f"{document.place}, round {number}", explain))
     head = {"id": document.id} if document.id is not None else {}
     result: Result = {**head, "assignor": worker.name, **rounds[0]}
     if len(rounds) > 1:
@@ -83,15 +89,17 @@ def _resolve(name: str) -> Assignor:
         raise Trouble(str(problem), "", BAD_INPUT) from problem
 
 
-def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place: str) -> Result:
+def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place: str, explain: bool) -> Result:
     members = [_subscription(assignor, member) for member in one.members]
+    steps = Steps() if explain else NO_STEPS
+    note_changes(members, before, steps)
     try:
-        given = run_assignor(assignor, one.topics, members, max(assignor.protocols))
+        given = run_assignor(assignor, one.topics, members, max(assignor.protocols), steps=steps)
     except JavaFailure as failure:
-        return {"error": f"{failure.java}: {failure.reason}"}
+        return {"error": f"{failure.java}: {failure.reason}", **explanation(steps)}
     except AssignorError as problem:
         raise Trouble(f"{place}: {problem}", "--traceback shows the assignor's own", RUN_FAILED) from problem
-    return _account(given, _claims(members, before), assignor)
+    return {**_account(given, _claims(members, before), assignor), **explanation(steps)}
 
 
 def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) -> dict[TopicPartition, set[str]]:

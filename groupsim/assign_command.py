@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 
 from groupsim.assign import render_table, run_file
+from groupsim.assign_explained import Explain, render_steps
 from groupsim.exits import WELL
 from groupsim.slow_assignors import slow_assignors_named
 from groupsim.terminal import Terminal
 
 
-def assign(file: str, assignor: str | None, wants_json: bool) -> int:
+def assign(file: str, assignor: str | None, wants_json: bool, explain: Explain) -> int:
     """Print the assignment of every document; returns the exit code. One line of JSON per document with `--json`."""
     with slow_assignors_named():
-        results = run_file(file, assignor)
+        results = run_file(file, assignor, explain is not Explain.NO)
     console = Terminal()
     for result in results:
         if wants_json:
             print(json.dumps(result, ensure_ascii=False))
         else:
+            if explain is not Explain.NO:
+                console.print(render_steps(result, explain))
             console.print(render_table(result))
     return WELL

@@ -15,7 +15,7 @@ from groupsim import cli_looking, cli_run, lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
-from groupsim.options import AsJson, Goals, Seed, Settings, Source, Traceback, Varied
+from groupsim.options import AsJson, ExplainAll, ExplainSome, Goals, Seed, Settings, Source, Traceback, Varied
 from groupsim.outputs import failure_of_output, outlive_readers
 from groupsim.plain_text import make_printable
 
@@ -247,6 +247,8 @@ def assign(
             metavar="NAME",
         ),
     ] = None,
+    explain: ExplainSome = False,
+    explain_all: ExplainAll = False,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -255,11 +257,13 @@ def assign(
     Examples:
 
     - `groupsim assign --assignor sticky group.json`
+    - `groupsim assign --assignor sticky group.json --explain`
     - `cat groups.jsonl | groupsim assign --assignor mine:Fair - --json`
     """
     from groupsim import assign_command
+    from groupsim.assign_explained import Explain
 
-    raise typer.Exit(assign_command.assign(file, assignor, as_json))
+    raise typer.Exit(assign_command.assign(file, assignor, as_json, Explain.of(explain, explain_all)))
 
 
 @app.command("sweep")

@@ -11,6 +11,20 @@ Source = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of all that is drawn: same seed, same trace.", metavar="N")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", metavar="")]
+ExplainSome = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="The steps in order: what was kept, given, set aside and moved, and why; at most 12 of a stage.",
+        metavar="",
+    ),
+]
+ExplainAll = Annotated[
+    bool,
+    typer.Option(
+        "--explain-all", help="The same with every step and every partition; --json always has them.", metavar=""
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a value: a path of the scenario, and YAML.", metavar="PATH=VALUE"),

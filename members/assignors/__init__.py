@@ -10,10 +10,12 @@ from groupsim.members.assignors.rack_first import RackFirstAssignor
 from groupsim.members.assignors.range import RangeAssignor
 from groupsim.members.assignors.registry import is_kafkas, known_names, resolve
 from groupsim.members.assignors.roundrobin import RoundRobinAssignor
+from groupsim.members.assignors.steps import NO_STEPS, Step, Steps, replayed
 from groupsim.members.assignors.sticky import StickyAssignor
 from groupsim.members.assignors.validate import run_assignor
 
 __all__ = [
+    "NO_STEPS",
     "Assignor",
     "AssignorError",
     "CooperativeStickyAssignor",
@@ -22,10 +24,13 @@ __all__ = [
     "RangeAssignor",
     "RebalanceProtocol",
     "RoundRobinAssignor",
+    "Step",
+    "Steps",
     "StickyAssignor",
     "blame",
     "is_kafkas",
     "known_names",
+    "replayed",
     "resolve",
     "run_assignor",
 ]

@@ -9,12 +9,16 @@ import gc
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
+from groupsim.members.assignors.steps import Steps
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import JavaHashMap, java_set_order, java_string_key
 from groupsim.protocol.messages import TopicPartition
 
 #: Partition objects kept for the next round, over all topics; beyond this the cache starts anew.
 _KEPT_PARTITIONS = 1 << 18
+
+#: Longer lists of names are shortened in explanations.
+_MOST_NAMES = 12
 
 _new = tuple.__new__  # a named tuple without its Python-level constructor: a million of them are made at once
 
@@ -33,6 +37,28 @@ def _member_order(member: MemberSubscription) -> tuple[bool, bytes]:
     if member.instance_id is not None:
         return False, java_string_key(member.instance_id)
     return True, java_string_key(member.member_id)
+
+
+def note_order(ordered: Sequence[MemberSubscription], steps: Steps) -> None:
+    """Report the order of members that `range` and `roundrobin` use, and where it comes from."""
+    steps.stage("MemberInfo.compareTo")
+    static = [f"{one.member_id} ({one.instance_id})" for one in ordered if one.instance_id is not None]
+    dynamic = [one.member_id for one in ordered if one.instance_id is None]
+    if static:
+        steps.note(f"static members come first, by instance id: {in_line(static)}")
+    if dynamic:
+        steps.note(f"{'then the' if static else 'the'} members by member id: {in_line(dynamic)}")
+
+
+def in_line(names: Sequence[str]) -> str:
+    """Some names as part of a sentence, e.g. `c1, c2`, with the number of those that are left out."""
+    return ", ".join(names) if len(names) <= _MOST_NAMES else f"{', '.join(names[:10])} and {len(names) - 10} more"
+
+
+def spread(result: GroupAssignment) -> str:
+    """The fewest and the most partitions that a member holds, e.g. `2 to 4`."""
+    counts = [len(held) for held in result.partitions.values()] or [0]
+    return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]} each"
 
 
 def same_topics(members: Sequence[MemberSubscription]) -> bool:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from groupsim.members.assignors.common import in_line
 from groupsim.members.assignors.interface import RebalanceProtocol
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.members.assignors.sticky_base import Given, StickyBase
 from groupsim.members.assignors.sticky_claims import NO_GENERATION, Claim
 from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
@@ -48,13 +50,27 @@ class CooperativeStickyAssignor(StickyBase):
             generation = decode_generation(member.user_data)
         return Claim(member, member.owned, NO_GENERATION if generation is None else generation)
 
-    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
+    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
         """The sticky assignment without the partitions that change hands."""
-        given = super().place(known, claims)
+        given = super().place(known, claims, steps)
         self.withheld = _moving(claims, given) if self.transferring is None else self.transferring
         for partition, member in self.withheld.items():
             given[member].remove(partition)
+        if steps:
+            self._report_withheld(claims, steps)
         return given
+
+    def _report_withheld(self, claims: Sequence[Claim], steps: Steps) -> None:
+        steps.stage("CooperativeStickyAssignor.adjustAssignment")
+        claimed: dict[TopicPartition, list[str]] = {}
+        for claim in claims:
+            for partition in claim.partitions:
+                claimed.setdefault(partition, []).append(claim.member.member_id)
+        for partition, member in self.withheld.items():
+            owners = in_line(claimed.get(partition, []))
+            steps.withhold(partition, member, f"claimed by {owners}: to be revoked first, and given in the next round")
+        count = len(self.withheld)
+        steps.stop(f"{count} withheld until they are revoked" if count else "no partition changes hands")
 
 
 def _moving(claims: Sequence[Claim], given: Given) -> dict[TopicPartition, str]:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
+from groupsim.members.assignors.steps import Steps
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 
@@ -40,6 +41,16 @@ class Assignor(ABC):
         of the JoinGroup response; both are read-only. Every member must be a key of the result, with an empty tuple
         when it gets nothing.
         """
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """Compute what `assign` computes and report each step to `steps` (`groupsim assign --explain`).
+
+        Optional: this one reports nothing. An assignor that defines it computes here and lets `assign` call it with
+        NO_STEPS, so that there is one computation. A subclass that replaces `assign` alone explains nothing.
+        """
+        return self.assign(topics, members)
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
         """Bytes for the next subscription to `topics`, which the leader finds in `MemberSubscription.user_data`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from groupsim.members.assignors.interface import Assignor
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 
@@ -20,20 +21,30 @@ class RackFirstAssignor(Assignor):
     name = "rack-first"
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Each partition to the least loaded subscriber on its racks; without one, to the least loaded subscriber.
+        """Each partition to the least loaded subscriber on its racks; without one, to the least loaded subscriber."""
+        return self.explain(topics, members, NO_STEPS)
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """The same, with each grant as a step.
 
         The partitions that nobody is near to are given out last, so that they even out what racks made uneven.
         """
         given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
         nobody_near = []
+        steps.stage("members on a rack of the partition")
         for partition, racks, subscribers in _partitions(topics, members):
             near = [member for member in subscribers if member.rack in racks]
             if near:
-                _give(partition, near, given)
+                _give(partition, near, given, steps)
             else:
+                steps.set_aside((partition,), "no subscriber is on a rack of it")
                 nobody_near.append((partition, subscribers))
+        steps.stage("all subscribers")
         for partition, subscribers in nobody_near:
-            _give(partition, subscribers, given)
+            _give(partition, subscribers, given, steps)
+        steps.stop("no partition is left")
         return GroupAssignment({member_id: tuple(partitions) for member_id, partitions in given.items()})
 
 
@@ -55,7 +66,10 @@ def _give(
     partition: TopicPartition,
     candidates: Iterable[MemberSubscription],
     given: Mapping[str, list[TopicPartition]],
+    steps: Steps,
 ) -> None:
     """To the candidate that has least; the member id decides between equals."""
     taker = min(candidates, key=lambda member: (len(given[member.member_id]), member.member_id))
+    if steps:
+        steps.give((partition,), taker.member_id, f"it has the fewest, {len(given[taker.member_id])}")
     given[taker.member_id].append(partition)

@@ -15,13 +15,16 @@ from groupsim.members.assignors.common import (
     existing_topics,
     group_assignment,
     in_member_order,
+    note_order,
     partitions_of,
     same_topics,
+    spread,
 )
 from groupsim.members.assignors.dealt import Dealt, Share
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.assignors.racks import member_racks
 from groupsim.members.assignors.range_racks import TopicState, place_by_rack
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_string_key
 from groupsim.protocol.messages import TopicPartition
@@ -34,18 +37,32 @@ class RangeAssignor(Assignor):
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
         """Cut every topic; with racks, lists are sorted, else topics stand in hash map order as in Java."""
+        return self.explain(topics, members, NO_STEPS)
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """The same, with the range of each member in each topic as a step, and with racks each grant."""
         known = existing_topics(topics, members)
         consumers = _consumers(known, members)
         racks = member_racks(members)
+        if steps:
+            note_order(in_member_order(members), steps)
         if racks:
-            states = [TopicState(known[topic], ids, racks) for topic, ids in consumers.items()]
+            states = [TopicState(known[topic], ids, racks, steps) for topic, ids in consumers.items()]
             if any(state.racks_matter for state in states):
-                return _by_rack(members, states)
+                return _by_rack(members, states, steps)
+            steps.stage("RangeAssignor.useRackAwareAssignment")
+            steps.note("no topic has replicas on members' racks and off them, so racks decide nothing")
+        steps.stage("RangeAssignor.assignRanges")
         counts = {name: topic.partitions for name, topic in known.items()}
         shares: dict[str, list[Share]] = {member.member_id: [] for member in members}
         for topic, ids in consumers.items():
-            _cut(topic, counts[topic], ids, shares)
-        return GroupAssignment(Dealt(counts, shares))
+            _cut(topic, counts[topic], ids, shares, steps)
+        result = GroupAssignment(Dealt(counts, shares))
+        if steps:
+            steps.stop(f"every topic is cut, each by itself: members hold {spread(result)}")
+        return result
 
 
 def _consumers(
@@ -63,22 +80,33 @@ def _consumers(
     return consumers
 
 
-def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, list[Share]]) -> None:
+def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, list[Share]], steps: Steps) -> None:
     quota, extras = divmod(count, len(consumers))
+    if steps:
+        steps.note(
+            f"{topic}: {count} partitions for {len(consumers)} members make {quota} each"
+            + (f", and one more for the first{f' {extras}' if extras > 1 else ''}" if extras else "")
+        )
     start = 0
     for place, consumer in enumerate(consumers):
         end = start + quota + (place < extras)
         if start == end:
             break  # more members than partitions: the rest gets nothing
         shares[consumer].append((topic, slice(start, end)))
+        if steps:
+            reason = f"member {place + 1} of {len(consumers)}: {quota}{' and one more' if place < extras else ''}"
+            steps.give(partitions_of(topic, count)[start:end], consumer, reason)
         start = end
 
 
-def _by_rack(members: Sequence[MemberSubscription], states: list[TopicState]) -> GroupAssignment:
-    place_by_rack(states)
+def _by_rack(members: Sequence[MemberSubscription], states: list[TopicState], steps: Steps) -> GroupAssignment:
+    place_by_rack(states, steps)
     given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
     for state in sorted(states, key=lambda state: java_string_key(state.topic)):
         partitions = partitions_of(state.topic, state.count)
         for consumer, numbers in state.given.items():
             given[consumer].extend(partitions[number] for number in sorted(numbers))
-    return group_assignment(members, given)
+    result = group_assignment(members, given)
+    if steps:
+        steps.stop(f"no partition is left: members hold {spread(result)}")
+    return result

@@ -14,12 +14,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
-from groupsim.members.assignors.common import existing_topics, in_member_order, same_topics
+from groupsim.members.assignors.common import (
+    existing_topics,
+    in_line,
+    in_member_order,
+    note_order,
+    partitions_of,
+    same_topics,
+    spread,
+)
 from groupsim.members.assignors.dealt import Dealt, Share
 from groupsim.members.assignors.interface import Assignor
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
+from groupsim.protocol.messages import TopicPartition
 
 
 class RoundRobinAssignor(Assignor):
@@ -29,6 +40,12 @@ class RoundRobinAssignor(Assignor):
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
         """Deal the partitions out; a member's list stands in the order in which it was dealt."""
+        return self.explain(topics, members, NO_STEPS)
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """The same, with each partition as a step, and the members that were skipped for it."""
         known = existing_topics(topics, members)
         ring = in_member_order(members)
         seats = _seats(ring)
@@ -36,9 +53,19 @@ class RoundRobinAssignor(Assignor):
         hands = [shares[member.member_id] for member in ring]
         counts = {name: topic.partitions for name, topic in known.items()}
         cursor = 0
+        if steps:
+            note_order(ring, steps)
+            steps.stage("RoundRobinAssignor.assign")
+            steps.note(f"partitions are taken by topic and number: {in_line(java_sorted(known))}")
         for topic in java_sorted(known):
-            cursor = _deal(topic, counts[topic], seats[topic], cursor, hands)
-        return GroupAssignment(Dealt(counts, shares))
+            takers = _deal(topic, counts[topic], seats[topic], cursor, hands)
+            if steps:
+                _report(partitions_of(topic, counts[topic]), takers, cursor, ring, steps)
+            cursor = takers[(counts[topic] - 1) % len(takers)] + 1
+        result = GroupAssignment(Dealt(counts, shares))
+        if steps:
+            steps.stop(f"no partition is left; counts play no part: members hold {spread(result)}")
+        return result
 
 
 def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
@@ -52,10 +79,33 @@ def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
     return seats
 
 
-def _deal(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Share]]) -> int:
-    """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns the new cursor."""
+def _deal(
+    topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Share]]
+) -> Sequence[int]:
+    """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns who took, in order."""
     count = len(seats)
     first = bisect_left(seats, cursor) % count
-    for step in range(min(count, partitions)):
-        hands[seats[(first + step) % count]].append((topic, slice(step, partitions, count)))
-    return seats[(first + partitions - 1) % count] + 1
+    takers = [seats[(first + step) % count] for step in range(min(count, partitions))]
+    for step, seat in enumerate(takers):
+        hands[seat].append((topic, slice(step, partitions, count)))
+    return takers
+
+
+def _report(
+    partitions: Sequence[TopicPartition],
+    takers: Sequence[int],
+    cursor: int,
+    ring: Sequence[MemberSubscription],
+    steps: Steps,
+) -> None:
+    """The partitions of a topic, one by one, as `takers` get them by turns."""
+    for partition, seat in zip(partitions, cycle(takers)):
+        passed = [ring[place % len(ring)].member_id for place in _between(cursor, seat, len(ring))]
+        reason = f"next in the ring; past {in_line(passed)}, not subscribed" if passed else "next in the ring"
+        steps.give((partition,), ring[seat].member_id, reason)
+        cursor = seat + 1
+
+
+def _between(cursor: int, seat: int, count: int) -> range:
+    start = cursor % count
+    return range(start, seat if seat >= start else seat + count)

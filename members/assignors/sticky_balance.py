@@ -31,8 +31,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from groupsim.members.assignors.errors import ENDLESS_LOOP, JavaFailure
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.members.assignors.sticky_moves import Moves
 from groupsim.members.assignors.sticky_state import State
+from groupsim.protocol.messages import TopicPartition
 
 # A reassignment ends after a handful of passes; only one that does not is watched.
 _SUSPICIOUS_PASSES = 256
@@ -47,7 +49,8 @@ def imbalance(counts: Iterable[int]) -> int:
 class Balance:
     """Reassignment over a `State`; `previous` is the recorded previous owner of partitions."""
 
-    def __init__(self, state: State, previous: Mapping[int, int]) -> None:
+    def __init__(self, state: State, previous: Mapping[int, int], steps: Steps = NO_STEPS) -> None:
+        self._steps = steps
         self._state = state
         self._previous = previous
         self._moves = Moves()
@@ -68,7 +71,18 @@ class Balance:
             passes += 1
             if passes >= _SUSPICIOUS_PASSES:
                 self._watch_for_circles(passes)
+        if self._steps:
+            self._steps.stop(self._why_over() if runs else "there is nothing to move")
         return passes > 0
+
+    def _why_over(self) -> str:
+        """Why the passes are over, as a sentence."""
+        if not self._known_balanced:
+            return "a pass moved nothing"
+        load = self._state.load
+        if load.least >= load.most - 1:
+            return f"balanced: members hold {load.least}{f' or {load.most}' if load.most > load.least else ''} each"
+        return "balanced: no member can get a partition from one that holds two more"
 
     def _watch_for_circles(self, passes: int) -> None:
         """Raise when partitions move in circles: the owners and the memory of moves are as they were before.
@@ -120,6 +134,8 @@ class Balance:
         partition = self._moves.instead_of(wanted, state.owner[place], to)
         if partition is not wanted:
             place = state.place(partition)
+        if self._steps:
+            self._report_move(place, to, wanted)
         giver = state.hand_over(place, to)
         self._moves.record(partition, giver, to)
         holders = self._holders[state.topic_of[place]]
@@ -128,6 +144,17 @@ class Balance:
         if not holders[giver]:
             del holders[giver]
         self._known_balanced = None
+
+    def _report_move(self, place: int, to: int, wanted: TopicPartition) -> None:
+        state, partition = self._state, self._state.partitions[place]
+        giver, name = state.owner[place], state.ids[to]
+        if partition != wanted:
+            reason = f"in place of {wanted}: it had moved the other way, so it goes back"
+        elif self._previous.get(place) == to:
+            reason = f"{name} is its previous owner and holds at least two fewer"
+        else:
+            reason = f"{name} subscribes to {partition.topic} and has the fewest"
+        self._steps.move(partition, state.ids[giver], name, reason, (state.load.count[giver], state.load.count[to]))
 
     # --- what the literal variant does differently -------------------------------------------------------------------
 

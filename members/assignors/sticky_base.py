@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from groupsim.members.assignors.common import existing_topics, group_assignment, in_hash_order
 from groupsim.members.assignors.interface import Assignor
 from groupsim.members.assignors.racks import GroupRacks
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.members.assignors.sticky_claims import NO_GENERATION, Claim, equal_subscriptions, settle
 from groupsim.members.assignors.sticky_general import GeneralAssignment
+from groupsim.members.assignors.sticky_reasons import note_claims, note_path
 from groupsim.members.assignors.sticky_uniform import UniformAssignment
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
@@ -44,19 +46,32 @@ class StickyBase(Assignor):
 
         Raises JavaFailure on input on which Kafka's class throws.
         """
+        return self.explain(topics, members, NO_STEPS)
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """The same, with claims, what is kept, each grant, each move and the reason for the end as steps."""
         claims = [self.claim(member) for member in in_hash_order(members)]
         known = existing_topics(topics, members)
-        return group_assignment(members, self.place(known, claims))
+        return group_assignment(members, self.place(known, claims, steps))
 
-    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> Given:
+    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
         """The assignment by member id; `known` topics and `claims` in hash map order."""
         self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
-        owned = settle(claims, known)
+        if steps:
+            steps.stage("AbstractStickyAssignor.allSubscriptionsEqual")
+            note_claims(claims, known, steps)
+        owned = settle(claims, known, steps)
         racks = GroupRacks(known, [claim.member for claim in claims])
-        if self.has_quotas and equal_subscriptions(claims):
-            uniform = UniformAssignment(known, owned, racks)
+        equal = self.has_quotas and equal_subscriptions(claims)
+        if steps:
+            note_path(equal, self.has_quotas, racks.used, steps)
+        if equal:
+            generations = {claim.member.member_id: claim.generation for claim in claims} if steps else {}
+            uniform = UniformAssignment(known, owned, racks, generations, steps)
             uniform.run()
             self.transferring = uniform.transferring
             return uniform.assignment
         self.transferring = None
-        return GeneralAssignment(known, claims, owned, racks, self._newest).run()
+        return GeneralAssignment(known, claims, owned, racks, self._newest, steps).run()

@@ -23,6 +23,7 @@ from collections.abc import Container, Sequence
 
 from attrs import frozen
 
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.assignment import MemberSubscription
 from groupsim.protocol.messages import TopicPartition
 
@@ -58,7 +59,7 @@ def equal_subscriptions(claims: Sequence[Claim]) -> bool:
     return True
 
 
-def settle(claims: Sequence[Claim], known: Container[str]) -> Owned:
+def settle(claims: Sequence[Claim], known: Container[str], steps: Steps = NO_STEPS) -> Owned:
     """Decide who owns what among the topics in `known`; `claims` in hash map order."""
     claimed: defaultdict[str, set[int]] = defaultdict(set)
     for claim in claims:
@@ -67,10 +68,10 @@ def settle(claims: Sequence[Claim], known: Container[str]) -> Owned:
     if sum(map(len, claimed.values())) == sum(len(claim.partitions) for claim in claims):
         by_member = {claim.member.member_id: [tp for tp in claim.partitions if tp[0] in known] for claim in claims}
         return Owned(by_member, frozenset())
-    return _settle_conflicts(claims, known)
+    return _settle_conflicts(claims, known, steps)
 
 
-def _settle_conflicts(claims: Sequence[Claim], known: Container[str]) -> Owned:
+def _settle_conflicts(claims: Sequence[Claim], known: Container[str], steps: Steps) -> Owned:
     """The rule of the table above, partition by partition."""
     owned: dict[str, dict[TopicPartition, None]] = {claim.member.member_id: {} for claim in claims}
     claimant: dict[TopicPartition, MemberSubscription] = {}
@@ -83,6 +84,8 @@ def _settle_conflicts(claims: Sequence[Claim], known: Container[str]) -> Owned:
             other = claimant.get(partition)
             if other is not None:
                 theirs = _field_generation(other)
+                if steps:
+                    _note_conflict(partition, claim, other.member_id, theirs, steps)
                 if claim.generation < theirs:
                     continue
                 owned[other.member_id].pop(partition, None)
@@ -93,6 +96,21 @@ def _settle_conflicts(claims: Sequence[Claim], known: Container[str]) -> Owned:
             mine[partition] = None
             claimant[partition] = claim.member
     return Owned({member_id: list(partitions) for member_id, partitions in owned.items()}, frozenset(contested))
+
+
+def _note_conflict(partition: TopicPartition, claim: Claim, other: str, theirs: int, steps: Steps) -> None:
+    mine, generation = claim.member.member_id, claim.generation
+    claimed = f"claimed by {other} ({of_generation(theirs)}) and {mine} ({of_generation(generation)})"
+    if generation == theirs:
+        steps.note(f"{partition} is {claimed}: neither owns it")
+    else:
+        newer, older = (other, mine) if generation < theirs else (mine, other)
+        steps.note(f"{partition} is {claimed}: {newer} owns it, the claim of {older} is dropped")
+
+
+def of_generation(generation: int) -> str:
+    """A generation as part of a sentence."""
+    return "no generation" if generation == NO_GENERATION else f"generation {generation}"
 
 
 def _field_generation(member: MemberSubscription) -> int:

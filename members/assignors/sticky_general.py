@@ -17,13 +17,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heapreplace
 from itertools import groupby
 
+from groupsim.members.assignors.common import in_line
 from groupsim.members.assignors.racks import GroupRacks
+from groupsim.members.assignors.steps import NO_STEPS, Steps
 from groupsim.members.assignors.sticky_balance import Balance, LiteralBalance, imbalance
-from groupsim.members.assignors.sticky_claims import Claim, Owned
+from groupsim.members.assignors.sticky_claims import Claim, Owned, of_generation
 from groupsim.members.assignors.sticky_left import left_over, numbers_by_topic
 from groupsim.members.assignors.sticky_state import State
 from groupsim.protocol.assignment import TopicMetadata
 from groupsim.protocol.messages import TopicPartition
+
+_BUILDER = "GeneralAssignmentBuilder"
 
 
 class GeneralAssignment:
@@ -36,7 +40,9 @@ class GeneralAssignment:
         owned: Owned,
         racks: GroupRacks,
         newest: int,
+        steps: Steps = NO_STEPS,
     ) -> None:
+        self._steps = steps
         self._claims = claims
         self._owned = owned
         self._racks = racks
@@ -59,6 +65,7 @@ class GeneralAssignment:
     # --- step 1: keep ------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
+        self._steps.stage(f"{_BUILDER}.assignOwnedPartitions")
         state, mismatch, off_rack = self._state, self._racks.mismatch, self._racks.used
         for claim in self._claims:
             member_id = claim.member.member_id
@@ -66,10 +73,19 @@ class GeneralAssignment:
             owned = self._owned.by_member[member_id]
             kept = [tp for tp in owned if tp[0] in topics and not (off_rack and mismatch(member_id, tp))]
             self._revocation_needed |= len(kept) < len(owned)
+            if self._steps:
+                self._report_kept(claim, owned, kept)
             state.held[member] = [state.place(tp) for tp in kept]
             for place in state.held[member]:
                 state.owner[place] = member
         state.load.restore([len(held) for held in state.held])
+
+    def _report_kept(self, claim: Claim, owned: Sequence[TopicPartition], kept: Sequence[TopicPartition]) -> None:
+        member, wanted = claim.member.member_id, claim.member.topics
+        self._steps.keep(kept, member, f"claimed with {of_generation(claim.generation)}")
+        lost = [tp for tp in owned if tp not in kept]
+        self._steps.set_aside([tp for tp in lost if tp.topic not in wanted], f"{member} subscribes to it no longer")
+        self._steps.set_aside([tp for tp in lost if tp.topic in wanted], f"no replica is on the rack of {member}")
 
     def _unassigned(self) -> list[int]:
         """What nobody kept, in the order of the partitions' numbers."""
@@ -82,9 +98,15 @@ class GeneralAssignment:
     # --- step 2: give out --------------------------------------------------------------------------------------
 
     def _give_out(self, left: Sequence[int]) -> None:
+        state, steps = self._state, self._steps
+        if steps:
+            steps.stage(f"{_BUILDER}.getUnassignedPartitions")
+            order = ", given out in this order (topics with fewer subscribers first)" if left else ""
+            steps.note(f"{len(left)} without an owner{order}", [state.partitions[place] for place in left])
+        steps.stage(f"{_BUILDER}.maybeAssign")
         if self._racks.used:
             left = [place for place in left if not self._give_by_rack(place)]
-        for topic, places in groupby(left, key=self._state.topic_of.__getitem__):
+        for topic, places in groupby(left, key=state.topic_of.__getitem__):
             self._give_topic(topic, places)
 
     def _give_by_rack(self, place: int) -> bool:
@@ -96,6 +118,8 @@ class GeneralAssignment:
         if member is None:
             return False
         self._hold(place, member)
+        if self._steps:
+            self._report_given(place, member, state.load.count[member], "of those not off rack ")
         state.load.add(member, 1)
         return True
 
@@ -110,43 +134,88 @@ class GeneralAssignment:
             entry = heap[0]
             member = entry % members
             self._hold(place, member)
+            if self._steps:
+                self._report_given(place, member, entry // members, "")
             taken.append(member)
             heapreplace(heap, entry + members)
         state.load.add_all(taken)
+
+    def _report_given(self, place: int, member: int, count: int, among: str) -> None:
+        state = self._state
+        subscribers = len(state.subscriber_set[state.topic_of[place]])
+        fewest = f"of {subscribers} subscribers it has {among}the fewest, {count}"
+        reason = fewest if subscribers > 1 else "its only subscriber"
+        self._steps.give((state.partitions[place],), state.ids[member], reason)
 
     def _hold(self, place: int, member: int) -> None:
         self._state.held[member].append(place)
         self._state.owner[place] = member
 
+    def _report_aside(self, member: int) -> None:
+        state, held = self._state, self._state.held[member]
+        name = state.ids[member]
+        if held:
+            reason = f"{name} holds all that it can, and no other member subscribes to any of it"
+            self._steps.set_aside([state.partitions[place] for place in held], reason)
+        else:
+            self._steps.note(f"{name} takes no part: it subscribes to no topic that exists")
+
     # --- steps 3 and 4: set aside, balance -----------------------------------------------------------------------
 
     def _set_aside(self) -> None:
         """Members that hold all they can, none of it movable, leave the order."""
-        state = self._state
+        state, steps = self._state, self._steps
+        steps.stage(f"{_BUILDER}.canConsumerParticipateInReassignment")
         for member, held in enumerate(state.held):
             if len(held) >= state.most_possible(member):
                 state.takes_part[member] = any(state.contested(state.topic_of[place]) for place in held)
+                if steps and not state.takes_part[member]:
+                    self._report_aside(member)
+        if steps:
+            fixed = [topic for number, topic in enumerate(state.topics) if not state.contested(number)]
+            if fixed:
+                steps.note(f"topics that cannot move, as one member alone subscribes to each: {in_line(fixed)}")
         state.load.drop(m for m, takes_part in enumerate(state.takes_part) if not takes_part)
 
     def _balance(self, newly_given: Sequence[int], initializing: bool) -> None:
         state = self._state
         if not len(state.load):
+            self._steps.stop("no member takes part in reassignments")
             return
         held, owner, counts = [list(places) for places in state.held], list(state.owner), list(state.load.count)
-        balance = (LiteralBalance if state.has_phantoms else Balance)(state, self._previous_owners())
-        if not self._revocation_needed:
+        steps = self._steps
+        balance = (LiteralBalance if state.has_phantoms else Balance)(state, self._previous_owners(), steps)
+        if self._revocation_needed:
+            steps.stage(f"{_BUILDER}.performReassignments")
+            steps.note("the partitions given out are not looked at by themselves: a member has to give some up")
+        else:
+            steps.stage(f"{_BUILDER}.performReassignments, of what was given out")
             balance.reassign(newly_given)
+        steps.stage(f"{_BUILDER}.performReassignments, of all that can move")
         first = next((t for t in range(len(state.topics)) if state.contested(t)), len(state.topics))
         moved = balance.reassign(range(state.start[first], state.total))
-        if moved and not initializing and self._score(state.load.count) >= self._score(counts):
-            state.held, state.owner = held, owner
-            state.load.restore(counts)
+        if moved:
+            after, before = self._score(state.load.count), self._score(counts)
+            gained = initializing or after < before
+            self._report_score(before, after, gained)
+            if not gained:
+                state.held, state.owner = held, owner
+                state.load.restore(counts)
+
+    def _report_score(self, before: int, after: int, gained: bool) -> None:
+        steps = self._steps
+        steps.stage(f"{_BUILDER}.getBalanceScore")
+        steps.note(f"the differences between all pairs of counts add up to {before} before the moves, {after} after")
+        if not gained:
+            steps.undo("the sum did not fall")
+        steps.stop("the moves stay" if gained else "the assignment is the one before the moves")
 
     def _score(self, counts: Sequence[int]) -> int:
         return imbalance(counts[m] for m, takes_part in enumerate(self._state.takes_part) if takes_part)
 
     def _previous_owners(self) -> dict[int, int]:
         """For each partition the newest of its claimants of an earlier generation, subscribed or not (10.2)."""
+        self._steps.stage(f"{_BUILDER}.prepopulateCurrentAssignments")
         state = self._state
         found: dict[int, tuple[int, int]] = {}
         for claim in self._claims:
@@ -156,6 +225,12 @@ class GeneralAssignment:
             for partition in claim.partitions:
                 if partition.topic in state.topic_number:
                     place = state.place(partition)
+                    if self._steps:
+                        self._note_previous(partition, claim)
                     if place not in found or found[place][1] < claim.generation:
                         found[place] = (member, claim.generation)
         return {place: member for place, (member, _) in found.items()}
+
+    def _note_previous(self, partition: TopicPartition, claim: Claim) -> None:
+        member, since = claim.member.member_id, of_generation(claim.generation)
+        self._steps.note(f"{member} is a previous owner, with {since}; the newest is {self._newest}", (partition,))

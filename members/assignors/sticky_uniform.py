@@ -12,30 +12,42 @@ section 4.2. Kafka walks the table partition by partition; here a run of full ro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, cycle
 from operator import itemgetter
 
-from groupsim.members.assignors.common import partitions_numbered, partitions_of
+from groupsim.members.assignors.common import in_line, partitions_numbered, partitions_of
 from groupsim.members.assignors.errors import JavaFailure
 from groupsim.members.assignors.racks import GroupRacks
-from groupsim.members.assignors.sticky_claims import Owned
+from groupsim.members.assignors.steps import NO_STEPS, Steps
+from groupsim.members.assignors.sticky_claims import NO_GENERATION, Owned, of_generation
 from groupsim.members.assignors.sticky_left import left_over, numbers_by_topic
 from groupsim.protocol.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import TopicPartition
 
 _NUMBER = itemgetter(1)
+_BUILDER = "ConstrainedAssignmentBuilder"
 
 
 class UniformAssignment:
     """One run over one group. `assignment` is by member id; `transferring` maps partitions to who waits for them."""
 
-    def __init__(self, known: Mapping[str, TopicMetadata], owned: Owned, racks: GroupRacks) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, TopicMetadata],
+        owned: Owned,
+        racks: GroupRacks,
+        generations: Mapping[str, int],
+        steps: Steps = NO_STEPS,
+    ) -> None:
+        """`generations` by member id are read for the steps alone."""
+        self._steps = steps
+        self._generations = generations
         self._known = known
         self._owned = owned
         self._racks = racks
-        total = sum(topic.partitions for topic in known.values())
-        self._lo, self._want = divmod(total, len(owned.by_member) or 1)
+        self._total = sum(topic.partitions for topic in known.values())
+        self._lo, self._want = divmod(self._total, len(owned.by_member) or 1)
         self._hi = self._lo + (self._want > 0)
         self._place = {topic: place for place, topic in enumerate(java_sorted(known))}
         self._over = 0
@@ -47,6 +59,10 @@ class UniformAssignment:
 
     def run(self) -> None:
         """Compute; raises JavaFailure where Kafka throws IllegalStateException (claims beyond a topic's partitions)."""
+        steps = self._steps
+        steps.stage(f"{_BUILDER}.assignOwnedPartitions")
+        if steps:
+            self._note_quotas()
         for member, partitions in self._owned.by_member.items():
             self._keep(member, self._valid_claims(member, partitions))
         kept = {member: len(partitions) for member, partitions in self.assignment.items()}
@@ -55,9 +71,18 @@ class UniformAssignment:
         self._exact = java_sorted(self._exact)
         if self._racks.used:
             left.sort(key=self._racks.members_near)
+        if steps:
+            steps.stage(f"{_BUILDER}.getUnassignedPartitions")
+            self._note_left(left)
+        if self._racks.used:
+            steps.stage(f"{_BUILDER}.assignRackAwareRoundRobin")
             left = self._fill_by_rack(left)
+        steps.stage(f"{_BUILDER}.assignRoundRobin")
         self._fill(left)
         self._note_transfers(kept)
+        if steps:
+            each = f"{self._lo} or {self._hi}" if self._want else str(self._lo)
+            steps.stop(f"no partition is left, and every member holds {each}")
 
     # --- keeping -----------------------------------------------------------------------------------------------
 
@@ -67,9 +92,14 @@ class UniformAssignment:
             mismatch = self._racks.mismatch
             off_rack = [partition for partition in owned if mismatch(member, partition)]
             self._given_up.update(dict.fromkeys(off_rack, member))
+            if self._steps:
+                self._steps.set_aside(off_rack, f"no replica is on the rack of {member}, which gives up what is off it")
             owned = [partition for partition in owned if not mismatch(member, partition)]
         contested = self._owned.contested
         if contested:
+            if self._steps:
+                lost = [partition for partition in owned if partition in contested]
+                self._steps.set_aside(lost, f"{member} claims what several others claimed before it")
             owned = [partition for partition in owned if partition not in contested]
         return self._by_number(owned)
 
@@ -97,6 +127,28 @@ class UniformAssignment:
                 self._exact.append(member)
         self.assignment[member] = owned[:keep]
         self._given_up.update(dict.fromkeys(owned[keep:], member))
+        if self._steps:
+            self._report_kept(member, owned, keep)
+
+    def _report_kept(self, member: str, owned: Sequence[TopicPartition], keep: int) -> None:
+        since = of_generation(self._generations.get(member, NO_GENERATION))
+        self._steps.keep(owned[:keep], member, f"claimed with {since}; {keep} of at most {self._hi}")
+        full = f", as {self._want} hold {self._hi} already" if keep < self._hi else ""
+        self._steps.set_aside(owned[keep:], f"{member} owned {len(owned)} and keeps {keep}{full}: balance comes first")
+
+    def _note_quotas(self) -> None:
+        members = len(self._owned.by_member)
+        more = f", and one more for {self._want} of them" if self._want else ""
+        self._steps.note(f"{self._total} partitions for {members} members make {self._lo} each{more}")
+
+    def _note_left(self, left: Sequence[TopicPartition]) -> None:
+        """What is to be given out, in that order, and who may get it."""
+        self._steps.note(f"{len(left)} without an owner" + (", given out in this order" if left else ""), left)
+        if self._under:
+            below = [f"{member} ({len(self.assignment[member])})" for member in self._under]
+            self._steps.note(f"below {self._lo}: {in_line(below)}")
+        if self._exact and self._over < self._want:
+            self._steps.note(f"with {self._lo}, and perhaps one more: {in_line(self._exact)}")
 
     def _unassigned(self) -> list[TopicPartition]:
         """What nobody kept, by topic, then number."""
@@ -126,6 +178,8 @@ class UniformAssignment:
                 waiting.append(partition)
             else:
                 self._give_exact(found, partition)
+        if waiting:
+            self._steps.note("no member on a rack of theirs has room", waiting)
         return waiting
 
     def _near(self, members: Sequence[str], start: int, partition: TopicPartition) -> int | None:
@@ -144,6 +198,8 @@ class UniformAssignment:
     def _give_under(self, place: int, partition: TopicPartition) -> int:
         """Give to a member of *under*; returns where the search for the next one begins."""
         member = self._under[place]
+        if self._steps:
+            self._report_near(partition, member, f"next of those below {self._lo}")
         hand = self.assignment[member]
         hand.append(partition)
         step = 1
@@ -156,6 +212,8 @@ class UniformAssignment:
 
     def _give_exact(self, place: int, partition: TopicPartition) -> None:
         """Give to a member of *exact*, which is full by that."""
+        if self._steps:
+            self._report_near(partition, self._exact[place], f"first of those that may hold {self._hi}")
         hand = self.assignment[self._exact[place]]
         hand.append(partition)
         if len(hand) == self._hi:
@@ -163,6 +221,9 @@ class UniformAssignment:
             self._over += 1
             if self._over == self._want:
                 self._exact.clear()
+
+    def _report_near(self, partition: TopicPartition, member: str, why: str) -> None:
+        self._steps.give((partition,), member, f"a replica is on its rack {self._racks.of_member[member]}; {why}")
 
     def _fill(self, left: Sequence[TopicPartition]) -> None:
         """Around the table, then one each to the members of *exact*."""
@@ -173,6 +234,8 @@ class UniformAssignment:
             raise JavaFailure("java.lang.IllegalStateException", "No more unfilled consumers to be assigned.")
         for member, partition in zip(self._exact, left[at:]):
             self.assignment[member].append(partition)
+            if self._steps:
+                self._steps.give((partition,), member, f"next of those with {self._lo}, and one more is left over")
         if self._under:
             raise JavaFailure("java.lang.IllegalStateException", "We haven't reached the expected number of members")
 
@@ -183,6 +246,9 @@ class UniformAssignment:
         dealt = left[at : at + rounds * seats]
         for seat, member in enumerate(self._under):
             self.assignment[member].extend(dealt[seat::seats])
+        if self._steps:
+            for partition, member in zip(dealt, cycle(self._under)):
+                self._steps.give((partition,), member, f"next of those below {self._lo}")
         self._exact += [member for member in self._under if len(self.assignment[member]) == self._lo]
         self._under = [member for member in self._under if len(self.assignment[member]) < self._lo]
         return at + len(dealt)

@@ -16,6 +16,7 @@ from groupsim.members.assignors.blame import blame, source_of
 from groupsim.members.assignors.errors import AssignorError
 from groupsim.members.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.members.assignors.registry import is_kafkas
+from groupsim.members.assignors.steps import NO_STEPS, Steps, replayed
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 
@@ -27,11 +28,13 @@ def run_assignor(
     protocol: RebalanceProtocol = RebalanceProtocol.EAGER,
     *,
     as_kafka: bool = False,
+    steps: Steps = NO_STEPS,
 ) -> GroupAssignment:
     """Let the assignor compute, and check the result of a custom one.
 
     `protocol` is the one in use: under COOPERATIVE a partition may not be taken from one member and given to another
-    in one round. `as_kafka` checks only that the result has the right types, as the Java compiler would.
+    in one round. `as_kafka` checks only that the result has the right types, as the Java compiler would. `steps` gets
+    the steps of an assignor that explains itself; those of a custom one must add up to its result.
 
     Raises AssignorError (custom: raised, or returned nonsense) and JavaFailure (Kafka's own, where Kafka throws).
     """
@@ -39,7 +42,7 @@ def run_assignor(
     with blame(assignor):
         # A user's own must not change what the leader encodes and the result is judged by.
         given = (topics, members) if kafkas else (MappingProxyType(topics), tuple(members))
-        result = assignor.assign(*given)
+        result = assignor.explain(*given, steps) if steps and explains(assignor) else assignor.assign(*given)
     if kafkas:
         return result
     problem = _wrong_type(result)
@@ -47,9 +50,21 @@ def run_assignor(
         problem = _nonsense(result, topics, members)
         if problem is None and protocol is RebalanceProtocol.COOPERATIVE:
             problem = _moved_in_one_round(result, members)
+        if problem is None and steps:
+            problem = _other_steps(result, steps)
     if problem is not None:
         raise AssignorError(assignor.name, problem, source_of(type(assignor)))
     return result
+
+
+def explains(assignor: Assignor) -> bool:
+    """Whether an assignor has an `explain` of its own, which belongs to the `assign` that it runs."""
+    for kind in type(assignor).__mro__:
+        if "explain" in vars(kind):
+            return kind is not Assignor
+        if "assign" in vars(kind):
+            return False
+    return False
 
 
 def judge(
@@ -69,6 +84,26 @@ def judge(
     if problem is None and protocol is RebalanceProtocol.COOPERATIVE:
         problem = _moved_in_one_round(result, members)
     return None if problem is None else AssignorError(assignor.name, problem, source_of(type(assignor)))
+
+
+def _other_steps(result: GroupAssignment, steps: Steps) -> str | None:
+    """What the steps of a custom assignor say and its result does not; an assignor may report notes alone."""
+    if all(step.does in ("note", "set aside", "stop") for step in steps):
+        return None
+    try:
+        held = replayed(steps)
+    except ValueError:
+        return "explains a step that takes a partition from a member that does not hold it"
+    for member in dict.fromkeys([*result.partitions, *held]):
+        given, explained = sorted(result.partitions.get(member, ())), sorted(held.get(member, ()))
+        if given != explained:
+            return f"gave member {member!r} {_listed(given)}, but its steps give it {_listed(explained)}"
+    return None
+
+
+def _listed(partitions: Sequence[TopicPartition]) -> str:
+    shown = ", ".join(map(str, partitions[:6]))
+    return f"{shown}{', …' if len(partitions) > 6 else ''}" or "nothing"
 
 
 def _wrong_type(result: object) -> str | None:

@@ -11,6 +11,8 @@ import pytest
 
 from groupsim import Simulation
 from groupsim.assign import run_document
+from groupsim.assign_command import assign
+from groupsim.assign_explained import Explain
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-an-assignor.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
@@ -57,3 +59,15 @@ def test_the_example_differs_from_range_as_told() -> None:
     document = json.loads(re.findall(r"\$ cat group.json\n(.*?)\n\$", GUIDE, re.DOTALL)[0])
     assert list(run_document(document, "rack-first")["counts"].values()) == [3, 1]
     assert list(run_document(document, "range")["counts"].values()) == [2, 2]
+
+
+def test_the_assignor_that_explains_itself_prints_the_lines_in_the_guide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last listing, saved under its name, explains the first document as the guide shows."""
+    (tmp_path / "fewest_first.py").write_text(PYTHON[-1])
+    (tmp_path / "group.json").write_text(re.findall(r"echo '(.*?)'", GUIDE)[0])
+    monkeypatch.chdir(tmp_path)
+    assert assign("group.json", "fewest_first:FewestFirst", False, Explain.SOME) == 0
+    (shown,) = re.findall(r"```text\n(fewest-first.*?)```", GUIDE, re.DOTALL)
+    assert capsys.readouterr().out.startswith(shown)

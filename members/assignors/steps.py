@@ -1,0 +1,140 @@
+"""The steps of an assignment, as the algorithm itself reports them while it computes.
+
+An assignor calls the methods of a `Steps` at the places where it decides. `NO_STEPS` is one that keeps nothing and is
+false: `assign` computes with it, and a report that costs something stands behind `if steps:`. So the explanation comes
+from the code that computes the assignment, and `replayed` gives that assignment back from the steps alone.
+
+Names of stages are those of Kafka's classes and methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from attrs import frozen
+
+from groupsim.protocol.messages import TopicPartition
+
+Does: TypeAlias = Literal["note", "keep", "give", "move", "set aside", "withhold", "undo", "stop"]
+
+
+@frozen
+class Step:
+    """One decision.
+
+    `member` has the `partitions` from now on (keep, give, move) or does not get them in this round (withhold); `giver`
+    had them until now, and `counts` are how many partitions both held before (move). `undo` takes back all moves. The
+    others change nothing. `reason` is a sentence for a reader, the whole of it for `note` and `stop`.
+    """
+
+    stage: str
+    does: Does
+    reason: str
+    partitions: tuple[TopicPartition, ...] = ()
+    member: str | None = None
+    giver: str | None = None
+    counts: tuple[int, int] | None = None
+
+
+class Steps:
+    """Collects the steps of one assignment, each with the stage that it belongs to."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._stage = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything that is reported is kept."""
+        return True
+
+    def __iter__(self) -> Iterator[Step]:
+        """All steps in order."""
+        return iter(self._steps)
+
+    def stage(self, name: str) -> None:
+        """What is reported from now on belongs to this stage: the class or method that decides."""
+        self._stage = name
+
+    def note(self, text: str, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Something that a reader should know; it changes nothing. Partitions are listed behind the text."""
+        self._add("note", text, partitions)
+
+    def keep(self, partitions: Sequence[TopicPartition], member: str, reason: str) -> None:
+        """A member keeps partitions that it had; without partitions there is no step."""
+        if partitions:
+            self._add("keep", reason, partitions, member)
+
+    def give(self, partitions: Sequence[TopicPartition], member: str, reason: str) -> None:
+        """A member gets partitions; without partitions there is no step."""
+        if partitions:
+            self._add("give", reason, partitions, member)
+
+    def set_aside(self, partitions: Sequence[TopicPartition], reason: str) -> None:
+        """Partitions have no owner for now, or take no part in what follows; without partitions there is no step."""
+        if partitions:
+            self._add("set aside", reason, partitions)
+
+    def move(
+        self, partition: TopicPartition, giver: str, member: str, reason: str, counts: tuple[int, int] | None = None
+    ) -> None:
+        """A partition goes from one member to another; `counts` are how many both held before."""
+        self._add("move", reason, (partition,), member, giver, counts)
+
+    def withhold(self, partition: TopicPartition, member: str, reason: str) -> None:
+        """A member that was to get a partition does not get it in this round."""
+        self._add("withhold", reason, (partition,), member)
+
+    def undo(self, reason: str) -> None:
+        """All moves so far are taken back."""
+        self._add("undo", reason)
+
+    def stop(self, reason: str) -> None:
+        """Why a stage, or all of it, ends here."""
+        self._add("stop", reason)
+
+    def _add(
+        self,
+        does: Does,
+        reason: str,
+        partitions: Iterable[TopicPartition] = (),
+        member: str | None = None,
+        giver: str | None = None,
+        counts: tuple[int, int] | None = None,
+    ) -> None:
+        self._steps.append(Step(self._stage, does, reason, tuple(partitions), member, giver, counts))
+
+
+class _NoSteps(Steps):
+    """Keeps nothing."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def stage(self, name: str) -> None:
+        """Keep nothing."""
+
+    def _add(self, *_: object) -> None:
+        """Keep nothing."""
+
+
+#: For an assignment that nobody wants explained.
+NO_STEPS: Steps = _NoSteps()
+
+
+def replayed(steps: Iterable[Step]) -> dict[str, list[TopicPartition]]:
+    """The partitions that members hold after these steps. Raises ValueError where one contradicts those before it."""
+    held: dict[str, list[TopicPartition]] = {}
+    before_moves: dict[str, list[TopicPartition]] | None = None
+    for step in steps:
+        if step.does == "move" and before_moves is None:
+            before_moves = {member: list(partitions) for member, partitions in held.items()}
+        if step.does == "undo" and before_moves is not None:
+            held, before_moves = before_moves, None
+        loser = {"move": step.giver, "withhold": step.member}.get(step.does)
+        if loser is not None:
+            for partition in step.partitions:
+                held.setdefault(loser, []).remove(partition)
+        if step.member is not None and step.does in ("keep", "give", "move"):
+            held.setdefault(step.member, []).extend(step.partitions)
+    return held
