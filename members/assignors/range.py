@@ -82,7 +82,8 @@ def _consumers(
 
 def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, list[Share]], steps: Steps) -> None:
     quota, extras = divmod(count, len(consumers))
-    if steps:
+    listened = bool(steps)
+    if listened:
         steps.note(
             f"{topic}: {count} partitions for {len(consumers)} members make {quota} each"
             + (f", and one more for the first{f' {extras}' if extras > 1 else ''}" if extras else "")
@@ -93,7 +94,7 @@ def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, lis
         if start == end:
             break  # more members than partitions: the rest gets nothing
         shares[consumer].append((topic, slice(start, end)))
-        if steps:
+        if listened:
             reason = f"member {place + 1} of {len(consumers)}: {quota}{' and one more' if place < extras else ''}"
             steps.give(partitions_of(topic, count)[start:end], consumer, reason)
         start = end

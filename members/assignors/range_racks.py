@@ -26,6 +26,7 @@ class TopicState:
         self, metadata: TopicMetadata, consumers: Sequence[str], racks: Mapping[str, str], steps: Steps
     ) -> None:
         self._steps = steps
+        self._listened = bool(steps)
         self.topic = metadata.name
         self.count = metadata.partitions
         self.consumers = {consumer: racks.get(consumer) for consumer in consumers}
@@ -49,7 +50,7 @@ class TopicState:
 
     def give(self, consumer: str, partitions: Sequence[int], reason: str) -> None:
         """Hand partitions over; one grant uses up at most one extra."""
-        if self._steps:
+        if self._listened:
             every, room = partitions_of(self.topic, self.count), self.room(consumer)
             self._steps.give([every[number] for number in partitions], consumer, f"{reason}, and has room for {room}")
         for partition in partitions:

@@ -57,9 +57,10 @@ class RoundRobinAssignor(Assignor):
             note_order(ring, steps)
             steps.stage("RoundRobinAssignor.assign")
             steps.note(f"partitions are taken by topic and number: {in_line(java_sorted(known))}")
+        listened = bool(steps)
         for topic in java_sorted(known):
             takers = _deal(topic, counts[topic], seats[topic], cursor, hands)
-            if steps:
+            if listened:
                 _report(partitions_of(topic, counts[topic]), takers, cursor, ring, steps)
             cursor = takers[(counts[topic] - 1) % len(takers)] + 1
         result = GroupAssignment(Dealt(counts, shares))
@@ -85,7 +86,9 @@ def _deal(
     """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns who took, in order."""
     count = len(seats)
     first = bisect_left(seats, cursor) % count
-    takers = [seats[(first + step) % count] for step in range(min(count, partitions))]
+    takers = seats[first : first + partitions]
+    if len(takers) < partitions and first:
+        takers = [*takers, *seats[: min(first, partitions - len(takers))]]
     for step, seat in enumerate(takers):
         hands[seat].append((topic, slice(step, partitions, count)))
     return takers

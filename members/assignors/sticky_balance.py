@@ -51,6 +51,7 @@ class Balance:
 
     def __init__(self, state: State, previous: Mapping[int, int], steps: Steps = NO_STEPS) -> None:
         self._steps = steps
+        self._listened = bool(steps)
         self._state = state
         self._previous = previous
         self._moves = Moves()
@@ -71,7 +72,7 @@ class Balance:
             passes += 1
             if passes >= _SUSPICIOUS_PASSES:
                 self._watch_for_circles(passes)
-        if self._steps:
+        if self._listened:
             self._steps.stop(self._why_over() if runs else "there is nothing to move")
         return passes > 0
 
@@ -134,7 +135,7 @@ class Balance:
         partition = self._moves.instead_of(wanted, state.owner[place], to)
         if partition is not wanted:
             place = state.place(partition)
-        if self._steps:
+        if self._listened:
             self._report_move(place, to, wanted)
         giver = state.hand_over(place, to)
         self._moves.record(partition, giver, to)

@@ -43,6 +43,7 @@ class GeneralAssignment:
         steps: Steps = NO_STEPS,
     ) -> None:
         self._steps = steps
+        self._listened = bool(steps)
         self._claims = claims
         self._owned = owned
         self._racks = racks
@@ -73,7 +74,7 @@ class GeneralAssignment:
             owned = self._owned.by_member[member_id]
             kept = [tp for tp in owned if tp[0] in topics and not (off_rack and mismatch(member_id, tp))]
             self._revocation_needed |= len(kept) < len(owned)
-            if self._steps:
+            if self._listened:
                 self._report_kept(claim, owned, kept)
             state.held[member] = [state.place(tp) for tp in kept]
             for place in state.held[member]:
@@ -99,7 +100,7 @@ class GeneralAssignment:
 
     def _give_out(self, left: Sequence[int]) -> None:
         state, steps = self._state, self._steps
-        if steps:
+        if self._listened:
             steps.stage(f"{_BUILDER}.getUnassignedPartitions")
             order = ", given out in this order (topics with fewer subscribers first)" if left else ""
             steps.note(f"{len(left)} without an owner{order}", [state.partitions[place] for place in left])
@@ -118,7 +119,7 @@ class GeneralAssignment:
         if member is None:
             return False
         self._hold(place, member)
-        if self._steps:
+        if self._listened:
             self._report_given(place, member, state.load.count[member], "of those not off rack ")
         state.load.add(member, 1)
         return True
@@ -134,7 +135,7 @@ class GeneralAssignment:
             entry = heap[0]
             member = entry % members
             self._hold(place, member)
-            if self._steps:
+            if self._listened:
                 self._report_given(place, member, entry // members, "")
             taken.append(member)
             heapreplace(heap, entry + members)
@@ -169,9 +170,9 @@ class GeneralAssignment:
         for member, held in enumerate(state.held):
             if len(held) >= state.most_possible(member):
                 state.takes_part[member] = any(state.contested(state.topic_of[place]) for place in held)
-                if steps and not state.takes_part[member]:
+                if self._listened and not state.takes_part[member]:
                     self._report_aside(member)
-        if steps:
+        if self._listened:
             fixed = [topic for number, topic in enumerate(state.topics) if not state.contested(number)]
             if fixed:
                 steps.note(f"topics that cannot move, as one member alone subscribes to each: {in_line(fixed)}")
@@ -225,7 +226,7 @@ class GeneralAssignment:
             for partition in claim.partitions:
                 if partition.topic in state.topic_number:
                     place = state.place(partition)
-                    if self._steps:
+                    if self._listened:
                         self._note_previous(partition, claim)
                     if place not in found or found[place][1] < claim.generation:
                         found[place] = (member, claim.generation)

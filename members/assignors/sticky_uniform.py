@@ -42,6 +42,7 @@ class UniformAssignment:
     ) -> None:
         """`generations` by member id are read for the steps alone."""
         self._steps = steps
+        self._listened = bool(steps)
         self._generations = generations
         self._known = known
         self._owned = owned
@@ -61,7 +62,7 @@ class UniformAssignment:
         """Compute; raises JavaFailure where Kafka throws IllegalStateException (claims beyond a topic's partitions)."""
         steps = self._steps
         steps.stage(f"{_BUILDER}.assignOwnedPartitions")
-        if steps:
+        if self._listened:
             self._note_quotas()
         for member, partitions in self._owned.by_member.items():
             self._keep(member, self._valid_claims(member, partitions))
@@ -71,7 +72,7 @@ class UniformAssignment:
         self._exact = java_sorted(self._exact)
         if self._racks.used:
             left.sort(key=self._racks.members_near)
-        if steps:
+        if self._listened:
             steps.stage(f"{_BUILDER}.getUnassignedPartitions")
             self._note_left(left)
         if self._racks.used:
@@ -80,7 +81,7 @@ class UniformAssignment:
         steps.stage(f"{_BUILDER}.assignRoundRobin")
         self._fill(left)
         self._note_transfers(kept)
-        if steps:
+        if self._listened:
             each = f"{self._lo} or {self._hi}" if self._want else str(self._lo)
             steps.stop(f"no partition is left, and every member holds {each}")
 
@@ -92,12 +93,12 @@ class UniformAssignment:
             mismatch = self._racks.mismatch
             off_rack = [partition for partition in owned if mismatch(member, partition)]
             self._given_up.update(dict.fromkeys(off_rack, member))
-            if self._steps:
+            if self._listened:
                 self._steps.set_aside(off_rack, f"no replica is on the rack of {member}, which gives up what is off it")
             owned = [partition for partition in owned if not mismatch(member, partition)]
         contested = self._owned.contested
         if contested:
-            if self._steps:
+            if self._listened:
                 lost = [partition for partition in owned if partition in contested]
                 self._steps.set_aside(lost, f"{member} claims what several others claimed before it")
             owned = [partition for partition in owned if partition not in contested]
@@ -127,7 +128,7 @@ class UniformAssignment:
                 self._exact.append(member)
         self.assignment[member] = owned[:keep]
         self._given_up.update(dict.fromkeys(owned[keep:], member))
-        if self._steps:
+        if self._listened:
             self._report_kept(member, owned, keep)
 
     def _report_kept(self, member: str, owned: Sequence[TopicPartition], keep: int) -> None:
@@ -198,7 +199,7 @@ class UniformAssignment:
     def _give_under(self, place: int, partition: TopicPartition) -> int:
         """Give to a member of *under*; returns where the search for the next one begins."""
         member = self._under[place]
-        if self._steps:
+        if self._listened:
             self._report_near(partition, member, f"next of those below {self._lo}")
         hand = self.assignment[member]
         hand.append(partition)
@@ -212,7 +213,7 @@ class UniformAssignment:
 
     def _give_exact(self, place: int, partition: TopicPartition) -> None:
         """Give to a member of *exact*, which is full by that."""
-        if self._steps:
+        if self._listened:
             self._report_near(partition, self._exact[place], f"first of those that may hold {self._hi}")
         hand = self.assignment[self._exact[place]]
         hand.append(partition)
@@ -234,7 +235,7 @@ class UniformAssignment:
             raise JavaFailure("java.lang.IllegalStateException", "No more unfilled consumers to be assigned.")
         for member, partition in zip(self._exact, left[at:]):
             self.assignment[member].append(partition)
-            if self._steps:
+            if self._listened:
                 self._steps.give((partition,), member, f"next of those with {self._lo}, and one more is left over")
         if self._under:
             raise JavaFailure("java.lang.IllegalStateException", "We haven't reached the expected number of members")
@@ -246,7 +247,7 @@ class UniformAssignment:
         dealt = left[at : at + rounds * seats]
         for seat, member in enumerate(self._under):
             self.assignment[member].extend(dealt[seat::seats])
-        if self._steps:
+        if self._listened:
             for partition, member in zip(dealt, cycle(self._under)):
                 self._steps.give((partition,), member, f"next of those below {self._lo}")
         self._exact += [member for member in self._under if len(self.assignment[member]) == self._lo]
