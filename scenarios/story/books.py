@@ -27,6 +27,7 @@ class Book:
         "again",
         "cut_again",
         "cut_once",
+        "deleted",
         "delivered",
         "duplicates",
         "lowest",
@@ -42,6 +43,7 @@ class Book:
         self.again = Ranges()  # delivered more than once
         self.processed = Ranges()
         self.passed = Ranges()  # deleted, and the group had been beyond it
+        self.deleted = 0  # all below is deleted
         self.places: list[tuple[int, int]] = []  # when members were placed where
         self.position: int | None = None  # where the group reads next
         self.lowest: int | None = None  # the lowest offset it was ever placed at, or read
@@ -80,9 +82,12 @@ class Book:
         self.processed.cut(at)
 
     def delete(self, start: int) -> None:
-        """Retention has deleted what is below `start`."""
-        for piece in self.seen.gaps(0, min(start, self.position or 0)):
-            self.passed.add(*piece)
+        """Retention has deleted what is below `start`; what was deleted before stays as it was judged then."""
+        passed = min(start, self.position or 0)
+        if passed > self.deleted:
+            for piece in self.seen.gaps(self.deleted, passed):
+                self.passed.add(*piece)
+        self.deleted = max(self.deleted, start)
 
 
 @define

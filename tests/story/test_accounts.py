@@ -131,6 +131,12 @@ def test_records_deleted_before_the_group_came_are_expired() -> None:
     assert Log().append(0, 100).delete(60).records(60, 100) == Records(written=100, expired=60, waiting=40)
 
 
+def test_records_that_expired_stay_expired_when_retention_goes_on() -> None:
+    """The group reads on behind what was deleted, and later deletions do not make that skipped."""
+    log = Log().append(0, 100).place(0).read(0, 20).delete(60).place(60).read(60, 90)
+    assert log.delete(80).records(80, 100) == Records(written=100, once=50, expired=40, waiting=10)
+
+
 def test_records_that_were_skipped_and_deleted_later_did_not_expire() -> None:
     """The group had gone past them when retention came."""
     found = Log().append(0, 100).place(0).read(0, 20).place(50).read(50, 60).delete(60).records(60, 100)
