@@ -59,7 +59,7 @@ def spark(options: EngineOptions | None = None) -> Iterator[Engine]:
     The rows travel through the driver: executors need no common file system. On a cluster they also need our code,
     which goes there as the zip of the sweeps. Raises SweepError when Spark cannot be had.
     """
-    from groupsim.pipeline.sweep.session import session
+    from groupsim.pipeline.sweep.spark_session import session
 
     # The zip stays for as long as the session: executors fetch it when they come.
     with TemporaryDirectory(prefix="groupsim-zip-") as folder, session(options) as found:
@@ -81,7 +81,7 @@ def _shipped(session: Any, options: EngineOptions | None, folder: Path) -> str |
 def _on_spark(session: Any, zip_name: str | None, table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
     ddl = ", ".join(f"`{field.name}` {SPARK_TYPES[str(field.type)]}" for field in schema)
     from groupsim.pipeline.sweep.probe import explained
-    from groupsim.pipeline.sweep.session import jvm_log
+    from groupsim.pipeline.sweep.spark_session import jvm_log
 
     groups = session.createDataFrame(table).groupBy("cell")
     try:

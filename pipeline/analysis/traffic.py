@@ -93,7 +93,7 @@ def traffic(directory: DirectoryLike, options: EngineOptions | None = None) -> p
     Only the number of workers of `options` counts. Raises SweepError when Spark cannot be had.
     """
     from groupsim.pipeline.sweep.engines import EngineOptions
-    from groupsim.pipeline.sweep.session import session
+    from groupsim.pipeline.sweep.spark_session import session
 
     parts = directory.parts(TRACES.name)
     if not parts:

@@ -2,8 +2,8 @@
 
 `sweep` runs what an experiment still lacks and writes it into a `Directory`; both engines (`pool`, `spark`) are sent
 the same tasks (`plan`), do the same work (`work`) and answer with the same tables. What travels to other machines is
-one zip (`bundle`); `probe` asks the machines first whether they can run it. `session` makes the Spark session, `java`
-finds the Java under it.
+one zip (`bundle`); `probe` asks the machines first whether they can run it. `spark_session` makes the Spark session
+(no module is called as the function `session` is: it would hide the function), `java` finds the Java under it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from groupsim.pipeline.sweep.driver import Outcome, sweep
     from groupsim.pipeline.sweep.engines import EngineOptions
     from groupsim.pipeline.sweep.errors import SweepError
-    from groupsim.pipeline.sweep.session import session
+    from groupsim.pipeline.sweep.spark_session import session
 
 _HOMES = {
     "Directory": "directory",
     "EngineOptions": "engines",
     "Outcome": "driver",
     "SweepError": "errors",
-    "session": "session",
+    "session": "spark_session",
     "sweep": "driver",
 }
 

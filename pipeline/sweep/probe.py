@@ -11,7 +11,7 @@ from typing import Any
 
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.remote import INTRODUCTIONS, introducing
-from groupsim.pipeline.sweep.session import jvm_log
+from groupsim.pipeline.sweep.spark_session import jvm_log
 
 _OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Py4JError itself, not one of its kinds that tell what Java said: there was no answer.

@@ -20,7 +20,7 @@ from groupsim.pipeline.sweep.engines import Done, EngineOptions, Pack
 from groupsim.pipeline.sweep.plan import Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
 from groupsim.pipeline.sweep.remote import ANSWERS, performing
-from groupsim.pipeline.sweep.session import jvm_log, session
+from groupsim.pipeline.sweep.spark_session import jvm_log, session
 
 IN_FLIGHT = 2
 

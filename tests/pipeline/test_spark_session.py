@@ -26,7 +26,7 @@ from groupsim.pipeline.analysis.metrics import P50, P99
 from groupsim.pipeline.analysis.traffic import traffic
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
-from groupsim.pipeline.sweep.session import session
+from groupsim.pipeline.sweep.spark_session import session
 
 
 @pytest.fixture(scope="module", params=["one session", pytest.param("their own", marks=pytest.mark.slow)])

@@ -17,7 +17,7 @@ from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.probe import explained
 from groupsim.pipeline.sweep.remote import performing, unpacking
-from groupsim.pipeline.sweep.session import _kill, _noted_processes, session
+from groupsim.pipeline.sweep.spark_session import _kill, _noted_processes, session
 
 needs_spark = pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}")
 
