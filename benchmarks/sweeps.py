@@ -122,7 +122,8 @@ def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[Work]
     options = EngineOptions(name, workers=PROCESSES)
     with (
         tempfile.TemporaryDirectory(prefix="groupsim-bench-") as folder,
-        started(name, options, shipped, PROCESSES, Path(folder)) as found,
+        Directory.prepare(Path(folder, "probed"), Contents(experiment, shipped.code)) as probed,
+        started(name, options, shipped, PROCESSES, Path(folder), probed.place) as found,
     ):
 
         def sweep(part: Experiment, where: str) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groupsim import answer_shown, as_json
 from groupsim.exits import RUN_FAILED, WELL, Trouble
+from groupsim.sweep_command import check_engine
 from groupsim.terminal import Terminal
 
-ENGINES = ("plain", "spark", "auto")
+if TYPE_CHECKING:
+    from groupsim.pipeline.sweep import EngineOptions
 
 
-def nothing_finished(directory: Path) -> Trouble:
+def nothing_finished(directory: str) -> Trouble:
     """There is nothing to analyse yet."""
     return Trouble(
         f"{directory}: no run of this sweep has finished yet",
@@ -20,23 +22,22 @@ def nothing_finished(directory: Path) -> Trouble:
     )
 
 
-def answer(directory: Path, engine: str, wants_json: bool) -> int:
+def answer(directory: str, options: EngineOptions, wants_json: bool) -> int:
     """Analyse the directory anew, so that the answer knows the newest runs; returns the exit code.
 
     Raises Trouble and SweepError.
     """
-    if engine not in ENGINES:
-        raise Trouble(f"--engine {engine}: no such engine", f"one of {', '.join(ENGINES)}")
     if find_spec("pyarrow") is None:
         raise Trouble("an analysis needs pyarrow", 'pip install "groupsim[parquet]"')
+    check_engine(options)
     from groupsim.pipeline.analysis import analyse
     from groupsim.pipeline.analysis.answer import NO_DATA
     from groupsim.pipeline.sweep.directory import Directory
 
-    swept = Directory.open(directory)
+    swept = Directory.open(directory, options.conf)
     if not swept.finished:
         raise nothing_finished(directory)
-    found = analyse(swept, engine)
+    found = analyse(swept, options)
     if wants_json:
         print(as_json.text(answer_shown.document(found)))
     else:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim import cli_looking, cli_run, lint_options
+from groupsim import cli_looking, cli_run, engine_options, lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
@@ -273,19 +273,13 @@ def sweep(
         str,
         typer.Argument(help="An experiment, or with --vary a scenario: a file or a library name.", metavar="FILE|NAME"),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Directory for tables and results.", metavar="DIR")],
-    master: Annotated[
-        str | None, typer.Option("--master", help="Run on this Spark master: local[N], spark://…", metavar="URL")
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option("--remote", help="Run on this Spark Connect server: sc://…", metavar="URL")
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", help="pool: processes here; spark; auto: spark where a cluster is named.", metavar="NAME"
-        ),
-    ] = "auto",
+    out: Annotated[
+        str, typer.Option("--out", help="Where tables and results go: a path, s3a://…, gs://…, hdfs://…", metavar="DIR")
+    ],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Runs at a time.", metavar="N")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds per cell.", metavar="N")] = None,
     setting: Annotated[
@@ -316,11 +310,11 @@ def sweep(
     - `groupsim sweep my-grid.yaml --out results/ --seeds 100 --goal lag_area --goal "false_evictions<=1"`
     - `groupsim sweep rolling-deploy-small --only rollout=Deployment --set timeline.0.max-unavailable=1 --out ours/`
     - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
-    - `groupsim sweep my-grid.yaml --out results/ --remote sc://spark.example:15002 --traces`
+    - `groupsim sweep my-grid.yaml --out s3a://bucket/results --remote sc://spark.example:15002 --traces`
     """
     from groupsim import sweep_command
 
-    options = (engine, master, remote, workers)
+    options = engine_options.of(engine, master, remote, workers, conf)
     raise typer.Exit(
         sweep_command.sweep(
             source, out, options, (vary or [], setting or [], only or [], goal or []), seeds, traces, quiet, as_json
@@ -331,7 +325,11 @@ def sweep(
 @app.command("report")
 @guarded
 def report_(
-    directory: Annotated[Path, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where to write it; DIR/report.html.", metavar="FILE.html")
     ] = None,
@@ -349,16 +347,18 @@ def report_(
     """
     from groupsim import report_command
 
-    raise typer.Exit(report_command.report(directory, out, open_))
+    options = engine_options.of(engine, master, remote, None, conf)
+    raise typer.Exit(report_command.report(directory, out, open_, options))
 
 
 @app.command("answer")
 @guarded
 def answer(
-    directory: Annotated[Path, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
-    engine: Annotated[
-        str, typer.Option("--engine", help="plain: this process; spark; auto: Spark for large sweeps.", metavar="NAME")
-    ] = "auto",
+    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -371,7 +371,8 @@ def answer(
     """
     from groupsim import answer_command
 
-    raise typer.Exit(answer_command.answer(directory, engine, as_json))
+    options = engine_options.of(engine, master, remote, None, conf)
+    raise typer.Exit(answer_command.answer(directory, options, as_json))
 
 
 @app.command("serve")

@@ -15,17 +15,18 @@ from groupsim.exits import WELL, Trouble
 from groupsim.scenarios.runner import Run
 from groupsim.scenarios.story import Story
 from groupsim.sources import check_parent
+from groupsim.sweep_command import check_engine
 from groupsim.terminal import Terminal
 
 if TYPE_CHECKING:
     from groupsim.pipeline.analysis import Answer
-    from groupsim.pipeline.sweep import Directory
+    from groupsim.pipeline.sweep import Directory, EngineOptions
 
 PAGES = (".html", ".htm")
 INSTALL = 'pip install "groupsim[report]"'
 
 
-def report(source: Path, out: Path | None, open_it: bool) -> int:
+def report(source: str, out: Path | None, open_it: bool, options: EngineOptions) -> int:
     """Make the page of a sweep's directory; print the answer and where the page lies. Returns the exit code.
 
     Raises Trouble for a directory with nothing in it, a page that cannot be written, and missing packages, and
@@ -35,33 +36,40 @@ def report(source: Path, out: Path | None, open_it: bool) -> int:
     _need("pyarrow")
     from groupsim.pipeline.page import sweep_page
     from groupsim.pipeline.sweep import Directory
+    from groupsim.pipeline.sweep.directory import REPORT
 
-    directory = Directory.open(source)
+    check_engine(options)
+    directory = Directory.open(source, options.conf)
     if not directory.finished:
         raise nothing_finished(source)
-    answer = _answer(directory)
-    target = directory.report if out is None else out
-    _write(sweep_page(directory, answer), target)
+    answer = _answer(directory, options)
+    page = sweep_page(directory, answer)
+    if out is None and directory.place.local is None:
+        directory.place.write(REPORT, page.encode())
+        target: Path | str = directory.place / REPORT
+    else:
+        target = directory.report if out is None else out
+        _write(page, Path(target))
     Terminal(soft_wrap=True).print(Text(answer.sentence, "bold"))
     tell_page(target)
     if open_it:
-        webbrowser.open(target.resolve().as_uri())
+        webbrowser.open(target.resolve().as_uri() if isinstance(target, Path) else target)
     return WELL
 
 
-def _answer(directory: Directory) -> Answer:
+def _answer(directory: Directory, options: EngineOptions) -> Answer:
     """The answer as it lies there, or a new one when runs or goals have changed since."""
     from groupsim.pipeline.analysis import analyse, read_answer
+    from groupsim.pipeline.analysis.results import ANSWER
 
-    file = directory.results / "answer.json"
-    sources = [directory.path / "experiment.json", *directory.parts("runs")]
+    made = directory.place.modified_ns(ANSWER)
     try:
-        if file.stat().st_mtime_ns > max(source.stat().st_mtime_ns for source in sources):
-            return read_answer(directory.results)
-    except (OSError, ValueError):
-        pass  # there is none, or one of another version
+        if made is not None and made > directory.changed_ns:
+            return read_answer(directory.place)
+    except ValueError:
+        pass  # of another version
     with Console(stderr=True).status("analysing"):
-        return analyse(directory)
+        return analyse(directory, options)
 
 
 def write_run(done: Run, story: Story, command: str, path: Path) -> None:
@@ -87,7 +95,7 @@ def check_page(path: Path | None) -> None:
     _need("plotly")
 
 
-def tell_page(path: Path) -> None:
+def tell_page(path: Path | str) -> None:
     """Say where the page lies."""
     Terminal(stderr=True, soft_wrap=True).print(Text(f"page: {path}", "dim"))
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from groupsim import as_json
@@ -18,7 +16,7 @@ from groupsim.terminal import Terminal
 if TYPE_CHECKING:
     from groupsim.pipeline.analysis import Answer
     from groupsim.pipeline.experiment import Experiment
-    from groupsim.pipeline.sweep import EngineOptions, Outcome
+    from groupsim.pipeline.sweep import Directory, EngineOptions, Outcome
     from groupsim.sweep_progress import SweepProgress
 
 FEW = 3  # errors of failed runs that are shown
@@ -26,8 +24,8 @@ FEW = 3  # errors of failed runs that are shown
 
 def sweep(
     source: str,
-    out: Path,
-    options: tuple[str, str | None, str | None, int | None],
+    out: str,
+    wanted: EngineOptions,
     asked: tuple[list[str], list[str], list[str], list[str]],
     seeds: int | None,
     traces: bool,
@@ -36,20 +34,18 @@ def sweep(
 ) -> int:
     """Perform what is lacking, analyse, print; returns the exit code.
 
-    `options` are engine, master, remote and workers, `asked` the texts behind `--vary`, `--set`, `--only` and `--goal`.
-    Raises Trouble, ScenarioError and SweepError.
+    `out` is a path or a URL, `wanted` says where it shall run, `asked` has the texts behind `--vary`, `--set`, `--only`
+    and `--goal`. Raises Trouble, ScenarioError and SweepError.
     """
     _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
     from groupsim.pipeline.experiment import load_experiment
     from groupsim.pipeline.experiment.asked import Asked
     from groupsim.pipeline.experiment.varied import experiment_varying
-    from groupsim.pipeline.sweep import EngineOptions
-    from groupsim.pipeline.sweep.engines import SPARK
+    from groupsim.pipeline.sweep.place import Place
     from groupsim.sweep_progress import SweepProgress
 
-    wanted = EngineOptions(*options)
-    if wanted.chosen() == SPARK:
-        _check_installed(("pyspark",), 'pip install "groupsim[spark]"')
+    check_engine(wanted)
+    Place.at(out)
     varied, settings, only, goals = asked
     how = Asked(tuple(settings), tuple(only), tuple(goals))
     if varied:
@@ -60,12 +56,22 @@ def sweep(
     for warning in () if quiet else experiment.warnings:
         said.print(Text(str(warning), "yellow"))
     outcome = _perform(experiment, out, wanted, traces, SweepProgress(quiet))
-    answer = _analyse(outcome, quiet)
+    answer: Answer | None = outcome.result
     if wants_json:
         print(as_json.text(document(outcome, answer)))
     else:
         show(outcome, answer, quiet)
     return RUN_FAILED if outcome.failed == outcome.total else WELL
+
+
+def check_engine(wanted: EngineOptions) -> None:
+    """Refuse options that contradict each other, and an engine that is not installed, before anything is written."""
+    from groupsim.pipeline.sweep.engines import SPARK
+
+    if wanted.chosen() == SPARK:
+        client = bool(wanted.remote)
+        remedy = "pip install pyspark-client" if client else 'pip install "groupsim[spark]"'
+        _check_installed(("pyspark", "grpc") if client else ("pyspark",), remedy)
 
 
 def _check_installed(packages: tuple[str, ...], remedy: str) -> None:
@@ -75,13 +81,21 @@ def _check_installed(packages: tuple[str, ...], remedy: str) -> None:
 
 
 def _perform(
-    experiment: Experiment, out: Path, options: EngineOptions, traces: bool, progress: SweepProgress
+    experiment: Experiment, out: str, options: EngineOptions, traces: bool, progress: SweepProgress
 ) -> Outcome:
     from groupsim.pipeline.sweep import sweep as perform
 
     try:
         with ended_as_by_ctrl_c():
-            return perform(experiment, out, options, traces=traces, watch=progress)
+            return perform(
+                experiment,
+                out,
+                options,
+                traces=traces,
+                watch=progress,
+                note=progress.note,
+                then=progress.analysing(_analyse),
+            )
     except KeyboardInterrupt:
         progress.stop()
         raise Trouble(_how_far(out, progress), "the same command goes on from there", INTERRUPTED) from None
@@ -89,7 +103,7 @@ def _perform(
         progress.stop()
 
 
-def _how_far(out: Path, progress: SweepProgress) -> str:
+def _how_far(out: str, progress: SweepProgress) -> str:
     """What an interrupted sweep has kept."""
     from groupsim.pipeline.sweep import Directory, SweepError
 
@@ -101,16 +115,11 @@ def _how_far(out: Path, progress: SweepProgress) -> str:
     return f"interrupted; {len(directory.finished)} of {total} runs finished"
 
 
-def _analyse(outcome: Outcome, quiet: bool) -> Answer | None:
+def _analyse(directory: Directory, _: Any) -> Answer | None:
     """The answer, when there is anything to analyse."""
-    if outcome.failed == outcome.total:
-        return None
     from groupsim.pipeline.analysis import analyse
 
-    if not quiet and sys.stderr.isatty():
-        with Console(stderr=True).status("analysing"):
-            return analyse(outcome.directory)
-    return analyse(outcome.directory)
+    return None if directory.failed == directory.experiment.runs else analyse(directory)
 
 
 def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
@@ -135,9 +144,9 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
         said.print(Text(f"{ran}{kept}", "dim"))
     _show_failed(outcome, said)
     if not quiet:
-        path = outcome.directory.path
-        said.print(Text(f"tables: {path / 'tables'}, results: {outcome.directory.results}", "dim"))
-        said.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(str(path))}", "dim"))
+        place = outcome.directory.place
+        said.print(Text(f"tables: {place / 'tables'}, results: {place / 'results'}", "dim"))
+        said.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(place.url)}", "dim"))
 
 
 def _show_failed(outcome: Outcome, said: Terminal) -> None:
@@ -145,7 +154,7 @@ def _show_failed(outcome: Outcome, said: Terminal) -> None:
     if not outcome.failed:
         return
     said.print(Text(f"{outcome.failed} of {outcome.total} runs failed; the column `error` of `runs` says why", "red"))
-    runs = outcome.directory.tables("runs").select(["cell", "seed", "status", "error", "repeat"]).to_pylist()
+    runs = outcome.directory.tables("runs", ["cell", "seed", "status", "error", "repeat"]).to_pylist()
     alike: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         if run["status"] == "failed":
@@ -162,11 +171,11 @@ def _show_failed(outcome: Outcome, said: Terminal) -> None:
 
 def document(outcome: Outcome, answer: Answer | None) -> dict[str, Any]:
     """The sweep as JSON; all numbers are in results/answer.json."""
-    path = outcome.directory.path
+    place = outcome.directory.place
     recommended = None if answer is None or answer.recommended is None else answer.cell(answer.recommended)
     return {
         "schema": as_json.SCHEMA,
-        "directory": str(path),
+        "directory": place.url,
         "runs": outcome.total,
         "performed": outcome.performed,
         "failed": outcome.failed,
@@ -176,5 +185,5 @@ def document(outcome: Outcome, answer: Answer | None) -> dict[str, Any]:
         "answer": answer and answer.sentence,
         "decision": answer and answer.decision,
         "recommended": recommended and dict(recommended.labels),
-        "results": str(outcome.directory.results / "answer.json"),
+        "results": place / "results/answer.json",
     }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from groupsim.pipeline.sweep.driver import Progress as State
+from groupsim.pipeline.sweep.ticking import ticking
 from groupsim.run_progress import duration
 from groupsim.terminal import Terminal
 
+T = TypeVar("T")
 EVERY_S = 10.0  # between two lines where there is no terminal, at least
 RARER = 10  # … and this part of the time that has passed: a sweep of hours says no more than some dozen lines
 
@@ -25,6 +29,7 @@ class SweepProgress:
         self._bar: Progress | None = None
         self._begun = time.monotonic()
         self._said = self._begun - EVERY_S
+        self._doing = ""
 
     def __call__(self, state: State) -> None:
         self.last = state
@@ -33,8 +38,27 @@ class SweepProgress:
         if self._console.is_terminal:
             self._draw(state)
         elif self._due(state):
-            self._said = time.monotonic()
+            self._said, self._doing = time.monotonic(), state.doing
             self._console.print(Text(line(state)))
+
+    def note(self, sentence: str) -> None:
+        """Say something beside the progress."""
+        if not self._quiet and sentence:
+            console = self._console if self._bar is None else self._bar.console
+            console.print(Text(sentence, "dim"))
+
+    def analysing(self, work: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
+        """The work, with signs of life while it lasts."""
+
+        def analyse(directory: Any, spark: Any) -> T:
+            done = self.last or State(0, 0, 0, None)
+            state = State(done.finished, done.total, done.failed, None, "analysing")
+            with ticking(lambda: self(state) if spark else None):
+                found = work(directory, spark)
+            self.stop()
+            return found
+
+        return analyse
 
     def stop(self) -> None:
         """Leave the terminal as it was."""
@@ -43,10 +67,13 @@ class SweepProgress:
             self._bar = None
 
     def _due(self, state: State) -> bool:
-        """Whether a line is worth its place: the first, the last, and one every so often."""
+        """Whether a line is worth its place: the first of each kind, the last, and one every so often."""
         now = time.monotonic()
-        ends = state.seconds_left is None or state.finished == state.total
-        return ends or now - self._said >= max(EVERY_S, (now - self._begun) / RARER)
+        return (
+            state.doing != self._doing
+            or state.finished == state.total
+            or now - self._said >= max(EVERY_S, (now - self._begun) / RARER)
+        )
 
     def _draw(self, state: State) -> None:
         if self._bar is None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from groupsim.pipeline.sweep.engines import EngineOptions
+    from groupsim.pipeline.sweep.place import Place
 
 DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
 # What a setting may cost: a recommendation names those in which it is worse, or the baseline that stays is.
@@ -91,10 +92,11 @@ class DirectoryLike(Protocol):
     """What the analysis asks of a sweep's directory."""
 
     @property
-    def path(self) -> Path: ...
+    def place(self) -> Place: ...
     @property
     def experiment(self) -> Any: ...
-    def parts(self, name: str) -> list[Path]: ...
+    def parts(self, name: str) -> list[Path | str]: ...
+    def read(self, name: str, columns: Sequence[str]) -> pa.Table: ...
 
 
 def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
@@ -112,22 +114,25 @@ def answer_of(experiment: ExperimentLike, read: Reader, engine: Engine | None = 
     return _answer(experiment, seen, engine or plain), seen
 
 
-def analyse(directory: DirectoryLike, engine: str = "auto", options: EngineOptions | None = None) -> Answer:
+def analyse(directory: DirectoryLike, options: EngineOptions | None = None) -> Answer:
     """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
 
-    `engine` is `plain`, `spark` (in the session that `options` describes) or `auto`: Spark for large sweeps where it
-    is installed. The numbers are the same from both. Full traces, if there are any, are counted by Spark as well
-    (not with `plain`). Raises SweepError when Spark cannot be had or the disk is full.
+    The engine of `options` is `pool` (this process), `spark` (in the session that they describe) or `auto`: Spark for
+    large sweeps where it is installed. The numbers are the same from both. Full traces, if there are any, are counted
+    by Spark as well (not with `pool`). Raises SweepError when Spark cannot be had or the disk is full.
     """
-    from groupsim.pipeline.analysis.results import read_columns, write_results
+    from groupsim.pipeline.analysis.results import write_results
+    from groupsim.pipeline.sweep.engines import EngineOptions
 
-    seen = observations(partial(read_columns, directory))
+    options = options or EngineOptions()
+    engine = options.chosen()
+    seen = observations(directory.read)
     large = engine == "auto" and len(seen) > LARGE and find_spec("pyspark") is not None
     with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
         answer = _answer(directory.experiment, seen, chosen)
-    if engine != "plain" and directory.parts(TRACES.name):
+    if engine != "pool" and directory.parts(TRACES.name):
         answer = _with_traffic(directory, options, answer, must=engine == "spark")
-    write_results(directory.path / "results", answer)
+    write_results(directory.place, answer)
     return answer
 
 

@@ -18,11 +18,9 @@ The result has a row per cell, measure, name and error:
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groupsim.pipeline.analysis.results import read_columns, write_table
 from groupsim.pipeline.schemas import TRACES
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.analysis.analyse import DirectoryLike
     from groupsim.pipeline.sweep.engines import EngineOptions
 
-TRAFFIC = "traffic.parquet"
+TRAFFIC = "results/traffic.parquet"
 MILLION = 1_000_000
 
 # What a group's coordinator answers; Fetch, Metadata and FindCoordinator go to any broker.
@@ -101,13 +99,11 @@ def traffic(directory: DirectoryLike, options: EngineOptions | None = None) -> p
     local = EngineOptions(workers=options.workers if options else None)
     with session(local, settings={"spark.sql.shuffle.partitions": "8"}) as spark:
         found = traffic_of(spark, parts, *_beside(directory))
-    folder = directory.path / "results"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_table(folder / TRAFFIC, found)
+    directory.place.write_table(TRAFFIC, found)
     return found
 
 
-def traffic_of(spark: Any, parts: list[Path], heartbeats: dict[int, int], virtual_us: dict[int, int]) -> pa.Table:
+def traffic_of(spark: Any, parts: list[Path | str], heartbeats: dict[int, int], virtual_us: dict[int, int]) -> pa.Table:
     """The table of traffic from files of traces; quiet heartbeats and virtual time per cell come from other tables."""
     import pyarrow as pa
 
@@ -153,7 +149,7 @@ def _load(cell: int, load: dict[str, int], heartbeats: int, virtual_us: int) -> 
 
 def _beside(directory: DirectoryLike) -> tuple[dict[int, int], dict[int, int]]:
     """Quiet heartbeats and virtual time, summed over the runs of each cell."""
-    read = partial(read_columns, directory)
+    read = directory.read
     return _sums(read("members", ["cell", "heartbeats"])), _sums(read("runs", ["cell", "virtual_us"]))
 
 

@@ -1,101 +1,88 @@
-"""The directory of a sweep: the experiment, its tables in parts, and what was made of them.
+"""The directory of a sweep: the experiment, its tables in parts, manifests that say which parts count, and the results.
 
     DIR/experiment.json                 the experiment, the hash of the code, the version of the tables
+    DIR/chunks/<chunk>.json             manifests: which runs are finished, and which files hold their rows (`chunks`)
     DIR/tables/<table>/part-*.parquet   the rows of some runs
     DIR/results/, DIR/report.html       the analysis and the page
 
-A chunk of runs has one part of each table, all with the same number. The part of `runs` is written last: the chunk is
-finished when it is there. Parts without it are what an interrupted sweep left, and go before the next one begins. Which
-runs share a part, and in which order parts were written, depends on the machine; so tables are sorted when they are
-read, and what is read depends on the experiment and the code alone.
+The directory is a `Place`: a local folder, or a URL. Which runs share a part, and in which order parts were written,
+depends on the machine; so tables are sorted when they are read, and what is read depends on the experiment and the code
+alone.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Mapping
-from functools import partial
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from groupsim.pipeline import experiment as experiments
-from groupsim.pipeline.schemas import RUNS, TABLES, TABLES_VERSION, TRACES, arrow_schema
-from groupsim.pipeline.sweep import files
+from groupsim.pipeline.schemas import TABLES, arrow_schema
+from groupsim.pipeline.sweep import chunks, files
+from groupsim.pipeline.sweep.chunks import Chunk, Cost, File, Finished, Manifest, Run
+from groupsim.pipeline.sweep.contents import EXPERIMENT, Contents, check_same
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.parts import damaged, read_part
-from groupsim.scenarios import canonical
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.pipeline.sweep.parts import damaged, read_part, table_file, write_tables
+from groupsim.pipeline.sweep.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from groupsim.pipeline.experiment import Experiment
 
-EXPERIMENT = "experiment.json"
-_PART = re.compile(r"part-(\d+)\.parquet")
-
-
-@attrs.frozen
-class Contents:
-    """What a directory holds: the experiment, and what its rows depend on besides."""
-
-    experiment: Experiment
-    code: str
-    traces: bool = False
-
-    def text(self) -> str:
-        """As the file `experiment.json`."""
-        head = json.dumps({"tables": TABLES_VERSION, "code": self.code, "traces": self.traces})
-        return f'{head[:-1]}, "experiment":\n{experiments.to_json(self.experiment).rstrip()}}}\n'
-
-    @classmethod
-    def of(cls, text: str) -> Contents:
-        """From the file. Raises ScenarioError, ValueError or LookupError for a file that is none."""
-        document = canonical.parse(text)
-        if document["tables"] != TABLES_VERSION:
-            raise ValueError(f"version {document['tables']} of the tables, this is version {TABLES_VERSION}")
-        experiment = experiments.from_json(canonical.dump(document["experiment"]))
-        return cls(experiment, document["code"], document["traces"])
+__all__ = ["EXPERIMENT", "Contents", "Directory"]
+RESULTS, REPORT = "results", "report.html"
 
 
 class Directory:
-    """A sweep's directory: `Directory.open` is for reading, `Directory.prepare` for a sweep, and locks it."""
+    """A sweep's directory: `Directory.open` is for reading, `Directory.prepare` for a sweep, and locks a local one."""
 
-    def __init__(self, path: Path, contents: Contents, unlock: Callable[[], None] = lambda: None) -> None:
-        self.path = path
+    def __init__(self, place: Place, contents: Contents, unlock: Callable[[], None] = lambda: None) -> None:
+        self.place = place
         self.contents = contents
         self._unlock = unlock
+        self._manifest: Manifest | None = None
+        self._written = 0
 
     @classmethod
-    def open(cls, path: Path | str) -> Directory:
-        """An existing directory, to read. Raises SweepError when it is none of a sweep."""
-        path = Path(path)
-        file = path / EXPERIMENT
-        if not file.is_file():
-            what = "there is no such directory" if not path.exists() else "this is no directory of a sweep"
-            raise SweepError(
-                f"{path}: {what}", "name the directory that `groupsim sweep … --out DIR` wrote", bad_input=True
-            )
-        return cls(path, _read(file))
+    def open(cls, where: Path | str, conf: Mapping[str, str] | None = None) -> Directory:
+        """An existing directory, to read; `conf` are Spark's settings of file systems.
 
-    @classmethod
-    def prepare(cls, path: Path | str, wanted: Contents) -> Directory:
-        """A directory to sweep into: a new one, or one of the same experiment, with what an interruption left cleaned.
-
-        Seeds that an earlier sweep began stay part of the experiment. Raises SweepError when the directory belongs to
-        something else, and when another sweep is writing there.
+        Raises SweepError when it is none of a sweep.
         """
-        path = Path(path)
-        _refuse_foreign(path)
-        path.mkdir(parents=True, exist_ok=True)
-        unlock = files.lock(path)
+        place = Place.at(where, conf)
         try:
-            directory = cls(path, wanted, unlock)
-            directory._go_on()
-            files.write_whole(path / EXPERIMENT, lambda file: file.write(directory.contents.text().encode()))
+            text = place.read(EXPERIMENT)
+        except (FileNotFoundError, NotADirectoryError):
+            there = place.local is not None and place.local.exists()
+            what = "this is no directory of a sweep" if there or place.local is None else "there is no such directory"
+            raise SweepError(
+                f"{place.url}: {what}", "name the directory that `groupsim sweep … --out DIR` wrote", bad_input=True
+            ) from None
+        return cls(place, Contents.read(place, text))
+
+    @classmethod
+    def prepare(
+        cls, where: Path | str, wanted: Contents, conf: Mapping[str, str] | None = None, *, alone: bool = True
+    ) -> Directory:
+        """A directory to sweep into: a new one, or one of the same experiment.
+
+        Seeds that an earlier sweep began stay part of the experiment. `alone` keeps other sweeps out of a local one and
+        removes what interrupted ones left. Raises SweepError when the directory belongs to something else, and when
+        another sweep is writing there.
+        """
+        place = Place.at(where, conf)
+        _refuse_foreign(place)
+        unlock = _locked(place) if alone else lambda: None
+        try:
+            directory = cls(place, wanted, unlock)
+            directory._go_on(alone)
+            text = directory.contents.text().encode()
+            if not place.is_file(EXPERIMENT) or place.read(EXPERIMENT) != text:
+                place.write(EXPERIMENT, text)
         except BaseException:
             unlock()
             raise
@@ -117,155 +104,195 @@ class Directory:
         return self.contents.experiment
 
     @property
+    def path(self) -> Path:
+        """A local directory's folder; a `SweepError` for one behind a URL."""
+        if self.place.local is None:
+            raise SweepError(f"{self.place.url}: not on this machine", "copy it here first", bad_input=True)
+        return self.place.local
+
+    @property
     def results(self) -> Path:
-        """Where the analysis writes."""
-        return self.path / "results"
+        """Where the analysis writes, in a local directory."""
+        return self.path / RESULTS
 
     @property
     def report(self) -> Path:
-        """Where the page lies."""
-        return self.path / "report.html"
+        """Where the page lies, in a local directory."""
+        return self.path / REPORT
+
+    # --- what is finished ---------------------------------------------------------------------------------------------
 
     @property
-    def finished(self) -> set[tuple[int, int]]:
-        """The runs that need not run again, as (cell, seed)."""
-        runs = self._read(RUNS.name, columns=["cell", "seed"])
-        return set(zip(runs["cell"].to_pylist(), runs["seed"].to_pylist(), strict=True))
+    def manifest(self) -> Manifest:
+        """What counts here, as it was when this was first asked, or at the last `refresh`."""
+        if self._manifest is None:
+            self._manifest = chunks.read(self.place)
+        return self._manifest
+
+    def refresh(self) -> None:
+        """Look again what is finished, when next asked."""
+        self._manifest = None
+
+    @property
+    def finished(self) -> Finished:
+        """The runs that need not run again: a collection of (cell, seed)."""
+        return self.manifest.finished
 
     @property
     def failed(self) -> int:
         """How many runs failed."""
-        statuses: list[str] = self._read(RUNS.name, columns=["status"])["status"].to_pylist()
-        return statuses.count("failed")
+        return sum(chunk.failed for chunk in self.manifest.chunks)
 
-    def tables(self, name: str) -> pa.Table:
-        """One table, whole: sorted by cell and seed, within a run in the order in which the run made the rows.
+    @property
+    def costs(self) -> list[Cost]:
+        """What finished runs have cost."""
+        return [cost for chunk in self.manifest.chunks for cost in chunk.costs]
 
-        Raises SweepError for parts that are damaged, lack columns, or are gone.
+    @property
+    def changed_ns(self) -> int:
+        """When the experiment or the runs that are finished last changed."""
+        there = [EXPERIMENT, *(f"{chunks.CHUNKS}/{name}{chunks.SUFFIX}" for name in chunks.names(self.place))]
+        return max((self.place.modified_ns(name) or 0 for name in there), default=0)
+
+    def count(self, name: str) -> int:
+        """How many rows a table has."""
+        return sum(file.rows for file in self._files(name))
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def tables(self, name: str, columns: Sequence[str] | None = None, runs: Collection[Run] | None = None) -> pa.Table:
+        """One table, or some of its columns: sorted by cell and seed, within a run in the order it made the rows.
+
+        With `runs` only the rows of these, of which only the chunks that have them are read. Raises SweepError for
+        parts that are damaged, lack columns, or are gone.
         """
-        return self._read(name).sort_by([("cell", "ascending"), ("seed", "ascending")])  # a stable sort
+        keyed = columns and list(dict.fromkeys([*columns, "cell", "seed"]))
+        found = self.read(name, keyed, runs).sort_by([("cell", "ascending"), ("seed", "ascending")])  # a stable sort
+        return found.select(list(columns)) if columns else found
 
-    def parts(self, name: str) -> list[Path]:
-        """The files of one table, for those who read them their own way (Spark); rows are not in order there.
-
-        Raises SweepError when a finished chunk lacks its part: without its rows all would look well, and be wrong.
-        """
-        if name == TRACES.name and not self.contents.traces:
-            return []
-        found = [self._part(name, number) for number in self._numbers()]
-        for path in found:
-            if not path.is_file():
-                raise damaged(path, "it is not there")
-        return found
-
-    def write(self, tables: Mapping[str, pa.Table]) -> None:
-        """Write one chunk: `runs` last. Raises SweepError when the disk is full; the chunk is then as if never run."""
-        import pyarrow.parquet as pq
-
-        number = max(self._numbers(), default=0) + 1
-        names = [name for name in tables if name != RUNS.name and (name != TRACES.name or self.contents.traces)]
-        written: list[Path] = []
-        try:
-            for name in [*names, RUNS.name]:
-                path = self._part(name, number)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                written.append(path)
-                files.write_whole(path, partial(pq.write_table, tables[name], compression="zstd"))
-        except BaseException:
-            for path in reversed(written):
-                path.unlink(missing_ok=True)
-            raise
-
-    def _read(self, name: str, columns: list[str] | None = None) -> pa.Table:
+    def read(self, name: str, columns: Sequence[str] | None = None, runs: Collection[Run] | None = None) -> pa.Table:
+        """As `tables`, in no order."""
         import pyarrow as pa
 
         schema = arrow_schema(TABLES[name])
         if columns is not None:
             schema = pa.schema([schema.field(column) for column in columns])
-        return pa.concat_tables([schema.empty_table(), *(read_part(path, schema) for path in self.parts(name))])
+        wanted = None if runs is None else _expression(runs)
+        having = None if runs is None else _having(self.manifest.chunks, runs)
+        parts = [
+            read_part(self.place, table_file(file), schema, wanted)
+            for file in self._files(name)
+            if having is None or file.file in having
+        ]
+        return pa.concat_tables([schema.empty_table(), *parts])
 
-    def _part(self, name: str, number: int) -> Path:
-        return self.path / "tables" / name / f"part-{number:05d}.parquet"
+    def parts(self, name: str) -> list[Path | str]:
+        """The files of one table: paths here, or URLs as Spark names them; rows are not in order there.
 
-    def _numbers(self) -> list[int]:
-        """The finished chunks."""
-        found = (_PART.fullmatch(path.name) for path in (self.path / "tables" / RUNS.name).glob("part-*"))
-        return sorted(int(match[1]) for match in found if match)
+        Raises SweepError when one is gone: without its rows all would look well, and be wrong.
+        """
+        names = [table_file(file) for file in self._files(name)]
+        if self.place.local is None:
+            return [self.place.spark(one) for one in names]
+        for one in names:
+            if not (self.place.local / one).is_file():
+                raise damaged(self.place, one, "it is not there")
+        return [self.place.local / one for one in names]
 
-    def _go_on(self) -> None:
+    def _files(self, name: str) -> list[File]:
+        return [file for chunk in self.manifest.chunks if (file := chunk.file(name)) is not None]
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def next_name(self) -> str:
+        """A name for the chunks of a sweep that begins now, unlike that of any other: a number and a few letters."""
+        numbers = [int(head) for name in chunks.names(self.place) if (head := name.split("-")[0]).isdigit()]
+        token = zlib.crc32(f"{time.time_ns()} {id(self)}".encode()) & 0xFFFFFF
+        return f"{max(numbers, default=0) + 1:04d}-{token:06x}"
+
+    def write(self, tables: Mapping[str, pa.Table], costs: Iterable[Cost] = (), name: str = "") -> Chunk:
+        """Write one chunk from here: its tables, then its row. Raises SweepError; the chunk is then as if never run."""
+        if not name:
+            self._written += 1
+            name = f"{self.next_name()}-{self._written:06d}"
+        chunk = write_tables(self.place, name, tables, costs, self.contents.traces, "driver")
+        chunks.write(self.place, chunk)
+        self.refresh()
+        return chunk
+
+    def _go_on(self, alone: bool) -> None:
         """Take up what another sweep left here, if any did."""
-        file = self.path / EXPERIMENT
-        if not file.is_file():
+        try:
+            present = Contents.read(self.place, self.place.read(EXPERIMENT))
+        except FileNotFoundError:
             return
-        _check_same(self.path, _read(file), self.contents)
-        self._clean()
-        begun = {seed for _, seed in self.finished}
+        check_same(self.place, present, self.contents)
+        if alone and self.place.local is not None:
+            self._clean(self.place.local)
+        begun = set(self.finished.cells)
+        if not alone:
+            begun |= set(present.experiment.seeds)
         seeds = tuple(sorted(begun.union(self.experiment.seeds)))
         self.contents = attrs.evolve(self.contents, experiment=attrs.evolve(self.experiment, seeds=seeds))
 
-    def _clean(self) -> None:
-        """Remove what an interrupted sweep left: temporary files, and parts of chunks that are not finished."""
-        finished = set(self._numbers())
-        for path in (self.path / "tables").glob("*/part-*.parquet"):
-            match = _PART.fullmatch(path.name)
-            if match and int(match[1]) not in finished:
+    def _clean(self, home: Path) -> None:
+        """Remove what interrupted sweeps left: temporary files, parts in no manifest, rows that do not count."""
+        self.place.remove(f"{chunks.CHUNKS}/{one.chunk}{chunks.SUFFIX}" for one in self.manifest.repeated)
+        named = {file.file for chunk in self.manifest.chunks for file in chunk.files}
+        for path in home.glob("tables/*/part-*.parquet"):
+            if path.name not in named:
                 path.unlink()
-        for path in [*self.path.glob(f".*{files.TEMPORARY}"), *self.path.glob(f"tables/*/.*{files.TEMPORARY}")]:
-            path.unlink()
+        for pattern in (f".*{files.TEMPORARY}", f"*/.*{files.TEMPORARY}", f"tables/*/.*{files.TEMPORARY}"):
+            for path in home.glob(pattern):
+                path.unlink()
 
 
-def _read(file: Path) -> Contents:
+def _expression(runs: Collection[Run]) -> Any:
+    """The runs as a filter of Arrow's."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.scalar(False)
+    by_cell: dict[int, list[int]] = {}
+    for cell, seed in runs:
+        by_cell.setdefault(cell, []).append(seed)
+    for cell, seeds in by_cell.items():
+        found = found | ((pc.field("cell") == cell) & pc.field("seed").isin(pa.array(seeds, pa.int64())))
+    return found
+
+
+def _having(rows: Iterable[Chunk], runs: Collection[Run]) -> set[str]:
+    """The files of the chunks that have one of these runs."""
+
+    def has(chunk: Chunk) -> bool:
+        return any(
+            span.first_cell <= cell <= span.last_cell and span.first_seed <= seed <= span.last_seed
+            for span in chunk.runs
+            for cell, seed in runs
+        )
+
+    return {file.file for chunk in rows if has(chunk) for file in chunk.files}
+
+
+def _locked(place: Place) -> Callable[[], None]:
+    """Keep other sweeps out. Object stores have no locks: two sweeps there do some runs twice, and count them once."""
+    if place.local is None:
+        return lambda: None
     try:
-        return Contents.of(file.read_text("utf-8"))
-    except (ScenarioError, ValueError, LookupError, TypeError) as error:
-        raise SweepError(
-            f"{file}: cannot be read: {error}",
-            "it was written by another version of groupsim, or damaged; sweep into a new directory",
-            bad_input=True,
-        ) from error
+        place.local.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SweepError(f"{place.url}: {error.strerror or error}", "name another directory", bad_input=True) from error
+    return files.lock(place.local)
 
 
-def _refuse_foreign(path: Path) -> None:
+def _refuse_foreign(place: Place) -> None:
     """Nothing is written among files of somebody else."""
-    if path.exists() and not path.is_dir():
-        raise SweepError(f"{path}: this is a file", "name a directory with --out", bad_input=True)
-    if not path.exists() or (path / EXPERIMENT).is_file():
-        return
-    foreign = sorted(entry.name for entry in path.iterdir() if not entry.name.startswith("."))
-    if foreign:
+    if place.local is not None and place.local.exists() and not place.local.is_dir():
+        raise SweepError(f"{place.url}: this is a file", "name a directory with --out", bad_input=True)
+    present = place.names()
+    if present and EXPERIMENT not in present:
         raise SweepError(
-            f"{path}: not empty, and no directory of a sweep (there is {foreign[0]!r})",
+            f"{place.url}: not empty, and no directory of a sweep (there is {present[0]!r})",
             "name a new or an empty directory with --out",
             bad_input=True,
         )
-
-
-def _check_same(path: Path, present: Contents, wanted: Contents) -> None:
-    """Rows of both must fit into one table: the same cells, the same code. Title, goals and seeds may change."""
-    if present.experiment.digest != wanted.experiment.digest:
-        raise SweepError(
-            f"{path}: holds another experiment ({present.experiment.title!r}): {_difference(present, wanted)}",
-            "name another directory with --out, or remove this one",
-            bad_input=True,
-        )
-    if present.code != wanted.code:
-        raise SweepError(
-            f"{path}: was begun with other code (hash {present.code[:12]}, now {wanted.code[:12]})",
-            "go on with the version of groupsim and of the assignors that began it, or sweep into another directory",
-            bad_input=True,
-        )
-    if present.traces != wanted.traces:
-        began, remedy = ("with", "add --traces") if present.traces else ("without", "leave --traces out")
-        raise SweepError(
-            f"{path}: was begun {began} full traces", f"{remedy}, or sweep into another directory", bad_input=True
-        )
-
-
-def _difference(present: Contents, wanted: Contents) -> str:
-    there, here = present.experiment.cells, wanted.experiment.cells
-    if len(there) != len(here):
-        return f"{len(there)} cells there, {len(here)} here"
-    for theirs, ours in zip(there, here, strict=True):
-        if (theirs.title, theirs.digest) != (ours.title, ours.digest):
-            return f"cell {ours.number} ({ours.title}) is not the same"
-    return "its axes have other names"

@@ -1,24 +1,32 @@
-"""A sweep from the driver's side: what is lacking is planned, performed by an engine, and written chunk by chunk."""
+"""A sweep from the driver's side: what is lacking is planned, performed by an engine, and counted as it is written.
+
+Workers write the tables and the rows of the manifest; the driver hands out tasks and reads what they cost. It writes
+tables only for executors that do not share the sweep's storage.
+"""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 from attrs import frozen
 
 from groupsim.pipeline.experiment import Experiment
-from groupsim.pipeline.schemas import RUNS
-from groupsim.pipeline.sweep import assignors, work
+from groupsim.pipeline.sweep import assignors, chunks, work
 from groupsim.pipeline.sweep.bundle import Bundle, bundle
+from groupsim.pipeline.sweep.choosing import Choice, choose
+from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.pipeline.sweep.engines import SPARK, Done, Engine, EngineOptions, cores
+from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, cores
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.plan import Plan, Run, Wave
+from groupsim.pipeline.sweep.place import Place
+from groupsim.pipeline.sweep.plan import Plan, Task, Wave
+from groupsim.pipeline.sweep.ticking import ticking
+
+FOLD = 500  # rows of the manifest that are put into one file
 
 
 @frozen
@@ -34,7 +42,10 @@ class Progress:
 
 @frozen
 class Outcome:
-    """What a sweep has done: runs in the directory, of these performed now, and those that failed."""
+    """What a sweep has done: runs in the directory, of these performed now, and those that failed.
+
+    `result` is what its `then` returned.
+    """
 
     directory: Directory
     total: int
@@ -43,66 +54,84 @@ class Outcome:
     engine: str
     workers: int
     seconds: float
+    result: Any = None
+
+
+Watch = Callable[[Progress], object]
+Then = Callable[[Directory, Any], Any]
 
 
 def sweep(
     experiment: Experiment,
-    path: Path | str,
+    where: Path | str,
     options: EngineOptions | None = None,
     *,
     traces: bool = False,
-    watch: Callable[[Progress], object] = lambda progress: None,
+    watch: Watch = lambda progress: None,
+    note: Callable[[str], object] = lambda sentence: None,
+    then: Then = lambda directory, spark: None,
 ) -> Outcome:
-    """Run what the directory still lacks of the experiment. Returns when all of it is there.
+    """Run what the directory at a path or URL still lacks of the experiment. Returns when all of it is there.
 
-    `watch` is told of every task that has ended. Raises SweepError; whatever ends it, finished chunks stay, and the
-    same call goes on from there.
+    `watch` is called with every task that has ended, and every few seconds in which none has; `note` with sentences on
+    the engine that was taken. `then` is called with the directory once all is there, and with the Spark session that
+    simulated, if one did. Raises SweepError; whatever ends it, finished chunks stay, and the same call goes on from
+    there.
     """
     options = options or EngineOptions()
     name, begun = options.chosen(), time.monotonic()
     shipped = _bundle(experiment)
-    with Directory.prepare(path, Contents(experiment, shipped.code, traces)) as directory:
-        finished = directory.finished
-        lacking = directory.experiment.runs - len(finished)
-        workers = 0
+    with Directory.prepare(where, Contents(experiment, shipped.code, traces), options.conf) as directory:
+        at_work = _Sweep(directory, shipped, options, watch, note)
+        lacking = at_work.lacking
         if lacking:
-            watch(Progress(len(finished), directory.experiment.runs, 0, None, f"starting {name}"))
-            processes = min(options.workers or cores(), lacking)
-            with started(name, options, shipped, processes, _folder(experiment)) as engine:
-                workers = engine.workers
-                complete(directory, engine, shipped.code, watch)
-        failed = directory.failed
-    return Outcome(directory, directory.experiment.runs, lacking, failed, name, workers, time.monotonic() - begun)
+            name, result = at_work.perform(name, then)
+        else:
+            result = then(directory, None)
+            name = POOL if name == AUTO else name
+        return Outcome(
+            directory,
+            directory.experiment.runs,
+            lacking,
+            directory.failed,
+            name,
+            at_work.workers,
+            time.monotonic() - begun,
+            result,
+        )
 
 
-def complete(
-    directory: Directory, engine: Engine, code: str, watch: Callable[[Progress], object] = lambda progress: None
-) -> None:
+def complete(directory: Directory, engine: Engine, code: str, watch: Watch = lambda progress: None) -> None:
     """Run what a directory still lacks on an engine that is up. `code` is the hash that the rows will carry."""
-    _Sweep(directory, engine, code, directory.finished, watch).perform()
+    at_work = _Sweep(directory, Bundle(b"", "", code), EngineOptions(), watch, lambda sentence: None)
+    at_work.complete(engine)
 
 
 def _bundle(experiment: Experiment) -> Bundle:
     names = assignors.named(experiment)
     try:
-        return bundle(assignors.modules(names, _folder(experiment)), assignors.distributions(names))
+        return bundle(assignors.modules(names, folder_of(experiment)), assignors.distributions(names))
     except ValueError as error:
         raise SweepError(str(error), bad_input=True) from None
 
 
-def _folder(experiment: Experiment) -> Path:
+def folder_of(experiment: Experiment) -> Path:
     """Where the experiment's `module:Class` are looked for."""
     return Path(experiment.folder) if experiment.folder else Path.cwd()
 
 
 @contextmanager
-def started(name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path) -> Iterator[Engine]:
-    """An engine for as long as the block lasts. `processes` and the `folder` of own assignors matter to the pool."""
+def started(
+    name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path, place: Place
+) -> Iterator[Engine]:
+    """An engine for as long as the block lasts. `processes` and the `folder` of own assignors matter to the pool, the
+    `place` of the sweep to Spark, which asks its workers whether they can write there.
+    """
     engine: Engine
     if name == SPARK:
         from groupsim.pipeline.sweep.spark import Spark
 
-        engine = Spark(options, shipped)
+        engine = Spark(options, shipped, place)
     else:
         from groupsim.pipeline.sweep.pool import Pool
 
@@ -119,73 +148,137 @@ class _Sweep:
     def __init__(
         self,
         directory: Directory,
-        engine: Engine,
-        code: str,
-        finished: set[Run],
-        watch: Callable[[Progress], object],
+        shipped: Bundle,
+        options: EngineOptions,
+        watch: Watch,
+        note: Callable[[str], object],
     ) -> None:
         self._directory = directory
-        self._engine = engine
-        self._code = code
+        self._shipped = shipped
+        self._options = options
         self._watch = watch
-        self._plan = Plan(directory.experiment, finished, lambda: engine.workers)
-        self._finished = len(finished)
+        self._note = note
+        self._total = directory.experiment.runs
+        self._engine: Engine | None = None
+        self._plan = Plan(directory.experiment, directory.finished, lambda: self.workers)
+        self._plan.learn(directory.costs, finished=False)
+        self.lacking = self._plan.open
+        self._finished = self._total - self.lacking
         self._failed = 0
-        self._waves: dict[int, Wave] = {}
-        self._arrived: dict[int, dict[int, Done]] = {}  # wave → its tasks that have come back
+        self._name = directory.next_name()
+        self._flying: dict[str, int] = {}  # chunk → its runs
+        self._rows: list[Chunk] = []  # of the manifest, each in a file of its own
+        self._folds = 0
+        self.workers = min(options.workers or cores(), max(1, self.lacking))
 
-    def perform(self) -> None:
-        """The pilot first, for the plan has to know what runs cost; then the rest."""
+    def perform(self, name: str, then: Then) -> tuple[str, Any]:
+        """Run what is lacking on the engine of that name, or on the one that suits; returns its name, and what `then`
+        returned.
+        """
+        choice = Choice(name, "") if name != AUTO else choose(self._options)
+        if choice.engine == AUTO:
+            with self._up(POOL) as pool:
+                self._through(pool, [self._plan.pilot()])
+                choice = choose(self._options, self._plan.left_us / self.workers / 1e6)
+                self._note(choice.sentence)
+                if choice.engine == POOL:
+                    self.complete(pool)
+        elif choice.sentence:
+            self._note(choice.sentence)
+        if choice.engine == SPARK or self._plan.open:
+            with self._up(choice.engine) as engine:
+                self.complete(engine)
+                self._directory.refresh()
+                return choice.engine, then(self._directory, getattr(engine, "session", None))
+        self._directory.refresh()
+        return choice.engine, then(self._directory, None)
+
+    @contextmanager
+    def _up(self, name: str) -> Iterator[Engine]:
+        """An engine, with signs of life while it starts."""
+        state = Progress(self._finished, self._total, self._failed, None, f"starting {name}")
+        with ticking(lambda: self._watch(state)):
+            up = started(
+                name,
+                self._options,
+                self._shipped,
+                min(self._options.workers or cores(), self._plan.open),
+                folder_of(self._directory.experiment),
+                self._directory.place,
+            )
+            engine = up.__enter__()
         try:
-            for waves in ([self._plan.pilot()], self._plan.waves()):
-                with closing(self._engine.perform(self._noted(waves), self._pack)) as tasks:
-                    for done in tasks:
-                        self._take(done)
+            self.workers = engine.workers
+            if not engine.shares:
+                self._note(
+                    f"the workers cannot write to {self._directory.place.url}: their tables come back through this "
+                    "process, which is slower; a shared folder or a URL such as s3a://… spares that"
+                )
+            yield engine
         finally:
-            self._write_rest()
+            up.__exit__(None, None, None)
+
+    def complete(self, engine: Engine) -> None:
+        """The pilot first, for the plan has to know what runs cost; then the rest."""
+        self._engine = engine
+        try:
+            self._through(engine, [self._plan.pilot()])
+            self._through(engine, self._plan.waves())
+        finally:
+            self._fold()
+            self._directory.refresh()
+
+    def _through(self, engine: Engine, waves: Iterable[Wave]) -> None:
+        """Perform waves, and take what comes back."""
+        self._engine = engine
+        with closing(engine.perform(self._noted(waves), self._pack)) as tasks:
+            for done in tasks:
+                if done is None:
+                    self._show(self._seen())
+                else:
+                    self._take(done)
 
     def _noted(self, waves: Iterable[Wave]) -> Iterator[Wave]:
         for wave in waves:
-            self._waves[wave.number] = wave
-            self._arrived[wave.number] = {}
+            if self._engine is not None:
+                self.workers = self._engine.workers
+            for task in wave.tasks:
+                self._flying[f"{self._name}-{task.number:06d}"] = len(task.runs)
             yield wave
 
-    def _pack(self, tasks: Iterable[tuple[Run, ...]]) -> work.Package:
-        return work.package(self._directory.experiment, list(tasks), self._code, self._directory.contents.traces)
+    def _pack(self, tasks: Iterable[Task]) -> work.Package:
+        needed = {cell for task in tasks for cell, _ in task.runs}
+        contents = self._directory.contents
+        place = self._directory.place if self._engine is not None and self._engine.shares else None
+        return work.package(self._directory.experiment, needed, self._shipped.code, contents.traces, self._name, place)
 
     def _take(self, done: Done) -> None:
-        """A task has come back; when its wave is complete, write it."""
-        runs = self._waves[done.wave].tasks[done.task]
-        tables = dict(done.tables)
-        self._plan.learn(runs, json.loads(tables[work.COSTS]))
-        self._finished += len(runs)
-        self._failed += work.from_bytes(tables[RUNS.name])["status"].to_pylist().count("failed")
-        self._arrived[done.wave][done.task] = done
-        if len(self._arrived[done.wave]) == len(self._waves[done.wave].tasks):
-            self._write(done.wave)
-        self._watch(Progress(self._finished, self._directory.experiment.runs, self._failed, self._seconds_left()))
+        """A task has come back. Its tables are written; or they are here, and are written now."""
+        chunk = done.answer.chunk
+        if self._engine is not None and not self._engine.shares:
+            tables = work.whole(done.answer.tables)
+            chunk = self._directory.write(tables, chunk.costs, chunk.chunk)
+        self._plan.learn(chunk.costs)
+        self._flying.pop(chunk.chunk, None)
+        self._finished += chunk.count
+        self._failed += chunk.failed
+        self._rows.append(chunk)
+        if len(self._rows) >= FOLD:
+            self._fold()
+        self._show()
 
-    def _write(self, wave: int) -> None:
-        tasks = self._arrived.pop(wave)
-        tables: dict[str, list[pa.Table]] = {}
-        for number in sorted(tasks):
-            for name, data in tasks[number].tables:
-                if name != work.COSTS:
-                    tables.setdefault(name, []).append(work.from_bytes(data))
-        self._directory.write({name: pa.concat_tables(parts) for name, parts in tables.items()})
+    def _fold(self) -> None:
+        """Put rows of the manifest together: one file is read sooner than hundreds."""
+        if len(self._rows) > 1:
+            self._folds += 1
+            chunks.fold(self._directory.place, f"{self._name}-f{self._folds:05d}", self._rows)
+        self._rows = []
 
-    def _write_rest(self) -> None:
-        """Write the tasks of waves that were not finished, when the sweep ends early."""
-        for wave in [wave for wave, tasks in self._arrived.items() if tasks]:
-            self._write(wave)
+    def _seen(self) -> int:
+        """Runs of tasks under way that are written already, though their wave has not come back."""
+        there = set(chunks.names(self._directory.place))
+        return sum(count for name, count in self._flying.items() if name in there)
 
-    def _seconds_left(self) -> float:
-        """What is still to do is likely to cost, shared among the workers."""
-        flying = [
-            run
-            for number, tasks in self._arrived.items()
-            for index, task in enumerate(self._waves[number].tasks)
-            if index not in tasks
-            for run in task
-        ]
-        return (self._plan.estimate_us(flying) + self._plan.left_us) / self._engine.workers / 1e6
+    def _show(self, more: int = 0) -> None:
+        left = self._plan.left_us / max(1, self.workers) / 1e6 if self._plan.known else None
+        self._watch(Progress(self._finished + more, self._total, self._failed, left))

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from typing import Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.plan import Wave
-from groupsim.pipeline.sweep.work import Package, Table
+from groupsim.pipeline.sweep.plan import Task, Wave
+from groupsim.pipeline.sweep.work import Answer, Package
 
 POOL, SPARK, AUTO = "pool", "spark", "auto"
+TICK_S = 4.0  # of silence, after which an engine gives a sign of life
 ENGINES = (POOL, SPARK, AUTO)
 _MASTER = re.compile(r"local(\[(0*[1-9]\d*|\*)(,\s*0*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
 
 
 @frozen
 class EngineOptions:
-    """What the user asked for: an engine, a Spark master or a Spark Connect server, a number of workers."""
+    """What the user asked for: an engine, a Spark master or a Spark Connect server, a number of workers, settings.
+
+    `conf` are Spark's own settings. They go before ours, and those of `spark-defaults.conf` do, too.
+    """
 
     engine: str = AUTO
     master: str | None = None
     remote: str | None = None
     workers: int | None = None
+    conf: Mapping[str, str] = field(factory=dict)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a cluster is named, be it this machine."""
+        return bool(self.master or self.remote)
 
     def chosen(self) -> str:
-        """The engine to take: Spark where a cluster is named, else a pool, which has no fixed cost.
+        """The engine asked for: Spark where a master or a server is named.
 
         Raises SweepError for options that contradict each other.
         """
@@ -50,29 +60,27 @@ class EngineOptions:
                 "such as local[4], spark://host:7077, yarn or k8s://https://host:6443",
                 bad_input=True,
             )
-        clustered = bool(self.master or self.remote)
-        if self.engine == POOL and clustered:
+        if self.engine == POOL and self.clustered:
             raise SweepError(
                 "--engine pool runs on this machine only",
                 "leave out --master and --remote, or the engine",
                 bad_input=True,
             )
-        return SPARK if clustered or self.engine == SPARK else POOL
+        return SPARK if self.clustered else self.engine
 
 
 @frozen
 class Done:
-    """A task that has been performed."""
+    """A task that has been performed, and what came of it."""
 
-    wave: int
-    task: int
-    tables: list[Table]
+    task: Task
+    answer: Answer
 
 
 class Pack(Protocol):
-    """Packs tasks for their journey."""
+    """Packs what tasks need for their journey."""
 
-    def __call__(self, tasks: Iterable[tuple[tuple[int, int], ...]], /) -> Package: ...
+    def __call__(self, tasks: Iterable[Task], /) -> Package: ...
 
 
 class Engine(Protocol):
@@ -82,10 +90,15 @@ class Engine(Protocol):
     def workers(self) -> int:
         """How many runs it simulates at a time."""
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
+    @property
+    def shares(self) -> bool:
+        """Whether its workers write where the sweep lies; otherwise their tables come back."""
+
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
         """Perform waves, each asked for when there is room for it; tasks come back in any order.
 
-        Raises SweepError when it cannot go on. A closed iterator stops what is still running.
+        Yields nothing (None) every few seconds in which no task came back. Raises SweepError when it cannot go on. A
+        closed iterator stops what is still running.
         """
 
     def close(self) -> None:

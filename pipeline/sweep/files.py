@@ -34,11 +34,12 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _not_written(path, error) from error
+            raise not_written(path, error) from error
         raise
 
 
-def _not_written(path: Path, error: OSError) -> SweepError:
+def not_written(path: Path, error: OSError) -> SweepError:
+    """Why a file could not be written, with the remedy."""
     if error.errno in _FULL:
         remedy = "what was finished is kept; make room, and the same command goes on from there"
         return SweepError(f"{path.parent}: the disk is full", remedy)

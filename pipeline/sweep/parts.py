@@ -1,52 +1,91 @@
-"""Reading one part of a table: what is damaged, or older than this program, is said with the remedy."""
+"""The files of tables: written before the row of their chunk, and read with a sentence for what is damaged or older."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
+import attrs
+
+from groupsim.pipeline.schemas import RUNS, TRACES
+from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk, Cost, File, spans
 from groupsim.pipeline.sweep.errors import SweepError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.pipeline.sweep.place import Place
 
-def read_part(path: Path, schema: pa.Schema) -> pa.Table:
+
+def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None) -> pa.Table:
     """The columns of `schema` from one file. Raises SweepError when it is damaged, or was written without them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_table(path, columns=schema.names).cast(schema)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        lacking = _lacking(path, schema)
-        if not lacking:
-            why = str(error).splitlines()[0].removeprefix(f"Could not open Parquet input source '{path}': ")
-            raise damaged(path, why) from error
-        raise SweepError(
-            f"{path}: has no column {', '.join(lacking)}: an earlier version of groupsim wrote it",
-            "sweep into a new directory, or read this one with the version that wrote it",
-            bad_input=True,
-        ) from error
+        with place.open(file) as source:
+            there = pq.read_schema(source).names
+            lacking = [name for name in schema.names if name not in there]
+            if lacking:
+                raise _earlier(place, file, lacking)
+            source.seek(0)
+            return pq.read_table(source, columns=schema.names, filters=filters).cast(schema)
+    except FileNotFoundError:
+        raise damaged(place, file, "it is not there") from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and not _of_parquet(error):
+            raise SweepError(f"{place / file}: cannot be read: {error.strerror or error}") from error
+        raise damaged(place, file, str(error).splitlines()[0]) from error
 
 
-def damaged(path: Path, why: str) -> SweepError:
-    """A part that is not what a sweep wrote. All tables of its chunk have to go, for their rows belong together."""
+def _of_parquet(error: OSError) -> bool:
+    """Whether the file was read and made no sense: Arrow says so with an OSError that no system has made."""
+    return error.errno is None
+
+
+def _earlier(place: Place, file: str, lacking: list[str]) -> SweepError:
     return SweepError(
-        f"{path}: damaged: {why}",
-        f"remove {path.parent.parent / '*' / path.name} (that chunk of runs, in all tables); "
-        "the same sweep then runs it again",
+        f"{place / file}: has no column {', '.join(lacking)}: another version of groupsim wrote it",
+        "sweep into a new directory, or read this one with the version that wrote it",
         bad_input=True,
     )
 
 
-def _lacking(path: Path, schema: pa.Schema) -> list[str]:
-    """Columns that the file does not have; none when it cannot even say that."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def damaged(place: Place, file: str, why: str) -> SweepError:
+    """A file that is not what a sweep wrote. The chunk it belongs to is to be run again, and no other."""
+    found = re.search(r"part-(.+)\.[^.]+\.parquet$", file)
+    row = place / f"{CHUNKS}/{found[1]}{SUFFIX}" if found else f"the rows that name it in {place / CHUNKS}"
+    return SweepError(
+        f"{place / file}: damaged: {why}",
+        f"restore it; or move away {row} (or its line in a file of many): the same sweep then runs these runs again",
+        bad_input=True,
+    )
 
+
+def table_file(file: File) -> str:
+    """Where a file of a manifest lies in the directory."""
+    return f"tables/{file.table}/{file.file}"
+
+
+def write_tables(
+    place: Place, name: str, tables: Mapping[str, pa.Table], costs: Iterable[Cost], traces: bool, attempt: str
+) -> Chunk:
+    """Write the tables of one chunk; returns the row that makes it count. Tables without rows are not written.
+
+    `attempt` sets the files apart from those of other attempts at the same chunk. Raises SweepError, and leaves none of
+    its files then.
+    """
+    written: list[File] = []
     try:
-        there = pq.read_schema(path).names
-    except (pa.ArrowException, OSError, ValueError):
-        return []
-    return [name for name in schema.names if name not in there]
+        for table, rows in tables.items():
+            if len(rows) and (table != TRACES.name or traces):
+                file = File(table, f"part-{name}.{attempt}.parquet", len(rows), 0)
+                written.append(file)
+                written[-1] = attrs.evolve(file, bytes=place.write_table(table_file(file), rows))
+    except BaseException:
+        place.remove(map(table_file, written))
+        raise
+    keys = tables[RUNS.name].select(["cell", "seed", "status"]).to_pydict()
+    runs = tuple(spans(zip(keys["cell"], keys["seed"], strict=True)))
+    return Chunk(name, len(keys["cell"]), keys["status"].count("failed"), runs, tuple(costs), tuple(written))

@@ -22,20 +22,11 @@ from typing import Any
 from attrs import define
 
 from groupsim.pipeline.sweep import work
-from groupsim.pipeline.sweep.engines import Done, Pack
+from groupsim.pipeline.sweep.engines import TICK_S, Done, Pack
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.plan import Run, Wave
+from groupsim.pipeline.sweep.plan import Task, Wave
 
 DEATHS = 3  # of workers over one task before it is given up
-
-
-@define
-class _Job:
-    """One task of a wave."""
-
-    wave: int
-    task: int
-    runs: tuple[Run, ...]
 
 
 @define(eq=False)
@@ -44,11 +35,13 @@ class _Worker:
 
     process: Any
     line: Connection[Any, Any]
-    job: _Job | None = None
+    job: Task | None = None
 
 
 class Pool:
     """So many processes. They are started when they are first needed."""
+
+    shares = True
 
     def __init__(self, workers: int, folder: Path | None = None) -> None:
         """`folder` is where a scenario's `module:Class` are looked for."""
@@ -56,18 +49,21 @@ class Pool:
         self._folder = str(folder or Path.cwd())
         self._context = multiprocessing.get_context("spawn")  # nothing of this process leaks into a run
         self._all: list[_Worker] = []
-        self._deaths: Counter[tuple[int, int]] = Counter()
+        self._deaths: Counter[int] = Counter()
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
         """See `Engine`."""
-        coming = (_Job(wave.number, index, runs) for wave in waves for index, runs in enumerate(wave.tasks))
-        again: deque[_Job] = deque()
+        coming = (task for wave in waves for task in wave.tasks)
+        again: deque[Task] = deque()
         while True:
             self._hand_out(coming, again, pack)
             busy = {worker.line: worker for worker in self._all if worker.job is not None}
             if not busy:
                 return
-            for line in wait(list(busy)):
+            ready = wait(list(busy), TICK_S)
+            if not ready:
+                yield None
+            for line in ready:
                 done = self._receive(busy[line], again)  # type: ignore[index]
                 if done is not None:
                     yield done
@@ -81,7 +77,7 @@ class Pool:
             worker.line.close()
         self._all.clear()
 
-    def _hand_out(self, coming: Iterator[_Job], again: deque[_Job], pack: Pack) -> None:
+    def _hand_out(self, coming: Iterator[Task], again: deque[Task], pack: Pack) -> None:
         """Give every idle worker a job, as long as there are any."""
         idle = [worker for worker in self._all if worker.job is None]
         while idle or len(self._all) < self.workers:
@@ -91,7 +87,7 @@ class Pool:
             worker = idle.pop() if idle else self._start()
             worker.job = job
             with contextlib.suppress(BrokenPipeError):  # it died while idle: noticed as one that died at work
-                worker.line.send(pack([job.runs]))
+                worker.line.send((pack([job]), job.number, job.runs))
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
@@ -103,7 +99,7 @@ class Pool:
         self._all.append(worker)
         return worker
 
-    def _receive(self, worker: _Worker, again: deque[_Job]) -> Done | None:
+    def _receive(self, worker: _Worker, again: deque[Task]) -> Done | None:
         job, worker.job = worker.job, None
         assert job is not None
         try:
@@ -112,17 +108,19 @@ class Pool:
             self._bury(worker, job)
             again.append(job)
             return None
+        if isinstance(answer, dict):
+            raise SweepError(**answer)
         if isinstance(answer, str):
             raise SweepError(f"a worker failed: {answer}", "this is a defect of groupsim; the message names the place")
-        return Done(job.wave, job.task, answer)
+        return Done(job, answer)
 
-    def _bury(self, worker: _Worker, job: _Job) -> None:
+    def _bury(self, worker: _Worker, job: Task) -> None:
         """A worker has died at work; raises SweepError when its job seems to kill workers."""
         worker.process.join()
         worker.line.close()
         self._all.remove(worker)
-        self._deaths[job.wave, job.task] += 1
-        if self._deaths[job.wave, job.task] >= DEATHS:
+        self._deaths[job.number] += 1
+        if self._deaths[job.number] >= DEATHS:
             cell, seed = job.runs[0]
             code = worker.process.exitcode
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -180,11 +178,13 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
     gc.freeze()  # what was imported stays; no need to walk through it again
     while True:
         try:
-            packed = line.recv()
+            packed, task, runs = line.recv()
         except (EOFError, OSError):
             return
         try:
-            answer: Any = work.perform(packed, 0)
+            answer: Any = work.perform(packed, task, runs)
+        except SweepError as error:
+            answer = work.problem(error)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             answer = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.remote import INTRODUCTIONS, introducing
 from groupsim.pipeline.sweep.spark_session import jvm_log
 
@@ -47,12 +48,14 @@ _KNOWN = (
 PATIENCE_S = 120.0  # for the first executor of a cluster to come up
 
 
-def probe(spark: Any, zip_name: str) -> int:
-    """Ask a worker in each of the cluster's slots what it is; returns the number of slots.
+def probe(spark: Any, zip_name: str, place: Place) -> tuple[int, bool]:
+    """Ask a worker in each of the cluster's slots what it is; returns the number of slots, and whether all of them can
+    write where the sweep lies.
 
-    Raises SweepError naming the first host that cannot work, what it has, and the remedy.
+    Raises SweepError naming the first host that cannot work, what it has, and the remedy; also when it cannot write to
+    a URL.
     """
-    job = spark.range(100_000).mapInArrow(introducing(zip_name), INTRODUCTIONS)
+    job = spark.range(100_000).mapInArrow(introducing(zip_name, place), INTRODUCTIONS)
     executor = ThreadPoolExecutor(1, "groupsim-probe")
     asked: Future[Any] = executor.submit(job.toArrow)
     try:
@@ -74,7 +77,13 @@ def probe(spark: Any, zip_name: str) -> int:
                 f"{row['problem']}",
                 "the workers need what this machine has: the same minor version of Python, and pyarrow",
             )
-    return len(rows)
+        if row["storage"] and place.local is None:
+            raise SweepError(
+                f"a worker on {row['host']} cannot write to {place.url}: {row['storage']}",
+                "the workers need the credentials that this machine has: in their environment, or with --conf",
+                bad_input=True,
+            )
+    return len(rows), not any(row["storage"] for row in rows)
 
 
 def stop_jobs(spark: Any) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Batches = Iterator[Any]
-ANSWERS = "wave int, task int, name string, piece int, data binary"
+TABLES = "name string, piece int, data binary"
 WORK = "groupsim.pipeline.sweep.work"
-PIECE = 4 << 20  # bytes of one row: Arrow's batches and gRPC's messages have limits
 
 
 def unpacking(zip_name: str, *modules: str) -> Callable[[], None]:
@@ -76,30 +75,47 @@ def unpacking(zip_name: str, *modules: str) -> Callable[[], None]:
     return unpack
 
 
-def performing(packed: Any, wave: int, zip_name: str) -> Callable[[Batches], Batches]:
-    """The function for `mapInArrow`: each row is the number of a task, each task becomes rows of `ANSWERS`."""
-    unpack, size = unpacking(zip_name, WORK), PIECE
+def writing(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow`: a partition of runs (task, cell, seed) is simulated and written where the sweep
+    lies, and becomes one row of a manifest; or one with what kept it from being written.
+    """
+    unpack = unpacking(zip_name, WORK)
 
-    def perform(batches: Batches) -> Batches:
+    def write(batches: Batches) -> Batches:
         unpack()
-        import pyarrow as pa
+        from groupsim.pipeline.sweep import manifest_rows, work
+        from groupsim.pipeline.sweep.errors import SweepError
 
-        from groupsim.pipeline.sweep import work
+        task, runs = manifest_rows.runs_of(batches)
+        if not runs:
+            return
+        try:
+            yield manifest_rows.written(task, work.perform(packed, task, runs).chunk)
+        except SweepError as error:
+            yield manifest_rows.refused(task, error)
 
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                for name, data in work.perform(packed, task):
-                    for piece, begin in enumerate(range(0, len(data), size)):
-                        row = [[wave], [task], [name], [piece], [data[begin : begin + size]]]
-                        types = [pa.int32(), pa.int32(), pa.string(), pa.int32(), pa.binary()]
-                        columns = [pa.array(cell, kind) for cell, kind in zip(row, types)]
-                        yield pa.RecordBatch.from_arrays(columns, ["wave", "task", "name", "piece", "data"])
-
-    return perform
+    return write
 
 
-def introducing(zip_name: str) -> Callable[[Batches], Batches]:
-    """The function of the probe: one row per partition, that says what the worker is."""
+def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
+    """The same where nothing can be written: the rows of the manifest come back, and the tables as bytes in pieces."""
+    unpack = unpacking(zip_name, WORK)
+
+    def give_back(batches: Batches) -> Batches:
+        unpack()
+        from groupsim.pipeline.sweep import manifest_rows, work
+
+        task, runs = manifest_rows.runs_of(batches)
+        if runs:
+            yield from manifest_rows.returned(task, work.perform(packed, task, runs))
+
+    return give_back
+
+
+def introducing(zip_name: str, place: Any) -> Callable[[Batches], Batches]:
+    """The function of the probe: one row per partition, that says what the worker is, and whether it can write where
+    the sweep lies.
+    """
     unpack = unpacking(zip_name, WORK)
 
     def introduce(batches: Batches) -> Batches:
@@ -111,18 +127,19 @@ def introducing(zip_name: str) -> Callable[[Batches], Batches]:
 
         for _ in batches:
             pass
+        problem = storage = ""
         try:
             unpack()
-            from groupsim.pipeline.sweep import work  # noqa: F401
+            from groupsim.pipeline.sweep import work
 
-            problem = ""
+            storage = work.storage_problem(place)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-        row = [socket.gethostname(), sys.executable, platform.python_version(), pa.__version__, problem]
-        names = ["host", "python", "version", "pyarrow", "problem"]
+        row = [socket.gethostname(), sys.executable, platform.python_version(), pa.__version__, problem, storage]
+        names = ["host", "python", "version", "pyarrow", "problem", "storage"]
         yield pa.RecordBatch.from_arrays([pa.array([value], pa.string()) for value in row], names)
 
     return introduce
 
 
-INTRODUCTIONS = "host string, python string, version string, pyarrow string, problem string"
+INTRODUCTIONS = "host string, python string, version string, pyarrow string, problem string, storage string"

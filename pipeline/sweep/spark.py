@@ -1,14 +1,15 @@
-"""The engine on Spark: a wave is a job, a task a partition; the driver gets each task's tables back as bytes.
+"""The engine on Spark: the runs of a wave are a DataFrame, each task a partition of it, and executors write the tables.
 
-The executors share no file system with the driver and need none: the driver is the only one that writes. Two jobs are
-always in flight, so that when one runs out of tasks the cores take those of the next.
+What comes back is one row of a manifest for each task. Two waves are always in flight, so that when one runs out of
+tasks the cores take those of the next. Where executors do not share the sweep's storage (a probe asks them), the tables
+come back as bytes instead, and the driver writes them.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from itertools import islice
@@ -16,11 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.pipeline.sweep.bundle import Bundle
-from groupsim.pipeline.sweep.engines import Done, EngineOptions, Pack
-from groupsim.pipeline.sweep.plan import Wave
+from groupsim.pipeline.sweep.chunks import ROW, Chunk, spans
+from groupsim.pipeline.sweep.engines import TICK_S, Done, EngineOptions, Pack
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.place import Place
+from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
-from groupsim.pipeline.sweep.remote import ANSWERS, performing
+from groupsim.pipeline.sweep.remote import TABLES, returning, writing
 from groupsim.pipeline.sweep.spark_session import jvm_log, session
+from groupsim.pipeline.sweep.work import Answer, Package
 
 IN_FLIGHT = 2
 
@@ -28,7 +33,7 @@ IN_FLIGHT = 2
 class Spark:
     """A session with the zip shipped to it and its workers probed."""
 
-    def __init__(self, options: EngineOptions, shipped: Bundle) -> None:
+    def __init__(self, options: EngineOptions, shipped: Bundle, place: Place) -> None:
         self._options = options
         self._zip = shipped.name
         self._stack = ExitStack()
@@ -37,7 +42,7 @@ class Spark:
             self.session = stack.enter_context(session(options, lean=True))
             self._log = jvm_log(self.session)
             self.session.addArtifacts(str(shipped.write(Path(folder))), pyfile=True)
-            self._slots = probe(self.session, shipped.name)
+            self._slots, self.shares = probe(self.session, shipped.name, place)
             self._stack = stack.pop_all()
 
     @property
@@ -47,9 +52,9 @@ class Spark:
             return self._options.workers
         return self._slots if self._options.remote else int(self.session.sparkContext.defaultParallelism)
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done]:
+    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
         """See `Engine`."""
-        coming = iter(waves)
+        coming = (wave for wave in waves if wave.tasks)
         threads = ThreadPoolExecutor(IN_FLIGHT, "groupsim-wave")
         flying: set[Future[list[Done]]] = set()
         try:
@@ -58,7 +63,9 @@ class Spark:
                 flying |= {threads.submit(self._run, wave, pack(wave.tasks)) for wave in more}
                 if not flying:
                     return
-                ended, flying = wait(flying, return_when=FIRST_COMPLETED)
+                ended, flying = wait(flying, TICK_S, return_when=FIRST_COMPLETED)
+                if not ended:
+                    yield None
                 for one in ended:
                     yield from one.result()
         except Exception as error:
@@ -68,23 +75,60 @@ class Spark:
                 stop_jobs(self.session)
             threads.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, wave: Wave, packed: Any) -> list[Done]:
-        count = len(wave.tasks)
-        tasks = self.session.range(0, count, 1, count)
-        answers = tasks.mapInArrow(performing(packed, wave.number, self._zip), ANSWERS).toArrow()
-        return _done(answers.to_pylist())
+    def _run(self, wave: Wave, packed: Package) -> list[Done]:
+        planned = runs_of(self.session, wave.tasks)
+        tasks = {task.number: task for task in wave.tasks}
+        if packed["place"] is not None:
+            rows = planned.mapInArrow(writing(packed, self._zip), f"task bigint, {ROW}, {PROBLEM}").toArrow()
+            return [Done(tasks[row["task"]], Answer(_chunk(row))) for row in rows.to_pylist()]
+        rows = planned.mapInArrow(returning(packed, self._zip), f"task bigint, {ROW}, {TABLES}").toArrow()
+        return list(_put_together(rows.to_pylist(), tasks))
 
     def close(self) -> None:
         """Stop the session."""
         self._stack.close()
 
 
-def _done(rows: list[dict[str, Any]]) -> list[Done]:
-    """The tables of each task, put together from their pieces."""
-    tasks: dict[tuple[int, int], dict[str, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
+PROBLEM = "problem string, remedy string, bad_input boolean"
+
+
+def runs_of(spark: Any, tasks: Iterable[Task]) -> Any:
+    """The runs of tasks as a DataFrame (task, cell, seed), in order, with one partition for each task.
+
+    The driver names spans of cells and seeds; executors make the rows of them.
+    """
+    named = [(task.number, spans(task.runs)) for task in tasks]
+    places = ";".join(
+        f"{number}:" + ",".join(f"{s.first_cell} {s.last_cell} {s.first_seed} {s.last_seed}" for s in found)
+        for number, found in named
+    )
+    part = f"element_at(split('{places}', ';'), cast(id as int) + 1)"
+    return (
+        spark.range(0, len(named), 1, len(named))
+        .selectExpr(f"split({part}, ':') as part")
+        .selectExpr("cast(part[0] as bigint) as task", "explode(split(part[1], ',')) as span")
+        .selectExpr("task", "cast(split(span, ' ') as array<bigint>) as span")
+        .selectExpr("task", "span", "explode(sequence(span[2], span[3])) as seed")
+        .selectExpr("task", "explode(sequence(span[0], span[1])) as cell", "seed")
+        .selectExpr("task", "cast(cell as int) as cell", "seed")
+    )
+
+
+def _chunk(row: dict[str, Any]) -> Chunk:
+    if row["problem"]:
+        raise SweepError(row["problem"], row["remedy"], bad_input=row["bad_input"])
+    return Chunk.of(row)
+
+
+def _put_together(rows: list[dict[str, Any]], tasks: dict[int, Task]) -> Iterator[Done]:
+    """The tables of each task from their pieces."""
+    found: dict[int, dict[str, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
+    told: dict[int, Chunk] = {}
     for row in rows:
-        tasks[row["wave"], row["task"]][row["name"]].append((row["piece"], row["data"]))
-    return [
-        Done(wave, task, [(name, b"".join(data for _, data in sorted(pieces))) for name, pieces in tables.items()])
-        for (wave, task), tables in sorted(tasks.items())
-    ]
+        if row["name"]:
+            found[row["task"]][row["name"]].append((row["piece"], row["data"]))
+        else:
+            told[row["task"]] = Chunk.of(row)
+    for number, chunk in told.items():
+        tables = [(name, b"".join(data for _, data in sorted(parts))) for name, parts in found[number].items()]
+        yield Done(tasks[number], Answer(chunk, tables))

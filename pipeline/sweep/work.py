@@ -1,29 +1,37 @@
-"""The executor's half of a sweep: a task's runs are simulated, their rows come back as bytes of Arrow.
+"""The executor's half of a sweep: a task's runs are simulated, and their rows written where the sweep lies.
 
-What a task needs is in its package, of plain types: documents as compressed JSON, no YAML. This module and `runs` are
-all of the pipeline that an executor loads; neither knows Spark.
+What a task needs is in its package, of plain types: documents as compressed JSON, no YAML. What comes back is one row
+of a manifest; where the executor does not share the sweep's storage, the tables themselves as bytes of Arrow. Neither
+this module nor what it imports knows Spark.
 """
 
 from __future__ import annotations
 
-import json
+import os
+import re
+import socket
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
+from attrs import field, frozen
 
 from groupsim.eventloop.collector import patient_collector
 from groupsim.pipeline import runs
+from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.sweep import chunks
+from groupsim.pipeline.sweep.chunks import Chunk, Cost, Run
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.parts import write_tables
+from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.repeat import repeat_command
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment
-    from groupsim.pipeline.sweep.plan import Run
 
 Table = tuple[str, bytes]  # its name, and it as an Arrow IPC stream
-COSTS = "(costs)"  # beside the tables: what each run cost, µs, as a JSON list; differs from machine to machine
 
 
 class CellPackage(TypedDict):
@@ -35,17 +43,27 @@ class CellPackage(TypedDict):
 
 
 class Package(TypedDict):
-    """Tasks, and the cells their runs belong to."""
+    """What tasks need: the cells, how their chunks are called, and where they are to be written (nothing: nowhere)."""
 
     code: str
     traces: bool
     cells: Mapping[int, CellPackage]
-    tasks: Sequence[Sequence[tuple[int, int]]]
+    name: str
+    place: Place | None
 
 
-def package(experiment: Experiment, tasks: Sequence[Sequence[Run]], code: str, traces: bool) -> Package:
-    """Pack tasks with the cells they need, on the driver."""
-    needed = {cell for task in tasks for cell, _ in task}
+@frozen
+class Answer:
+    """A task that has been performed: the row of its chunk, and its tables when they were not written there."""
+
+    chunk: Chunk
+    tables: Sequence[Table] = field(default=(), repr=False)
+
+
+def package(
+    experiment: Experiment, needed: set[int], code: str, traces: bool, name: str, place: Place | None
+) -> Package:
+    """Pack the cells that some tasks need, on the driver."""
     cells: dict[int, CellPackage] = {
         cell.number: {
             "document": zlib.compress(cell.document.encode()),
@@ -55,24 +73,47 @@ def package(experiment: Experiment, tasks: Sequence[Sequence[Run]], code: str, t
         for cell in experiment.cells
         if cell.number in needed
     }
-    return {"code": code, "traces": traces, "cells": cells, "tasks": [tuple(task) for task in tasks]}
+    return {"code": code, "traces": traces, "cells": cells, "name": name, "place": place}
 
 
-def perform(packed: Package, number: int) -> list[Table]:
-    """Simulate the runs of one task. A run that fails is a row; only a defect of ours raises."""
+def chunk_name(packed: Package, task: int) -> str:
+    """The name of a task's chunk, for all attempts at it."""
+    return f"{packed['name']}-{task:06d}"
+
+
+def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True) -> Answer:
+    """Simulate the runs of one task and write what they made; with `commit` its row, too, so that it counts.
+
+    A run that fails is a row; only a defect of ours raises, and a SweepError when the rows cannot be written.
+    """
     with patient_collector():  # around all of them: what a run leaves is not worth a walk of its own
-        rows, costs = _simulated(packed, packed["tasks"][number])
-        tables = [(name, to_bytes(table)) for name, table in runs.to_arrow(rows).items()]
-    return [*tables, (COSTS, json.dumps(costs).encode())]
+        rows, costs = _simulated(packed, mine)
+        tables = runs.to_arrow(rows)
+        name, place = chunk_name(packed, task), packed["place"]
+        if place is None:
+            keys = chunks.spans(mine)
+            failed = tables["runs"]["status"].to_pylist().count("failed")
+            sent = [(table, to_bytes(found)) for table, found in tables.items() if len(found)]
+            return Answer(Chunk(name, len(mine), failed, tuple(keys), tuple(costs), ()), sent)
+        chunk = write_tables(place, name, tables, costs, packed["traces"], attempt())
+        if commit:
+            chunks.write(place, chunk)
+    return Answer(chunk)
 
 
-def _simulated(packed: Package, task: Sequence[tuple[int, int]]) -> tuple[runs.Rows, list[int]]:
-    """The rows of a task's runs, and what each run took, µs."""
+def attempt() -> str:
+    """What sets the files of this process apart from those of others that try the same task."""
+    host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())[:40]
+    return f"{host}-{os.getpid()}"
+
+
+def _simulated(packed: Package, mine: Sequence[Run]) -> tuple[runs.Rows, list[Cost]]:
+    """The rows of a task's runs, and what the runs of each cell took."""
     rows: runs.Rows = {}
-    costs = []
-    cells = dict.fromkeys(cell for cell, _ in task)
+    costs: dict[int, list[int]] = {}
+    cells = dict.fromkeys(cell for cell, _ in mine)
     documents = {cell: zlib.decompress(packed["cells"][cell]["document"]).decode() for cell in cells}
-    for cell_number, seed in task:
+    for cell_number, seed in mine:
         cell = packed["cells"][cell_number]
         begun = time.perf_counter_ns()
         made = runs.simulate(
@@ -84,10 +125,31 @@ def _simulated(packed: Package, task: Sequence[tuple[int, int]]) -> tuple[runs.R
             repeat=f"{cell['repeat']} --seed {seed}",
             traces=packed["traces"],
         )
-        costs.append((time.perf_counter_ns() - begun) // 1000)
+        costs.setdefault(cell_number, []).append((time.perf_counter_ns() - begun) // 1000)
         for name, more in made.items():
             rows.setdefault(name, []).extend(more)
-    return rows, costs
+    return rows, [Cost(cell, len(took), sum(took)) for cell, took in costs.items()]
+
+
+def storage_problem(place: Place) -> str:
+    """Why this process cannot write where the sweep lies; nothing when it can.
+
+    A folder of this name that is not the sweep's (this is another machine) has no `experiment.json`.
+    """
+    name = f".probe-{attempt()}"
+    try:
+        if not place.is_file("experiment.json"):
+            return "it is not there"
+        place.write(name, b"")
+        place.remove([name])
+    except SweepError as error:
+        return error.message
+    return ""
+
+
+def problem(error: SweepError) -> dict[str, Any]:
+    """An error as data, for its way back to the driver."""
+    return {"message": error.message, "remedy": error.remedy, "bad_input": error.bad_input}
 
 
 def to_bytes(table: pa.Table) -> bytes:
@@ -102,3 +164,9 @@ def to_bytes(table: pa.Table) -> bytes:
 def from_bytes(data: bytes) -> pa.Table:
     """The table again."""
     return pa.ipc.open_stream(data).read_all()
+
+
+def whole(tables: Sequence[Table]) -> dict[str, pa.Table]:
+    """All tables of a task, those without rows too, from the ones that came back."""
+    found = runs.to_arrow(dict.fromkeys(TABLES, ()))
+    return found | {name: from_bytes(data) for name, data in tables}

@@ -68,7 +68,7 @@ def test_a_sweeps_page(tmp_path: Path) -> None:
     assert call("report", str(directory.path), "--out", str(elsewhere))[1].strip() == "As it was."
     assert "As it was." in elsewhere.read_text("utf-8")
     newer = kept.stat().st_mtime + 5
-    os.utime(directory.parts("runs")[0], (newer, newer))
+    os.utime(next(directory.path.glob("chunks/*.json")), (newer, newer))
     assert call("report", str(directory.path))[1].strip() == answer.sentence
 
 
@@ -83,8 +83,8 @@ def test_no_sweep(tmp_path: Path) -> None:
 def test_nothing_finished_yet(tmp_path: Path) -> None:
     """A sweep without a finished run has no answer, and no page."""
     directory, _ = page_samples.sweep(tmp_path, seeds=1)
-    for part in directory.parts("runs"):
-        part.unlink()
+    for manifest in directory.path.glob("chunks/*.json"):
+        manifest.unlink()
     for command in ("report", "answer"):
         code, _, err = call(command, str(directory.path))
         assert code == 2

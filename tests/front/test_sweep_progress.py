@@ -44,7 +44,7 @@ def test_runs_that_failed_alike_are_told_once(capsys: pytest.CaptureFixture[str]
     ]
     rows.insert(0, {"cell": 1, "seed": 9, "status": "failed", "error": "KeyError: x", "repeat": "again --seed 9"})
     rows.append({"cell": 1, "seed": 1, "status": "done", "error": None, "repeat": "again --seed 1"})
-    directory = SimpleNamespace(tables=lambda name: pa.Table.from_pylist(rows), path=Path("out"))
+    directory = SimpleNamespace(tables=lambda name, columns: pa.Table.from_pylist(rows), path=Path("out"))
     outcome: Any = SimpleNamespace(failed=6, total=7, directory=directory)
     sweep_command._show_failed(outcome, Console(stderr=True, soft_wrap=True))
     assert capsys.readouterr().err.splitlines() == [

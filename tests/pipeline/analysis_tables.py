@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from groupsim.pipeline.experiment.model import Cell, Experiment, Goal
 from groupsim.pipeline.schemas import TABLES, Table, Type, arrow_schema
+from groupsim.pipeline.sweep.directory import Contents, Directory
 
 FILLERS = {Type.INT: 0, Type.LONG: 0, Type.BOOL: False, Type.TEXT: ""}
 GOALS = (Goal("stopped_us", "minimise"), Goal("lag_area", "minimise"))
@@ -66,24 +66,21 @@ class Made:
         return table(name, getattr(self, name)).select(list(columns))
 
 
-@frozen
-class OnDisk:
-    """A directory as a sweep leaves it: each table in several parts, rows in an order of their own."""
+def on_disk(
+    path: Path,
+    of: Experiment,
+    made: Made,
+    parts: int = 3,
+    turn: Callable[[int], int] = lambda n: n,
+    more: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> Directory:
+    """A directory as a sweep leaves it: each table in several parts, rows in an order of their own.
 
-    path: Path
-    experiment: Experiment
-
-    def parts(self, name: str) -> list[Path]:
-        return sorted((self.path / "tables" / name).glob("part-*.parquet"))
-
-
-def on_disk(path: Path, of: Experiment, made: Made, parts: int = 3, turn: Callable[[int], int] = lambda n: n) -> OnDisk:
-    """Write the tables; `turn` decides which part a seed's rows are in."""
-    for name in ("runs", "stops", "generations", "deliveries"):
-        folder = path / "tables" / name
-        folder.mkdir(parents=True)
-        rows = getattr(made, name)
+    `turn` decides which part a seed's rows are in; `more` are rows of other tables.
+    """
+    rows = {name: getattr(made, name) for name in ("runs", "stops", "generations", "deliveries")} | dict(more or {})
+    with Directory.prepare(path, Contents(of, "code", traces="traces" in rows)) as directory:
         for part in range(parts):
-            mine = [row for row in rows if turn(row["seed"]) % parts == part]
-            pq.write_table(table(name, reversed(mine)), folder / f"part-{part:05d}.parquet")
-    return OnDisk(path, of)
+            mine = {name: [row for row in found if turn(row["seed"]) % parts == part] for name, found in rows.items()}
+            directory.write({name: table(name, reversed(found)) for name, found in mine.items()})
+    return directory

@@ -92,9 +92,9 @@ HELD = """
 
 
 def chunk(runs: Iterable[tuple[int, int]], status: str = "done") -> dict[str, pa.Table]:
-    """Rows of some runs: one in `runs` and two in `faults` for each."""
+    """Rows of some runs: one in `runs` and `traces` and two in `faults` for each."""
     runs = list(runs)
-    rows = {"runs": runs, "faults": [run for run in runs for _ in range(2)]}
+    rows = {"runs": runs, "traces": runs, "faults": [run for run in runs for _ in range(2)]}
     made = {}
     for name, table in TABLES.items():
         columns: dict[str, list[object]] = {column: [] for column in table.names}

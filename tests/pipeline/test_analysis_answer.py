@@ -18,6 +18,8 @@ from groupsim.pipeline.analysis import analyse, answer_of, read_answer
 from groupsim.pipeline.analysis.answer import Answer
 from groupsim.pipeline.analysis.front import dominates, front
 from groupsim.pipeline.experiment.model import Goal
+from groupsim.pipeline.sweep.engines import EngineOptions
+from groupsim.pipeline.sweep.place import Place
 
 S = 1_000_000
 GRID = [
@@ -381,8 +383,8 @@ def test_order_of_rows_and_parts_changes_no_byte(tmp_path: Path) -> None:
     texts = []
     for number, parts in enumerate((1, 4)):
         directory = on_disk(tmp_path / str(number), experiment(GRID, 12), made, parts, lambda seed: 5 * seed)
-        analyse(directory, "plain")
-        texts.append([file.read_bytes() for file in sorted((directory.path / "results").iterdir())])
+        analyse(directory, EngineOptions("pool"))
+        texts.append([file.read_bytes() for file in sorted((directory.results).iterdir())])
     assert texts[0] == texts[1]
 
 
@@ -390,8 +392,8 @@ def test_results_are_written_and_read_back(tmp_path: Path) -> None:
     """`answer.json` gives the answer back; the tables have a row per cell and metric, and per comparison."""
     made = _stopped(ONE_AXIS, 8, lambda cell: (3 - cell) * S)
     directory = on_disk(tmp_path, experiment(ONE_AXIS, 8), made)
-    answer = analyse(directory, "plain")
-    assert read_answer(tmp_path / "results") == answer
+    answer = analyse(directory, EngineOptions("pool"))
+    assert read_answer(Place.at(tmp_path)) == answer
     cells = pq.read_table(tmp_path / "results" / "cells.parquet")
     assert cells.num_rows == sum(len(cell.statistics) for cell in answer.cells)
     assert pq.read_table(tmp_path / "results" / "comparisons.parquet").num_rows == len(answer.comparisons)
@@ -480,4 +482,4 @@ def test_circumstances_are_written_and_read_back(tmp_path: Path) -> None:
     made = _stopped(SIZES, 8, lambda cell: cell * S)
     answer = analyse(on_disk(tmp_path, attrs.evolve(experiment(SIZES, 8), given=("size",)), made))
     assert len(answer.circumstances) == 2
-    assert read_answer(tmp_path / "results").circumstances == answer.circumstances
+    assert read_answer(Place.at(tmp_path)).circumstances == answer.circumstances

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import small_sweep
 import spark_cluster
-from analysis_tables import Made, experiment, on_disk, table
+from analysis_tables import Made, experiment, on_disk
 
 from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.analysis import analyse
@@ -75,12 +75,12 @@ def _made() -> Made:
 def test_results_from_spark_are_those_of_the_plain_engine_byte_by_byte(tmp_path: Path) -> None:
     """Grouped tasks on two local workers and a loop in this process write the same three files."""
     written = {}
-    for engine in ("plain", "spark"):
+    for engine in ("pool", "spark"):
         directory = on_disk(tmp_path / engine, experiment(GRID, 10), _made(), parts=2)
-        analyse(directory, engine)
+        analyse(directory, EngineOptions(engine))
         written[engine] = {file.name: file.read_bytes() for file in sorted((directory.path / "results").iterdir())}
-    assert set(written["plain"]) == {"answer.json", "cells.parquet", "comparisons.parquet"}
-    assert written["spark"] == written["plain"]
+    assert set(written["pool"]) == {"answer.json", "cells.parquet", "comparisons.parquet"}
+    assert written["spark"] == written["pool"]
 
 
 # --- traffic -------------------------------------------------------------------------------------------------------
@@ -142,12 +142,8 @@ def test_traffic_is_what_a_plain_recount_of_the_events_gives(tmp_path: Path) -> 
     for cell in events:
         for seed in range(3):
             made.run(cell, seed, virtual_us=20_000_000)
-    directory = on_disk(tmp_path, experiment([{"n": "0"}, {"n": "1"}], 3), made)
-    for name, rows in (("traces", events[0] + events[1]), ("members", [{"cell": 1, "seed": 0, "heartbeats": 77}])):
-        folder = tmp_path / "tables" / name
-        folder.mkdir()
-        for part in range(2):
-            pq.write_table(table(name, rows[part::2]), folder / f"part-{part:05d}.parquet")
+    more = {"traces": events[0] + events[1], "members": [{"cell": 1, "seed": 0, "heartbeats": 77}]}
+    directory = on_disk(tmp_path, experiment([{"n": "0"}, {"n": "1"}], 3), made, more=more)
     found = traffic(directory)
     assert isinstance(found, pa.Table)
     for cell, mine in events.items():

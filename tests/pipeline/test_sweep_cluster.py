@@ -81,7 +81,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
 
 def killed_in_the_middle(process: subprocess.Popen[str], out: Path, pids: Callable[[], list[int]], holds: Path) -> int:
     """Kill a process of the cluster once the first runs are written, let the others go on; returns its id."""
-    spark_cluster.until(lambda: list(out.glob("tables/runs/part-*")) or process.poll() is not None, "no runs")
+    spark_cluster.until(lambda: list(out.glob("chunks/*.json")) or process.poll() is not None, "no runs")
     assert process.poll() is None, process.communicate()
     spark_cluster.until(pids, "nobody to kill")
     victim = pids()[0]
@@ -177,7 +177,7 @@ def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_pa
         children.extend(spark_cluster.below(process.pid))
         return []
 
-    spark_cluster.until(lambda: list(tmp_path.glob("out/tables/runs/part-*")) or process.poll() is not None, "no runs")
+    spark_cluster.until(lambda: list(tmp_path.glob("out/chunks/*.json")) or process.poll() is not None, "no runs")
     us()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
@@ -264,7 +264,7 @@ import sys
 from groupsim.pipeline.analysis import analyse
 from groupsim.pipeline.sweep import Directory, EngineOptions
 path, engine, master, remote = sys.argv[1:]
-analyse(Directory.open(path), engine, EngineOptions(master=master or None, remote=remote or None))
+analyse(Directory.open(path), EngineOptions(engine, master or None, remote or None))
 """
 
 
@@ -285,7 +285,7 @@ def test_the_statistics_are_the_same_wherever_they_are_computed(
     pytest.importorskip("grpc")
     shutil.copytree(swept, tmp_path / "out")
     path = tmp_path / "out"
-    plain = results(path, python, "plain")
+    plain = results(path, python, "pool")
     assert {"answer.json", "cells.parquet", "comparisons.parquet"} <= plain.keys()
     for master in ("local[1]", "local[2]", cluster[0]):
         assert results(path, python, "spark", master=master) == plain, master

@@ -67,7 +67,7 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
         start_new_session=True,
     )
     deadline = time.monotonic() + 60
-    while not list(out.glob("tables/runs/part-*.parquet")) and time.monotonic() < deadline:
+    while not list(out.glob("chunks/*.json")) and time.monotonic() < deadline:
         time.sleep(0.02)
     if how == signal.SIGINT:
         os.killpg(process.pid, how)  # as a terminal does: to the workers, too

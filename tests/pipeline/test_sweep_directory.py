@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import small_sweep
 
-from groupsim.pipeline.analysis.results import read_columns
-from groupsim.pipeline.sweep import files
+from groupsim.pipeline.sweep import chunks, files
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.errors import SweepError
 
@@ -32,22 +31,73 @@ def test_rows_come_back_sorted_whatever_the_order_of_parts(tmp_path: Path, wante
     runs, faults = one.tables("runs").to_pylist(), one.tables("faults").to_pylist()
     assert [(row["cell"], row["seed"]) for row in runs] == [(0, 0), (1, 0), (2, 1)]
     assert [row["what"] for row in faults] == ["row 2", "row 3", "row 0", "row 1", "row 0", "row 1"]
-    assert one.finished == {(2, 1), (0, 0), (1, 0)}
+    assert set(one.finished) == {(2, 1), (0, 0), (1, 0)}
     assert one.tables("spans").num_rows == 0
 
 
-def test_a_chunk_without_its_runs_is_cleaned_away(tmp_path: Path, wanted: Contents) -> None:
-    """Parts whose part of `runs` is missing, and temporary files, go when the next sweep begins; readers skip them."""
+def test_what_no_manifest_names_is_never_read(tmp_path: Path, wanted: Contents) -> None:
+    """Files of lost attempts and of others count for nothing, and are removed when the next sweep begins."""
     path = tmp_path / "a"
     with Directory.prepare(path, wanted) as one:
         one.write(small_sweep.chunk([(0, 0)]))
-        one.write(small_sweep.chunk([(1, 0)]))
-    (path / "tables/runs/part-00002.parquet").unlink()
+        lost = one.write(small_sweep.chunk([(1, 0)]))
+    (path / f"chunks/{lost.chunk}.json").unlink()
     (path / "tables/runs/.part-00002.parquet.1.tmp").write_bytes(b"half")
-    assert Directory.open(path).tables("faults").num_rows == 2
+    (path / "tables/runs/part-foreign.parquet").write_bytes(b"of somebody else")
+    found = Directory.open(path)
+    assert (found.tables("faults").num_rows, found.tables("runs").num_rows, set(found.finished)) == (2, 1, {(0, 0)})
     with Directory.prepare(path, wanted) as again:
-        assert again.finished == {(0, 0)}
-    assert sorted(entry.name for entry in path.glob("tables/*/*part-00002*")) == []
+        assert set(again.finished) == {(0, 0)}
+    assert [len(list((path / "tables" / name).iterdir())) for name in ("runs", "faults")] == [1, 1]
+
+
+def test_runs_that_were_written_twice_count_once(tmp_path: Path, wanted: Contents) -> None:
+    """A chunk that repeats a run of an earlier one does not count, with all its runs; the next sweep removes it."""
+    path = tmp_path / "a"
+    with Directory.prepare(path, wanted) as one:
+        first = one.write(small_sweep.chunk([(0, 0), (1, 0)]))
+        twice = one.write(small_sweep.chunk([(1, 0), (2, 0)]))
+        assert (set(one.finished), one.tables("runs").num_rows) == ({(0, 0), (1, 0)}, 2)
+        chunks.fold(one.place, "9999", [first])
+        one.place.write(f"chunks/{first.chunk}.json", (path / "chunks/9999.json").read_bytes())
+    with Directory.prepare(path, wanted) as again:
+        assert (set(again.finished), again.failed) == ({(0, 0), (1, 0)}, 0)
+    assert not (path / f"chunks/{twice.chunk}.json").exists()
+
+
+def test_only_the_chunks_that_have_a_run_are_read_for_it(tmp_path: Path, wanted: Contents) -> None:
+    """Rows of single runs come without a look at other chunks, be they damaged."""
+    with Directory.prepare(tmp_path / "a", wanted) as one:
+        one.write(small_sweep.chunk([(0, 0), (1, 0)]))
+        other = one.write(small_sweep.chunk([(2, 0)]))
+    _half(one.path / "tables/faults" / other.files[0].file)
+    found = one.tables("faults", ["what", "seed"], runs=[(1, 0)])
+    assert (found.column_names, found["what"].to_pylist()) == (["what", "seed"], ["row 2", "row 3"])
+    with pytest.raises(SweepError, match="damaged"):
+        one.tables("faults", runs=[(2, 0)])
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [],
+        [(0, 0)],
+        [(cell, seed) for seed in range(5, 9) for cell in range(3)],
+        [(2, 3), (0, 4), (1, 4), (2, 4), (0, 5), (1, 5), (2, 5), (0, 6), (4, 6)],
+        [(0, 9), (0, 3), (0, 7), (1, 3)],
+    ],
+)
+def test_spans_are_the_runs_they_were_made_of(runs: list[tuple[int, int]]) -> None:
+    """Each run is in one span, and no other is."""
+    found = chunks.spans(runs)
+    assert sorted(run for span in found for run in span.runs()) == sorted(runs)
+    assert sum(span.count for span in found) == len(runs)
+
+
+def test_runs_in_the_order_of_a_sweep_are_few_spans() -> None:
+    """However many runs a task has, its row stays small."""
+    order = [(cell, seed) for seed in range(1000) for cell in range(7)]
+    assert len(chunks.spans(order[3:6000])) <= 3
 
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_what_was_finished(
@@ -60,7 +110,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_was_finished(
 
         def full(descriptor: int) -> None:
             calls.append(descriptor)
-            if len(calls) > 5:
+            if len(calls) > 2:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(files.os, "fsync", full)
@@ -69,8 +119,8 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_was_finished(
         monkeypatch.undo()
     assert not caught.value.bad_input
     assert "same command" in caught.value.remedy
-    assert one.finished == {(0, 0)}
-    assert list(one.path.glob("tables/*/*part-00002*")) == []
+    assert set(one.finished) == {(0, 0)}
+    assert len(list(one.path.glob("tables/*/*"))) == 2
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +146,9 @@ def _without_a_column(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "says", "remedy"),
     [
-        (_half, "part-00001.parquet: damaged: ", "the same sweep then runs it again"),
-        (Path.unlink, "part-00001.parquet: damaged: it is not there", "the same sweep then runs it again"),
-        (_without_a_column, "has no column what: an earlier version of groupsim wrote it", "into a new directory"),
+        (_half, r"part-.*\.parquet: damaged: ", "the same sweep then runs these runs again"),
+        (Path.unlink, r"part-.*\.parquet: damaged: it is not there", "the same sweep then runs these runs again"),
+        (_without_a_column, "has no column what: another version of groupsim wrote it", "into a new directory"),
     ],
 )
 def test_a_spoilt_part_is_named_with_the_remedy(
@@ -106,17 +156,58 @@ def test_a_spoilt_part_is_named_with_the_remedy(
 ) -> None:
     """Half a file, none, or one with other columns is neither an error of Arrow's nor passed over."""
     with Directory.prepare(tmp_path / "a", wanted) as one:
-        one.write(small_sweep.chunk([(0, 0)]))
-    spoil(one.path / "tables/faults/part-00001.parquet")
-    for read in (lambda: one.tables("faults"), lambda: read_columns(one, "faults", ["cell", "what"])):
+        chunk = one.write(small_sweep.chunk([(0, 0)]))
+    spoil(next(one.path.glob("tables/faults/*")))
+    for read in (lambda: one.tables("faults"), lambda: one.read("faults", ["cell", "what"])):
         with pytest.raises(SweepError, match=says) as caught:
             read()
         assert caught.value.bad_input
         assert remedy in caught.value.remedy
-    for path in one.path.glob("tables/*/part-00001.parquet"):  # the remedy for damaged parts
-        path.unlink()
-    with Directory.prepare(tmp_path / "a", wanted) as again:
-        assert again.finished == set()
+    if "damaged" in says:
+        manifest = one.path / f"chunks/{chunk.chunk}.json"
+        assert str(manifest) in caught.value.remedy
+        manifest.rename(tmp_path / "moved away")
+        with Directory.prepare(tmp_path / "a", wanted) as again:
+            assert set(again.finished) == set()
+
+
+def test_a_place_that_cannot_be_read_is_not_called_damaged(tmp_path: Path, wanted: Contents) -> None:
+    """What the system refuses is said as that, without advice to remove anything."""
+    with Directory.prepare(tmp_path / "a", wanted) as one:
+        one.write(small_sweep.chunk([(0, 0)]))
+    file = next(one.path.glob("tables/faults/*"))
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(SweepError) as caught:
+        one.tables("faults")
+    assert "damaged" not in caught.value.message
+    assert "remove" not in caught.value.remedy + caught.value.message
+
+
+def test_a_directory_of_the_earlier_layout_is_refused(tmp_path: Path, wanted: Contents) -> None:
+    """Without manifests nothing says what counts: it is named, for reading and for sweeping, and left as it is."""
+    Directory.prepare(tmp_path / "a", wanted).close()
+    file = tmp_path / "a/experiment.json"
+    file.write_text(file.read_text().replace('"layout": 2, ', ""))
+    for use in (Directory.open, lambda path: Directory.prepare(path, wanted)):
+        with pytest.raises(SweepError, match="layout 1 of the directory, this is layout 2") as caught:
+            use(tmp_path / "a")
+        assert "new directory" in caught.value.remedy
+
+
+@pytest.mark.parametrize(("url", "says"), [("ftp://host/x", "no file system is called 'ftp'"), ("s4a://b/x", "s4a")])
+def test_a_url_of_no_file_system_is_refused(wanted: Contents, url: str, says: str) -> None:
+    """Before anything runs, and no folder is made of its scheme."""
+    with pytest.raises(SweepError, match=says) as caught:
+        Directory.prepare(url, wanted)
+    assert caught.value.bad_input
+    assert "s3a" in caught.value.remedy
+
+
+def test_a_file_url_is_the_folder_it_names(tmp_path: Path, wanted: Contents) -> None:
+    """file:///x is /x."""
+    with Directory.prepare((tmp_path / "a").as_uri(), wanted) as one:
+        assert one.path == tmp_path / "a"
 
 
 def test_more_seeds_join_what_is_there(tmp_path: Path, wanted: Contents) -> None:

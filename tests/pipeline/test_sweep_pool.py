@@ -160,10 +160,10 @@ def test_options_that_contradict_each_other_are_refused(options: EngineOptions, 
     assert caught.value.bad_input
 
 
-def test_a_cluster_means_spark_and_nothing_means_a_pool() -> None:
-    """`auto` takes Spark where a cluster is named."""
+def test_a_cluster_means_spark() -> None:
+    """`auto` takes Spark where a cluster is named, and is else to be decided."""
     chosen = [EngineOptions(), EngineOptions(master="local[2]"), EngineOptions(remote="sc://x"), EngineOptions("spark")]
-    assert [one.chosen() for one in chosen] == ["pool", "spark", "spark", "spark"]
+    assert [one.chosen() for one in chosen] == ["auto", "spark", "spark", "spark"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -16,7 +16,7 @@ from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.probe import explained
-from groupsim.pipeline.sweep.remote import performing, unpacking
+from groupsim.pipeline.sweep.remote import unpacking, writing
 from groupsim.pipeline.sweep.spark_session import _kill, _noted_processes, session
 
 needs_spark = pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}")
@@ -107,7 +107,7 @@ def test_what_spark_runs_travels_by_value() -> None:
         "from pyspark import cloudpickle\n"
         "next(cloudpickle.loads(sys.stdin.buffer.read())([]))\n"
     )
-    sent = cloudpickle.dumps(performing({}, 1, "some.zip"))
+    sent = cloudpickle.dumps(writing({}, "some.zip"))
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", receive], input=sent, capture_output=True, check=False)
     assert done.stderr.decode().strip().endswith("ImportError: some.zip has not reached this worker")
 

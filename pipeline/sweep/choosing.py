@@ -1,0 +1,44 @@
+"""`--engine auto`: Spark, unless a pool of processes has done the whole sweep before Spark is up, or there is none."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from attrs import frozen
+
+from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, EngineOptions
+from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.java import find_java
+
+SHORT_S = 15.0  # of a sweep in a pool: below, Spark's start and first tasks take longer than all of it
+NEEDED = ("pyspark", "pyarrow", "pandas")
+
+
+@frozen
+class Choice:
+    """An engine, and why; the engine `auto` while that is not known yet."""
+
+    engine: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """For the user; nothing where nothing was chosen."""
+        return f"engine: {self.engine} ({self.why})" if self.why else ""
+
+
+def choose(options: EngineOptions, pool_s: float | None = None) -> Choice:
+    """The engine for `auto`, by what the whole sweep would take in a pool; `auto` while only that is missing."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        return Choice(POOL, f"{' and '.join(missing)} not installed: pip install groupsim[spark]")
+    try:
+        java = find_java()
+    except SweepError as error:
+        return Choice(POOL, error.message)
+    if pool_s is None:
+        return Choice(AUTO, "")
+    if pool_s < SHORT_S:
+        return Choice(POOL, f"it takes about {max(1, round(pool_s))} s here, less than Spark's start is worth")
+    where = f"local[{options.workers}]" if options.workers else "local mode"
+    return Choice(SPARK, f"{where}, Java {java.version} from {java.found}; --engine pool for processes alone")
