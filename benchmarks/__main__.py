@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import deploy, heartbeats, records, sweeps
+from benchmarks import deploy, heartbeats, lookups, records, sweeps
 
 
 def main() -> None:
@@ -24,6 +24,7 @@ def main() -> None:
         "heartbeats": heartbeats.run(repeat=options.repeat, as_json=options.json),
         "records": records.run(repeat=options.repeat, as_json=options.json),
         "deploy": deploy.run(repeat=options.repeat, as_json=options.json),
+        "lookups": lookups.run(as_json=options.json),
     }
     if options.sweeps:
         results["sweeps"] = sweeps.run(repeat=options.repeat, as_json=options.json)

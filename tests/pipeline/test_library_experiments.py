@@ -25,6 +25,7 @@ GRIDS = {
     "rolling-deploy-small": ({"callback": 2, "assignor": 3, "rollout": 3}, 18, ("callback",)),
     "session-timeout": ({"pauses": 3, "session": 6, "heartbeat": 3}, 42, ("pauses",)),
     "session-timeout-small": ({"session": 4}, 4, ()),
+    "skew-grows-with-topics": ({"topics": 6, "assignor": 4}, 24, ("topics",)),
     "static-membership-deployment": ({"event": 3, "session": 3, "membership": 3}, 27, ("event",)),
     "static-membership-statefulset": ({"event": 5, "session": 3, "membership": 3}, 45, ("event",)),
 }
