@@ -22,7 +22,7 @@ from groupsim.protocol.cluster_messages import (
     MetadataLogRequest,
 )
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest
-from groupsim.protocol.messages import HeartbeatRequest, Request, Response
+from groupsim.protocol.messages import HeartbeatRequest, JoinGroupResponse, Request, Response
 from groupsim.protocol.response_errors import error_in
 
 if TYPE_CHECKING:
@@ -97,12 +97,15 @@ class Endpoint:
         member = member_of(request) or getattr(response, "member_id", None) or None
         quiet = type(request) is HeartbeatRequest and not trace.heartbeats
         waited = 0 if quiet else self._loop.now_us - call.took_us
+        said: dict[str, object] = {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name}
+        if response.__class__ is JoinGroupResponse and response.members:
+            said["members"] = len(response.members)
         # fmt: off
         seq = trace.emit(
             _ANSWERED, self.host.name, group_of(request), member, generation,
             None, None, TITLES[request.API], call.correlation, error.name if error else None,
             None, None, None, None, None,
-            {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name},
+            said,
         )
         # fmt: on
         trace.begin(seq)

@@ -45,7 +45,7 @@ class Kind(StrEnum):
     REQUEST_SENT = "request.sent"  # host: the client; payload: to, and api-specific fields
     REQUEST_RECEIVED = "request.received"  # host: the broker; payload: from
     REQUEST_PARKED = "request.parked"  # host: the broker; reason: the condition that completes it
-    RESPONSE_SENT = "response.sent"  # host: the broker; error; generation; payload: waited_us
+    RESPONSE_SENT = "response.sent"  # host: the broker; error; generation; payload: waited_us, members (JoinGroup)
     RESPONSE_RECEIVED = "response.received"  # host: the client; error
     REQUEST_FAILED = "request.failed"  # host: the client; error DISCONNECTED or TIMED_OUT; reason
     REQUEST_DROPPED = "request.dropped"  # host: the broker; parked for ever or answered into a dead connection; reason

@@ -20,6 +20,10 @@ def run(
     report: options.Report = None,
     data_dir: options.DataDir = None,
     fetches: options.Fetches = False,
+    rebalance: options.Rebalance = None,
+    group: options.Group = None,
+    every: options.Every = False,
+    mermaid: options.Mermaid = False,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -33,12 +37,15 @@ def run(
     - `groupsim run my-rollout.yaml --seeds 20`
     - `groupsim run demo --report demo.html`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
+    - `groupsim run four-scenes --rebalance 2`
+    - `groupsim run four-scenes --rebalance 2 --mermaid > rebalance.mmd`
     """
-    from groupsim import run_command, seeds_command
+    from groupsim import rebalance_command, run_command, seeds_command
 
     files = (trace, logs, report, data_dir)
+    one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds)
     if seeds is None:
-        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, fetches=fetches))
+        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, fetches=fetches, rebalance=one))
     seeds_command.refuse_files(source, seed, files)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
 

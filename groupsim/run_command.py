@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from groupsim import as_json, timeline, verdicts
+from groupsim import as_json, rebalance_command, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.exits import ended_as_by_ctrl_c
@@ -21,6 +21,7 @@ from groupsim.running import command_line, perform
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.words import count
 from groupsim.settings_changed import is_experiment, load
 from groupsim.sources import check_directory, check_target
 from groupsim.terminal import Terminal
@@ -34,11 +35,12 @@ def run(
     wants_json: bool,
     *,
     fetches: bool = False,
+    rebalance: rebalance_command.Asked | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
     `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
-    those of each member are printed, too.
+    those of each member are printed, too; with `rebalance` the course of that one is printed in place of the story.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -58,7 +60,11 @@ def run(
         with naming(logs):
             write_logs(done.events, logs)
     story = tell(done.events)
-    if wants_json:
+    if rebalance is not None:
+        rebalance_command.show(rebalance, done.events, story, wants_json)
+        if done.failed:
+            _say(f"{count(len(done.failed), 'expectation')} failed: without --rebalance they are told", "yellow")
+    elif wants_json:
         print(as_json.text(document(story, done)))
     else:
         show(story, done, fetches=fetches)

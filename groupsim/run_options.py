@@ -24,3 +24,12 @@ DataDir = Annotated[
 Fetches = Annotated[
     bool, typer.Option("--fetches", help="Count each member's fetches: sent, empty, waited.", metavar="")
 ]
+Rebalance = Annotated[
+    int | None,
+    typer.Option("--rebalance", help="The requests of one rebalance in order, by its generation.", metavar="N"),
+]
+Group = Annotated[str | None, typer.Option("--group", help="Of --rebalance: the group.", metavar="GROUP")]
+Every = Annotated[
+    bool, typer.Option("--all", help="Of --rebalance: each member's own lines in a large group.", metavar="")
+]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Of --rebalance: as a Mermaid diagram.", metavar="")]

@@ -425,6 +425,8 @@ MESSAGES = Table(
         large("returned_us", "answer received by the process", null=True),
         text("error", "Kafka's error, or DISCONNECTED or TIMED_OUT", null=True),
         text("reason", "why it was parked, or the client's own words", null=True),
+        whole("subscriptions", "subscriptions in the answer to a JoinGroup: all for the leader, else 0", null=True),
+        whole("assignments", "assignments in a SyncGroup: all from the leader, else 0", null=True),
     ),
 )
 

@@ -12,11 +12,23 @@ const NOTICES = new Set(["REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"]); // err
 
 /** Requests of the group that were under way while the rebalance went on. */
 function messagesOf(tables, generation, hosts) {
-  return tables.messages.filter((message) => {
+  return withHandshakes(tables.messages, tables.messages.filter((message) => {
     if (message.group !== generation.group && !(message.group === null && hosts.includes(message.host))) return false;
     const over = message.returned_us ?? message.answered_us ?? beginOf(message);
     return beginOf(message) <= generation.ended_us && over >= generation.began_us;
-  });
+  }));
+}
+
+/** With each JoinGroup the one before that was answered with the id to join with (KIP-394): it may be earlier. */
+function withHandshakes(all, chosen) {
+  const found = new Set(chosen);
+  const before = new Map();
+  for (const join of all.filter((message) => message.api === "JoinGroup")) {
+    const first = before.get(join.host);
+    if (found.has(join) && first && first.error === "MEMBER_ID_REQUIRED") found.add(first);
+    before.set(join.host, join);
+  }
+  return all.filter((message) => found.has(message));
 }
 
 /** When a message begins as far as is known: heartbeats are only seen where they arrive, or where their end is noticed. */
@@ -63,9 +75,14 @@ function messageEvents(message) {
 }
 
 function outcomeWords(message) {
-  if (message.api === "JoinGroup") return message.generation === null ? "joined" : `generation ${message.generation}`;
-  if (message.api === "SyncGroup") return "assignment";
+  if (message.api === "JoinGroup") return message.generation === null ? "joined" : `generation ${message.generation}${subscriptionWords(message)}`;
+  if (message.api === "SyncGroup") return message.assignments ? `plan for ${message.assignments} stored, own part` : "assignment";
   return message.api === "LeaveGroup" ? "left" : "ok";
+}
+
+/** The leader's answer alone holds subscriptions. */
+function subscriptionWords(message) {
+  return message.subscriptions ? `, ${count(message.subscriptions, "subscription")}: it leads` : "";
 }
 
 function callbackEvents(call) {

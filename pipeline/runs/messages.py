@@ -21,8 +21,14 @@ HEARTBEAT = "Heartbeat"
 
 
 @define
-class _Message:
-    """One request while it is on its way."""
+class Message:
+    """One request on its way, as far as the trace tells: when it was sent, received, answered and returned.
+
+    parked           why the coordinator parked it; said: the client's own words
+    subscriptions    how many a JoinGroup's answer holds; assignments: how many a SyncGroup brings
+    sent_error       the error in the answer, when `error` is what the client made of it (DISCONNECTED …)
+    order            numbers of the events of its arrival and its answer
+    """
 
     group: str | None
     host: str
@@ -36,37 +42,55 @@ class _Message:
     answered_us: int | None = None
     returned_us: int | None = None
     error: str | None = None
-    said: str | None = None  # the client's own words
+    said: str | None = None
     parked: str | None = None
+    subscriptions: int | None = None
+    assignments: int | None = None
+    sent_error: str | None = None
+    order: tuple[int, int] = (0, 0)
 
     def row(self) -> Row:
         times = (self.sent_us, self.received_us, self.answered_us, self.returned_us)
         who = (self.group, self.host, self.broker, self.api, self.member, self.generation)
-        return (*who, *times, self.error, self.parked or self.said)
+        return (*who, *times, self.error, self.parked or self.said, self.subscriptions, self.assignments)
+
+    @property
+    def began_us(self) -> int:
+        """When it begins as far as is known: a heartbeat is seen when it is answered."""
+        return next(us for us in (self.sent_us, self.received_us, self.answered_us, self.returned_us) if us is not None)
+
+    @property
+    def over_us(self) -> int:
+        """When it was over, or last seen."""
+        return next(us for us in (self.returned_us, self.answered_us, self.began_us) if us is not None)
 
 
 def messages(by_kind: By) -> Iterator[Row]:
+    """The rows of the table."""
+    return (one.row() for one in found_messages(by_kind))
+
+
+def found_messages(by_kind: By) -> list[Message]:
     """Joins, syncs, leaves and heartbeats that were answered with an error, in the order they were first seen."""
     reader = _Reader()
     ours = {kind: [event for event in by_kind[kind] if event.api in APIS] for kind in _READERS}
     for event in in_order(ours, *ours):
         _READERS[event.kind](reader, event)
-    listed = (one for one in reader.found if one.api != HEARTBEAT or one.error)
-    return (one.row() for one in listed)
+    return [one for one in reader.found if one.api != HEARTBEAT or one.error]
 
 
 class _Reader:
     """Ties the events of one request together."""
 
     def __init__(self) -> None:
-        self.found: list[_Message] = []
-        self.by_seq: dict[int, _Message] = {}  # by the event that others name as their cause
-        self.by_member: dict[tuple[str | None, str | None, str | None, int | None], _Message] = {}
-        self.at_broker: dict[tuple[str | None, str, str | None, int | None], _Message] = {}
-        self.at_client: dict[tuple[str, str | None, int | None], _Message] = {}
+        self.found: list[Message] = []
+        self.by_seq: dict[int, Message] = {}  # by the event that others name as their cause
+        self.by_member: dict[tuple[str | None, str | None, str | None, int | None], Message] = {}
+        self.at_broker: dict[tuple[str | None, str, str | None, int | None], Message] = {}
+        self.at_client: dict[tuple[str, str | None, int | None], Message] = {}
 
-    def _new(self, event: TraceEvent, host: str) -> _Message:
-        message = _Message(event.group, host, event.api or "?", event.correlation)
+    def _new(self, event: TraceEvent, host: str) -> Message:
+        message = Message(event.group, host, event.api or "?", event.correlation)
         self.found.append(message)
         return message
 
@@ -77,6 +101,8 @@ class _Reader:
         message.member, message.generation = event.member, event.generation
         message.broker = f"broker-{said['to']}" if "to" in said else None
         message.said = said.get("reason") or None
+        message.assignments = said.get("assignments")
+        message.order = (event.seq, event.seq)
         self.by_seq[event.seq] = message
         self.at_client[message.host, event.api, event.correlation] = message
 
@@ -84,12 +110,13 @@ class _Reader:
         host = str((event.payload or {}).get("from", "?"))
         message = self._under_way(event, host) or self._new(event, host)
         message.received_us, message.broker = event.t_us, event.host
+        message.order = (event.seq, event.seq)
         message.member = event.member or message.member
         self.by_seq[event.seq] = message
         self.by_member[event.host, event.member, event.api, event.correlation] = message
         self.at_broker[event.host, host, event.api, event.correlation] = message
 
-    def _under_way(self, event: TraceEvent, host: str) -> _Message | None:
+    def _under_way(self, event: TraceEvent, host: str) -> Message | None:
         """The request that was sent and arrives now."""
         sent = self.at_client.get((host, event.api, event.correlation)) or self.by_seq.get(event.cause)
         same = sent is not None and sent.host == host and sent.api == event.api and sent.received_us is None
@@ -102,13 +129,16 @@ class _Reader:
             message.parked = event.reason
 
     def _answered(self, event: TraceEvent) -> None:
-        host = str((event.payload or {}).get("to", "?"))
+        said = event.payload or {}
+        host = str(said.get("to", "?"))
         message = self.at_broker.pop((event.host, host, event.api, event.correlation), None) or self._new(event, host)
         message.answered_us, message.broker, message.error = event.t_us, event.host, event.error
+        message.sent_error, message.order = event.error, (message.order[0] or event.seq, event.seq)
         if message.received_us is None:  # a heartbeat
             message.member, message.generation = event.member, event.generation
         elif event.api == "JoinGroup" and event.error is None:
             message.generation = event.generation
+            message.subscriptions = said.get("members", 0)
         self.by_seq[event.seq] = message
 
     def _returned(self, event: TraceEvent) -> None:

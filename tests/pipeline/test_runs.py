@@ -118,6 +118,28 @@ def test_arrow_tables_have_the_schemas_and_the_rows() -> None:
         assert [tuple(row.values()) for row in table.to_pylist()] == rows[name]
 
 
+def test_the_leaders_list_and_plan_stand_in_the_messages() -> None:
+    """A JoinGroup's answer holds all subscriptions for the leader and none for others; so does the plan it sends."""
+    rows = named(finished("four-scenes"), "messages")
+    first = [row for row in rows if row["generation"] == 1 and row["error"] is None]
+    counted = {(row["host"], row["api"]): (row["subscriptions"], row["assignments"]) for row in first}
+    assert counted["c1", "JoinGroup"] == (3, None)
+    assert counted["c1", "SyncGroup"] == (None, 3)
+    assert counted["c2", "JoinGroup"] == counted["c3", "JoinGroup"] == (0, None)
+    assert counted["c2", "SyncGroup"] == counted["c3", "SyncGroup"] == (None, 0)
+
+
+def test_fetches_stand_with_their_members_and_in_the_run() -> None:
+    """Those of a run are the sum over its members; a producer has none."""
+    rows = finished("four-scenes")
+    members, (run,) = named(rows, "members"), named(rows, "runs")
+    assert [row["fetches"] is None for row in members] == [row["group"] is None for row in members]
+    for name in ("fetches", "fetches_empty"):
+        assert run[name] == sum(row[name] or 0 for row in members)
+    assert run["fetches"] > run["fetches_empty"]
+    assert all((row["fetch_waited_us"] or 0) <= 3 * 60_000_000 for row in members)
+
+
 SCRIPT = """
 import hashlib, sys
 from pathlib import Path
