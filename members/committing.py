@@ -170,6 +170,10 @@ class Committer:
 
     def before_rebalance(self) -> None:
         """Auto-commit before partitions are given up: retried until it is done or the rebalance timeout has passed."""
+        if not self._member.profile.restarts_commit:
+            self._begin_before()
+
+    def _begin_before(self) -> None:
         member = self._member
         if not self.auto:
             return
@@ -178,6 +182,14 @@ class Committer:
         if self._main_loop is None and member.fetcher.positions:
             self._before = CommitBefore(member)
             self._before.send()
+
+    def begins_anew(self) -> bool:
+        """Begin the auto-commit before a rebalance again; whether a request went out (KAFKA-14024)."""
+        if not self._member.profile.restarts_commit:
+            return False
+        self._before = None
+        self._begin_before()
+        return self.before_rebalance_pending
 
     def giving_up(self, partitions: Collection[TopicPartition]) -> None:
         """These are about to be called back as revoked. A main loop commits them when the callback has returned."""

@@ -61,13 +61,14 @@ _ALL = (
     ClientDefect(
         "KAFKA-3117",
         _java(("0.9", "0.10.0")),
-        "A subscription that changes while its consumer joins is not noticed: the new topic has no owner.",
-        flag="forgets_change_while_joining",
+        "A topic that grows while the leader waits for its SyncGroup is not noticed: new partitions have no owner.",
+        flag="compares_from_end",
     ),
     ClientDefect(
         "KAFKA-5154",
         _java(("0.9", "0.11")),
-        "A consumer whose connection breaks under its SyncGroup takes the rebalance for done, and has no assignment.",
+        "A consumer whose connection breaks under its SyncGroup takes the rebalance for done: it has no assignment, "
+        "sends no heartbeats, and never joins again.",
         flag="settles_at_join",
     ),
     ClientDefect(
@@ -107,6 +108,12 @@ _ALL = (
         flag="keeps_claims_after_reset",
     ),
     ClientDefect(
+        "KAFKA-12984",
+        _java(("2.4", "2.8.1")),
+        "Members of cooperative-sticky claim partitions without a generation: an old claim counts like a new one.",
+        flag="claims_without_generation",
+    ),
+    ClientDefect(
         "KAFKA-13214",
         _java(("2.6.1", "2.7.2"), ("2.8", "2.8.1")),
         "A JoinGroup or SyncGroup that fails with its coordinator costs the member its id, and the old id holds the "
@@ -128,7 +135,8 @@ _ALL = (
     ClientDefect(
         "KAFKA-14024",
         _java(("3.2", "3.2.1")),
-        "Each poll begins the commit before a rebalance anew: slow commits make the member miss the rebalance.",
+        "Each turn of poll begins the commit before a rebalance anew: a cooperative member that commits never joins, "
+        "an eager one joins before its commit is answered.",
         flag="restarts_commit",
     ),
     ClientDefect(
@@ -139,7 +147,7 @@ _ALL = (
     ),
     ClientDefect(
         "KAFKA-20778",
-        _java(("3.5", "4.3")),
+        _java(("3.5", "4.4")),
         "With client.rack set, a broker that goes or comes back is a rebalance of every group.",
         flag="offline_racks_count",
     ),

@@ -248,16 +248,15 @@ class Joining:
     def _prepare(self) -> Going:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
-        if member.profile.restarts_commit and member.commits.before_rebalance_pending:
-            member.commits.before_rebalance()
-        if member.commits.holds_join():
+        begun = member.commits.begins_anew()
+        if member.commits.holds_join() and not begun:
             return False
-        self.stage = _IDLE
+        self.stage = Stage.COMMITTING if begun else _IDLE
         giving_up = member.ownership.prepare()
         if giving_up is not None:
             return self._give_up(giving_up)
         member.commits.revoked()
-        return True
+        return not begun
 
     async def _give_up(self, giving_up: Coroutine[Any, Any, None]) -> bool:
         await giving_up
@@ -414,11 +413,14 @@ class Joining:
         member.joined = member.generation
         if member.profile.forgets_change_while_joining:
             member.subscription.joined = member.subscription.topics
-        await member.ownership.complete(outcome.assignment)
+        if outdated := self.leader.is_outdated():
+            self._look_for_changes()
+        else:
+            await member.ownership.complete(outcome.assignment)
         if self._outcome is outcome:  # the poll limit may have run out during the callbacks
             self._outcome = None
             self.stage = Stage.IDLE
-        self.needs_prepare = True
+        self.needs_prepare = not outdated
         return True
 
     # -- failures -----------------------------------------------------------------------------------------------

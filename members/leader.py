@@ -51,6 +51,13 @@ class Leader:
             return False
         return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
 
+    def is_outdated(self) -> bool:
+        """Whether the assignment that has come back is of no use: old clients look whether topics have changed."""
+        profile = self._member.profile
+        if profile.compares_from_end and self.snapshot is not None:
+            self.snapshot = self._member.metadata.snapshot()
+        return profile.discards_outdated and self.metadata_changed()
+
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
         """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
         by_id = not self._member.profile.static_first and any(one.group_instance_id is None for one in response.members)

@@ -110,6 +110,8 @@ class Ownership:
             self._blame(assignor, problem)
         if profile.claims_in_user_data and _is_cooperative(assignor):
             data = self._claims
+        if profile.claims_without_generation and _is_cooperative(assignor):
+            data = None
         return profile.no_user_data if data is None else data
 
     def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
@@ -148,7 +150,7 @@ class Ownership:
         if self._member.generation.is_lost:
             if self._member.profile.keeps_positions:
                 self._member.fetcher.ownership_changed()
-            if self.owned:
+            if self.owned or self._member.profile.revokes_nothing:
                 return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
             return self._revoke(list(self.owned))

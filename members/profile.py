@@ -255,10 +255,17 @@ class ClientProfile:
     #: auto.offset.reset = by_duration:… (KIP-1106).
     resets_by_duration: bool = False
 
+    #: The callback for revoked partitions comes before the first join, too, with none (Java up to 2.3).
+    revokes_nothing: bool = False
+    #: A leader whose topics changed while it waited for its SyncGroup joins again at once (Java up to 0.10.0).
+    discards_outdated: bool = False
+    #: A rebalance counts as one for the topics subscribed to at its end, not at its JoinGroup (Java up to 0.10.0).
+    forgets_change_while_joining: bool = False
+
     # Defects of single releases, True where there is one; `defects.py` has their names and releases.
 
-    #: A rebalance is taken to have been for the topics subscribed to at its end, not at its JoinGroup (KAFKA-3117).
-    forgets_change_while_joining: bool = False
+    #: A leader compares topics with what they were at the end of its rebalance, not when it assigned (KAFKA-3117).
+    compares_from_end: bool = False
     #: A SyncGroup whose connection breaks is not tried again: the rebalance counts as over (KAFKA-5154).
     settles_at_join: bool = False
     #: An auto-commit without a coordinator waits for one and does not look for it (KAFKA-6362).
@@ -269,9 +276,11 @@ class ClientProfile:
     throws_at_old_assignment: bool = False
     #: A membership lost in the middle of a rebalance is not followed by the callback for lost partitions (KAFKA-12983).
     keeps_claims_after_reset: bool = False
+    #: A cooperative-sticky subscription does not say of which generation its claims are (KAFKA-12984).
+    claims_without_generation: bool = False
     #: A retriable failure of JoinGroup or SyncGroup costs the member id (KAFKA-13214).
     resets_after_retriable: bool = False
-    #: Every poll starts the commit before a rebalance again (KAFKA-14024).
+    #: Every turn of poll starts the commit before a rebalance again; no answer ends it (KAFKA-14024).
     restarts_commit: bool = False
     #: Records are delivered while the commit before a rebalance is under way (KAFKA-14196).
     delivers_while_committing: bool = False

@@ -99,8 +99,10 @@ JAVA_0_11 = evolve(
     defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
     versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
     subscription_version=0,
+    no_user_data=b"",
     heartbeats_while_syncing=False,
     tells_lost=False,
+    revokes_nothing=True,
     revokes_on_leaving=False,
     restarts_when_found=True,
     rejoins_without_pause=False,
@@ -138,5 +140,7 @@ JAVA_0_9 = evolve(
     heartbeats=HeartbeatPlacement.IN_POLL,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
+    forgets_change_while_joining=True,
+    discards_outdated=True,
     reactions=JAVA_UNTIL_0_10_0,
 )

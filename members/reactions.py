@@ -210,4 +210,10 @@ def exception_of(api: Api, error: ErrorCode) -> str:
     return exception_name(error) if expected or api is Api.FIND_COORDINATOR else "KafkaException"
 
 
+def thrown_by(api: Api, error: ErrorCode) -> str:
+    """The same for JoinGroup and SyncGroup: what others see to themselves has no exception of its own (KAFKA-10870)."""
+    known = JAVA[api].get(error)
+    return exception_of(api, error) if known in (None, Reaction.THROW, Reaction.FATAL) else "KafkaException"
+
+
 _UNEXPECTED = frozenset({(Api.OFFSET_FETCH, _E.UNKNOWN_TOPIC_OR_PARTITION)})

@@ -11,7 +11,7 @@ from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Member
-from groupsim.members.reactions import Reaction, exception_of
+from groupsim.members.reactions import Reaction, thrown_by
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
 
@@ -57,17 +57,16 @@ class Resync:
 
 
 def settle(member: Member) -> None:
-    """Take a rebalance for done, though there is no assignment (KAFKA-5154)."""
+    """Take a rebalance for done, though there is no assignment: nothing joins again or heartbeats (KAFKA-5154)."""
     member.joining.rejoin_needed = False
-    member.become(ClientState.STABLE)
-    member.heartbeat.enable()
+    member.become(ClientState.UNJOINED)
 
 
 def refused(member: Member, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:
     """What poll throws when JoinGroup or SyncGroup was refused; after a fatal error a main loop does nothing more."""
     lasting = fatal and member.profile.main_loop is not None
     reason = f"{api.title} answered {error.name}"
-    failure = ClientFailure(exception_of(api, error), reason, fatal=fatal, lasting=lasting)
+    failure = ClientFailure(thrown_by(api, error), reason, fatal=fatal, lasting=lasting)
     if lasting:
         member.fail(failure)
     return failure

@@ -12,12 +12,16 @@ from pathlib import Path
 
 from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.versions import affected_releases
-from groupsim.members.defects import CLIENT_DEFECTS
+from groupsim.members.defects import CLIENT_DEFECTS, version_of
 from groupsim.scenarios.releases import RELEASES, Standing
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"
 ASKED = TARGET.parent.parent / "tests" / "conformance" / "data" / "old" / "defects.json"
 """What real brokers of old releases answered (tests/conformance/old_record.py)."""
+CLIENTS_ASKED = TARGET.parent.parent / "tests" / "twins" / "facts" / "old"
+"""What real clients of old releases did (tests/twins/old_clients.py): a folder for each, a file for each scene."""
+#: Scenes whose names are not that of one defect alone.
+SHOWN_TOGETHER = {"KAFKA-12983": ("KAFKA-12983", "KAFKA-12984"), "KAFKA-14024-eager": ("KAFKA-14024",)}
 BEGIN = "<!-- releases: begin (written by tools/defects_table.py) -->"
 END = "<!-- releases: end -->"
 
@@ -25,7 +29,7 @@ END = "<!-- releases: end -->"
 def tables() -> str:
     """The tables, with their markers."""
     brokers = _table(("defect", "releases", "asked of real brokers", "effect"), _of_brokers())
-    clients = _table(("defect", "releases", "effect"), _of_clients())
+    clients = _table(("defect", "releases", "asked of real clients", "effect"), _of_clients())
     parts = ("", "### Brokers", "", *brokers, "", "### Clients", "", *clients, "")
     return "\n".join((BEGIN, *parts, *_releases(), "", END))
 
@@ -52,10 +56,21 @@ def _of_brokers() -> Iterator[tuple[str, str, str, str]]:
         yield name, ", ".join(f"{first} until {fixed}" for first, fixed in ranges), asked, defect.effect
 
 
-def _of_clients() -> Iterator[tuple[str, str, str]]:
+def _of_clients() -> Iterator[tuple[str, str, str, str]]:
+    asked = _clients_asked()
     for name, defect in CLIENT_DEFECTS.items():
         ranges = (f"{one.library} {one.first} until {one.fixed}" for one in defect.affected)
-        yield name, ", ".join(ranges), defect.effect
+        yield name, ", ".join(ranges), ", ".join(asked.get(name, ())) or "–", defect.effect
+
+
+def _clients_asked() -> dict[str, list[str]]:
+    """Defect → the releases that played its scene, the older one first."""
+    found: dict[str, set[str]] = {}
+    for path in CLIENTS_ASKED.glob("*/*.txt"):
+        release = path.parent.name.rpartition("-")[2]
+        for name in SHOWN_TOGETHER.get(path.stem, (path.stem,)):
+            found.setdefault(name, set()).add(release)
+    return {name: sorted(releases, key=version_of) for name, releases in found.items()}
 
 
 def _releases() -> Iterator[str]:

@@ -154,7 +154,12 @@ def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
 
 
 def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-3117: at the end of a rebalance the present subscription is taken for the one that was joined with."""
+    """Java 0.10.0: at the end of a rebalance the present subscription is taken for the one that was joined with."""
+    _profile(patch, forgets_change_while_joining=True)
+
+
+def growth_during_sync_lost(patch: pytest.MonkeyPatch) -> None:
+    """KAFKA-3117: a leader compares topics with what they were when its rebalance was over, not when it assigned."""
     release_defect(patch, "KAFKA-3117")
 
 

@@ -221,14 +221,26 @@ async def test_kafka_12898_the_same_subscription_is_the_same_bytes(sim: Simulati
 
 
 @caught(bug.change_during_rebalance_lost)
-async def test_kafka_3117_a_subscription_changed_in_a_rebalance_counts(sim: Simulation) -> None:
-    """KAFKA-3117: the application subscribes to a second topic while it waits for its assignment of the first."""
+async def test_java_0_10_0_a_subscription_changed_in_a_rebalance_counts(sim: Simulation) -> None:
+    """Java 0.10.0: the application subscribes to a second topic while it waits for its assignment of the first."""
     sim.topic("orders", 2)
     sim.topic("payments", 2)
     follower = await waits_for_its_assignment(sim)
     follower.subscribe(["orders", "payments"])
     await sim.run_for("30s")
     assert len(follower.assignment) == 3
+
+
+@caught(bug.growth_during_sync_lost)
+async def test_kafka_3117_a_topic_that_grows_during_the_sync_is_noticed(sim: Simulation) -> None:
+    """KAFKA-3117: a topic grows while its leader waits for the answer to SyncGroup; all partitions have an owner."""
+    sim.topic("orders", 2)
+    leader = sim.member("c1", properties={"metadata.max.age.ms": 1_000})
+    sim.inject(DelayResponse(Match(host="c1", api=Api.SYNC_GROUP), 3_000_000))
+    await sim.until(lambda: leader.state == "COMPLETING_REBALANCE")
+    sim.cluster.add_partitions("orders", 4)
+    await sim.run_for("10s")
+    assert len(leader.assignment) == 4
 
 
 @caught(bug.assignment_beats_subscription)

@@ -82,13 +82,13 @@ async def test_kafka_14196_nothing_is_delivered_behind_the_last_commit(sim: Simu
 
 @caught(bug.commit_retry_after_revoke)
 async def test_kafka_14024_one_commit_precedes_a_rebalance(sim: Simulation) -> None:
-    """KAFKA-14024: commits take half a second, polls a tenth of it; the member is in time all the same."""
+    """KAFKA-14024: commits take half a second, polls a tenth of it; a cooperative member is in time all the same."""
     sim.topic("orders", 2, rate=10)
     own = {**EARLIEST, "max.poll.interval.ms": 20_000}
-    sim.member("c1", poll_timeout="50ms", properties=own)
+    sim.member("c1", assignors=COOPERATIVE, poll_timeout="50ms", properties=own)
     await sim.settled(members=1)
     slow_commits(sim, "c1", by_us=500_000)
-    sim.member("c2", properties=own)
+    sim.member("c2", assignors=COOPERATIVE, properties=own)
     await sim.settled(members=2, within="10s")
     assert sim.find("member.removed") == []
 

@@ -55,7 +55,7 @@ def test_a_release_runs_as_the_profile_that_covers_it(name: str, profile: str) -
 def test_a_release_that_no_profile_covers_is_said_once() -> None:
     """It runs as the nearest that behaves alike, and one note says so, however many members name it."""
     assert notes("java-2.7.2") == [
-        "`client`: no profile covers java-2.7.2; it runs as `java-2.8` with KAFKA-10870: "
+        "`client`: no profile covers java-2.7.2; it runs as `java-2.8` with KAFKA-10870, KAFKA-12984: "
         "it heartbeats while syncing, as 2.8 does (KAFKA-10134)"
     ]
     assert len(notes("sarama-1.20")) == 1
@@ -108,12 +108,13 @@ SHOWN = [
     ("KAFKA-8487", "java-2.3.1", "java-2.4.0"),
     ("KAFKA-10870", "java-2.7.2", "java-2.8.0"),
     ("KAFKA-12983", "java-2.8.0", "java-2.8.1"),
+    ("KAFKA-12984", "java-2.8.0", "java-2.8.1"),
     ("KAFKA-13214", "java-2.7.1", "java-2.7.2"),
     ("KAFKA-13419", "java-3.1.2", "java-3.2.0"),
     ("KAFKA-13891", "java-3.3.1", "java-3.3.2"),
     ("KAFKA-14024", "java-3.2.0", "java-3.2.1"),
     ("KAFKA-14196", "java-3.2.2", "java-3.2.3"),
-    ("KAFKA-20778", "java-4.2", "java-4.4"),
+    ("KAFKA-20778", "java-4.3.1", "java-4.4"),
     ("franz-go-dcfcacb5", "franz-go-1.9.1", "franz-go-1.10.0"),
     ("kafkajs-1361", "kafkajs-2.0.0", "kafkajs-2.0.1"),
     ("librdkafka-3818", "librdkafka-1.8.2", "librdkafka-1.9.0"),

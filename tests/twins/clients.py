@@ -34,6 +34,7 @@ class Client:
     APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is; what errors
     are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`.
     `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
+    `broker`: the release whose versions of requests it is offered.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Client:
     unsorted: bool = False
     fitted: Callable[[Story], Story | None] = lambda story: story
     apart_ms: int = 50
+    broker: str = "4.x"
 
 
 def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -64,6 +66,11 @@ def _without_close_options(story: Story) -> Story | None:
 def _older_java(version: str, profile: str) -> Client:
     command = partial(build.command, "Twin", logs="off", version=version)
     return Client(f"java-{version}", profile, command, _java, fitted=_without_close_options)
+
+
+def old_java(version: str) -> Client:
+    """Any release of Java's client; no profile is compared with all that it does."""
+    return _older_java(version, "")
 
 
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)

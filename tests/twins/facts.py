@@ -18,7 +18,8 @@ from tests.twins.story import Story
 from tests.twins.writing import CLASSES, Told
 
 FOLDER = Path(__file__).with_name("facts")
-_ORDER = {name: number for number, (_, name) in enumerate((*CLASSES, (0, "long")))}
+ANY = "any"  #: a pause that is not compared
+_ORDER = {name: number for number, (_, name) in enumerate((*CLASSES, (0, "long"), (0, ANY)))}
 _APPLICATION = "application:"
 _OR = "or"
 _SOON = CLASSES[0][1]
@@ -88,6 +89,11 @@ def loosely(told: Told) -> Told:
     pairs = zip(("", *told.requests), told.requests, told.pauses, strict=False)
     pauses = [_SOON if _awaits_records(before, request) else pause for before, request, pause in pairs]
     return evolve(told, pauses=tuple(pauses), application=tuple(lines))
+
+
+def timeless(told: Told) -> Told:
+    """A play of which pauses are not compared."""
+    return evolve(told, pauses=(ANY,) * len(told.requests))
 
 
 def unsorted(told: Told) -> Told:

@@ -89,7 +89,7 @@ def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
 
     async def main(loop: RealTimeLoop) -> Mapping[str, Told]:
         world = World(loop)
-        listeners = TcpListeners(world.cluster)
+        listeners = TcpListeners(world.cluster, profile=client.broker)
         await listeners.open()
         try:
             told = await _cast(world, client, command, listeners.bootstrap, [together] if together else [])
@@ -158,6 +158,8 @@ def _start(program: Program, client: Client, bootstrap: str, story: Story) -> No
         pattern=None if story.pattern is None else story.topic(story.pattern),
         policy=story.policy,
         stubborn=story.stubborn,
+        assigns=[story.topic(one) for one in story.assigns],
+        tells=story.tells,
         poll_ms=story.poll_ms,
         error_pause_ms=ERROR_PAUSE_MS,
     )

@@ -16,6 +16,7 @@ from groupsim.members.consumer import Consumer
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import settings_from
 from groupsim.protocol.messages import Api
+from groupsim.protocol.releases import BASELINE
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
 from tests.twins.world import World
@@ -24,13 +25,15 @@ from tests.twins.writing import Told, written
 ERROR_PAUSE_MS = 150
 
 
-def play_simulated(story: Story, profile: ClientProfile, unseen: frozenset[Api] = frozenset(), seed: int = 0) -> Told:
+def play_simulated(
+    story: Story, profile: ClientProfile, unseen: frozenset[Api] = frozenset(), seed: int = 0, version: str = BASELINE
+) -> Told:
     """What the simulated consumer did."""
     trace, sink = Trace(), MemorySink()
     trace.subscribe(sink)
 
     async def main(loop: VirtualLoop) -> tuple[Play, bool]:
-        world = World(loop)
+        world = World(loop, version)
         await loop.sleep(1_000_000)
         await world.make([story])
         await world.begin(story)
@@ -44,7 +47,7 @@ def play_simulated(story: Story, profile: ClientProfile, unseen: frozenset[Api] 
     play, running = run_virtual(main, seed=seed, trace=trace)
     ended_us = play.began_us + story.ends_ms * 1_000 if play.began_us is not None else 0
     events = [event for event in sink.events if event.host == story.slug and event.t_us <= ended_us]
-    return written(play, [*_lived(events), *([] if running else ["closed"])])
+    return written(play, [*_lived(events, story.tells), *([] if running else ["closed"])])
 
 
 def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
@@ -60,7 +63,9 @@ def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
 
 
 def _subscribe(consumer: Consumer, story: Story, topics: tuple[str, ...]) -> None:
-    if story.pattern is None:
+    if story.assigns:
+        consumer.assign(map(story.topic, story.assigns))
+    elif story.pattern is None:
         consumer.subscribe([story.topic(topic) for topic in topics])
     else:
         consumer.subscribe(pattern=story.topic(story.pattern))
@@ -86,12 +91,15 @@ def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None
         raise ValueError(f"{play.story.name}: no such deed: {deed.what}")
 
 
-def _lived(events: list[Any]) -> list[str]:
+def _lived(events: list[Any], tells: bool) -> list[str]:
     """What the application went through: callbacks, exceptions, its end."""
     lines = []
     for event in events:
         if event.kind is Kind.CALLBACK_BEGUN:
             lines.append(" ".join([event.reason, *event.payload["partitions"]]))
+        elif event.kind is Kind.RECORDS_DELIVERED and tells:
+            base, count = event.payload["base"], event.payload["count"]
+            lines += [f"got {event.topic}-{event.partition}@{offset}" for offset in range(base, base + count)]
         elif event.kind is Kind.PROCESS_FAILED:
             lines.append(f"threw {event.error}")
         elif event.kind is Kind.WARNING and event.reason.startswith("poll threw "):

@@ -52,6 +52,16 @@ class Strike:
 
 
 @frozen
+class Slow:
+    """Requests that are answered so many milliseconds later than the coordinator does."""
+
+    api: Api
+    at: int
+    by_ms: int
+    times: int = 1
+
+
+@frozen
 class Deed:
     """Something done so many milliseconds after a request came in; `what` is explained in `deeds.py`."""
 
@@ -62,7 +72,7 @@ class Deed:
     given: Mapping[str, Any]
 
 
-Rule = Answer | Strike | Deed
+Rule = Answer | Strike | Slow | Deed
 
 
 @frozen
@@ -72,6 +82,10 @@ class Story:
     `policy` is when the application commits, by the names of `members.behaviour.CommitPolicy`; `stubborn`: it polls on
     after an exception. With `partner` another consumer is in the group before this one comes. `metadata`: requests for
     metadata are part of the story. `differs`: why the simulated consumer does something else, and is left so.
+
+    `assigns`: the partitions that it takes without joining, in place of topics. Each topic has so many `partitions`,
+    each with so many `replicas`. `partner_id`: the partner's client id, where its place in the order of members counts.
+    `tells`: the application says which records it got.
     """
 
     name: str
@@ -88,6 +102,11 @@ class Story:
     metadata: bool = False
     poll_ms: int = 1000
     differs: str = ""
+    assigns: tuple[str, ...] = ()
+    partitions: int = 2
+    replicas: int = 1
+    partner_id: str = ""
+    tells: bool = False
 
     @property
     def slug(self) -> str:
@@ -123,6 +142,11 @@ def breaks(api: Api, at: int, times: int = 1) -> Strike:
 def silence(api: Api, at: int, times: int = 1) -> Strike:
     """The request is not answered, and nothing else on that connection."""
     return Strike(api, at, False, times)
+
+
+def slow(api: Api, at: int, by_ms: int, times: int = 1) -> Slow:
+    """Requests from the `at`-th on, so many of them, are answered so much later."""
+    return Slow(api, at, by_ms, times)
 
 
 def then(api: Api, at: int, wait_ms: int, what: str, **given: Any) -> Deed:

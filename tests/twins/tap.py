@@ -26,7 +26,7 @@ from groupsim.protocol.messages import (
     Response,
 )
 from groupsim.protocol.refusals import refusal
-from tests.twins.story import Answer, Deed, Story, Strike
+from tests.twins.story import Answer, Deed, Slow, Story, Strike
 
 _GROUP = frozenset(
     {
@@ -50,6 +50,7 @@ class Seen:
     response: Response | None = None
     answered_us: int | None = None
     struck: str = ""
+    late_us: int = 0  #: a rule delays its answer by so much
 
 
 @define(eq=False)
@@ -90,6 +91,8 @@ class Play:
         self._count[api] += 1
         number = self._count[api]
         for rule in self.story.rules:
+            if isinstance(rule, Slow) and rule.api is api and rule.at <= number < rule.at + rule.times:
+                seen.late_us = rule.by_ms * 1_000
             if isinstance(rule, Deed) and rule.api is api and rule.at == number:
                 self.loop.call_at(self.loop.now_us + rule.wait_ms * 1_000, self._due, rule)
         return any(self._struck(rule, number, connection) for rule in self.story.rules)
@@ -115,11 +118,13 @@ class Play:
             connection.hush()
         return True
 
-    def went(self, connection: Line, response: Response) -> None:
-        """An answer goes out."""
+    def went(self, connection: Line, response: Response) -> int:
+        """An answer goes out; the microseconds by which a rule delays it."""
         seen = self._in_hand.pop(id(connection), None)
-        if seen is not None and not self.over:
-            seen.response, seen.answered_us = response, self.loop.now_us
+        if seen is None or self.over:
+            return 0
+        seen.response, seen.answered_us = response, self.loop.now_us + seen.late_us
+        return seen.late_us
 
     def _end(self, _: object) -> None:
         self.over = True
@@ -156,6 +161,8 @@ class Tap(Taps):
 
     def takes(self, connection: Line, response: Response) -> bool:
         play = self.plays.get(connection.client_id)
-        if play is not None:
-            play.went(connection, response)
+        late_us = 0 if play is None else play.went(connection, response)
+        if late_us:
+            connection.delay(response, late_us)
+            return True
         return super().takes(connection, response)

@@ -11,6 +11,8 @@ there are. It is the same in virtual and in real time. What a story does (`Deed.
     partitions total     the first topic gets more partitions
     topic name           a topic is made
     partner, partner-ends    another consumer joins the group; it closes
+    records count        so many more are written into the first partition
+    broker-ends, broker-begins    the broker that does not coordinate is stopped; it comes back
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
 from groupsim.protocol.batch_sizes import record_size
 from groupsim.protocol.data_messages import ProduceRequest
+from groupsim.protocol.releases import BASELINE
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play, Tap
 
@@ -40,17 +43,20 @@ _BROKER = {
     "auto.create.topics.enable": "false",
 }
 _QUICK = {"latency": parse_distribution("100us"), "processing": parse_distribution("0us")}
+_RACKS = ("east", "west")
 _PATIENCE_US = 30_000_000
 _SETTLES_US = 100_000  # until every broker knows a new topic
-_OF_THE_CLUSTER = ("cut", "partitions", "topic", "partner", "partner-ends")
+_OF_THE_CLUSTER = ("cut", "partitions", "topic", "partner", "partner-ends", "records", "broker-ends", "broker-begins")
 
 
 class World:
-    """A cluster of two brokers, with the tap in it."""
+    """A cluster of two brokers of a release, with the tap in it."""
 
-    def __init__(self, loop: EventLoop) -> None:
+    def __init__(self, loop: EventLoop, version: str = BASELINE) -> None:
         self.loop = loop
-        self.cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(_BROKER, brokers=2, **_QUICK))
+        properties = {**_BROKER, "broker.version": version}
+        config = ReplicatedConfig.from_properties(properties, brokers=2, racks=_RACKS, **_QUICK)
+        self.cluster = ReplicatedCluster(loop, config)
         self.tap = Tap(self.cluster.network)
         self.partners: dict[str, Consumer] = {}  #: by story
 
@@ -58,7 +64,7 @@ class World:
         """Make the stories' topics with their records."""
         for story in stories:
             for name in story.topics:
-                self._create(story.topic(name), 2)
+                self._create(story.topic(name), story.partitions, story.replicas)
         await self.loop.sleep(_SETTLES_US)
         for story in stories:
             if story.records:
@@ -70,13 +76,18 @@ class World:
             partner = self.partners[story.slug] = self.join(story)
             await self.loop.until(lambda: partner.settled, _PATIENCE_US)
 
-    def _create(self, name: str, partitions: int) -> None:
-        self.cluster.create_topic(name, partitions, assignment=[[self.node]] * partitions)
+    def _create(self, name: str, partitions: int, replicas: int = 1) -> None:
+        self.cluster.create_topic(name, partitions, assignment=[[self.node, self.other][:replicas]] * partitions)
 
     @property
     def node(self) -> int:
         """The broker that does it all."""
         return self.cluster.coordinator_of("any")[0]
+
+    @property
+    def other(self) -> int:
+        """The broker that is there to be asked."""
+        return next(node for node in self.cluster.brokers if node != self.node)
 
     async def _write(self, where: TopicPartition, count: int) -> None:
         got: list[Any] = []
@@ -90,7 +101,7 @@ class World:
 
     def join(self, story: Story) -> Consumer:
         """Another consumer, a simulated one in either half, joins the story's group."""
-        name = f"{story.slug}-partner"
+        name = story.partner_id or f"{story.slug}-partner"
         given = {**story.properties, "client.id": name}
         given.pop("group.instance.id", None)
         settings, _ = settings_from(PROFILES["java-4.x"], given)
@@ -113,6 +124,13 @@ class World:
             self._create(story.topic(deed.given["name"]), 1)
         elif deed.what == "partner":
             self.partners[story.slug] = self.join(story)
+        elif deed.what == "records":
+            where = TopicPartition(story.topic(story.topics[0]), 0)
+            self.loop.start_soon(self._write, where, deed.given["count"], name="writer")
+        elif deed.what == "broker-ends":
+            self.cluster.stop_broker(self.other)
+        elif deed.what == "broker-begins":
+            self.cluster.restart_broker(self.other)
         else:
             self.partners[story.slug].begin_close()
         return True

@@ -149,7 +149,8 @@ def _protocol(name: str, metadata: bytes) -> str:
 def _join(request: JoinGroupRequest) -> str:
     instance = f" instance {request.group_instance_id}" if request.group_instance_id is not None else ""
     protocols = " ".join(_protocol(one.name, one.metadata) for one in request.protocols)
-    timeouts = f"{request.session_timeout_ms}/{request.rebalance_timeout_ms}"
+    rebalance = request.rebalance_timeout_ms if request.version else "-"  # there is none in version 0
+    timeouts = f"{request.session_timeout_ms}/{rebalance}"
     return f'member {request.member_id or "-"}{instance} timeouts {timeouts} "{request.reason}" {protocols}'
 
 

@@ -13,6 +13,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -29,8 +30,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * Kafka's own Java consumers, many in one process, each with an application that does what a simulated one does.
  *
- * Lines of JSON on stdin: {"do": "start", "name": ..., "settings": {...}, "topics": [...] or "pattern": ..., "policy": ...,
- * "stubborn": ..., "poll_ms": ..., "error_pause_ms": ...}, then {"do": "close", "name": ...} and so on (tests/twins).
+ * Lines of JSON on stdin: {"do": "start", "name": ..., "settings": {...}, "topics": [...], "pattern": ... or "assigns": [...], "policy": ...,
+ * "stubborn": ..., "poll_ms": ..., "error_pause_ms": ..., "tells": ...}, then {"do": "close", "name": ...} and so on (tests/twins).
  * Lines on stdout: {"name": ..., "said": "assigned t-0 t-1"}. When stdin ends the process ends at once.
  */
 public final class Twin {
@@ -95,7 +96,11 @@ public final class Twin {
                 settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
                 settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
                 consumer = new KafkaConsumer<>(settings);
-                if (config.hasNonNull("pattern")) {
+                if (config.path("assigns").size() > 0) {
+                    List<TopicPartition> partitions = new ArrayList<>();
+                    texts(config.get("assigns")).forEach(one -> partitions.add(partition(one)));
+                    consumer.assign(partitions);
+                } else if (config.hasNonNull("pattern")) {
                     consumer.subscribe(Pattern.compile(config.get("pattern").asText()), this);
                 } else {
                     consumer.subscribe(texts(config.get("topics")), this);
@@ -117,7 +122,7 @@ public final class Twin {
                     if (idle) {
                         Thread.sleep(20);
                     } else {
-                        finish(consumer.poll(wait));
+                        finish(Newer.poll(consumer, wait));
                     }
                 } catch (WakeupException woken) {
                     // there is something to be done
@@ -140,7 +145,7 @@ public final class Twin {
                     return true;
                 case "end":
                     if (!Newer.close(consumer, false, Duration.ZERO)) {
-                        consumer.close(Duration.ZERO);
+                        Newer.close(consumer, Duration.ZERO);
                     }
                     return true;
                 case "block":
@@ -155,9 +160,7 @@ public final class Twin {
                     idle = true; // without a subscription poll throws
                     return false;
                 case "enforce":
-                    if (!Newer.enforce(consumer, command.get("reason").asText())) {
-                        consumer.enforceRebalance();
-                    }
+                    Newer.enforce(consumer, command.get("reason").asText());
                     return false;
                 default:
                     throw new IllegalArgumentException(command.toString());
@@ -180,8 +183,10 @@ public final class Twin {
         /** The application has finished a batch: commit by its policy, partition by partition what it has finished. */
         private void finish(ConsumerRecords<byte[], byte[]> records) {
             for (ConsumerRecord<byte[], byte[]> one : records) {
-                finished.put(new TopicPartition(one.topic(), one.partition()), new OffsetAndMetadata(one.offset() + 1,
-                    one.leaderEpoch(), ""));
+                finished.put(new TopicPartition(one.topic(), one.partition()), Newer.after(one));
+                if (config.path("tells").asBoolean(false)) {
+                    say(name, "got " + one.topic() + "-" + one.partition() + "@" + one.offset());
+                }
             }
             if (records.isEmpty() || finished.isEmpty()) {
                 return;
@@ -217,7 +222,7 @@ public final class Twin {
             }
         }
 
-        @Override
+        /** Of older clients no interface has it. */
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
             say(name, "lost " + named(partitions));
         }
@@ -226,6 +231,11 @@ public final class Twin {
             List<String> names = new ArrayList<>();
             partitions.forEach(one -> names.add(one.toString()));
             return String.join(" ", names);
+        }
+
+        private static TopicPartition partition(String named) {
+            int cut = named.lastIndexOf('-');
+            return new TopicPartition(named.substring(0, cut), Integer.parseInt(named.substring(cut + 1)));
         }
 
         private static List<String> texts(JsonNode rows) {
@@ -256,15 +266,62 @@ public final class Twin {
             }
         }
 
-        /** Enforce a rebalance for a reason; false, with nothing done, before 3.2. */
-        static boolean enforce(KafkaConsumer<?, ?> consumer, String reason) {
+        /** Close within some time. Before 2.0 it is a number and its unit, before 0.11 there is no such call. */
+        static void close(KafkaConsumer<?, ?> consumer, Duration wait) {
             try {
-                KafkaConsumer.class.getMethod("enforceRebalance", String.class).invoke(consumer, reason);
-                return true;
+                call(consumer, "close", new Class<?>[] {Duration.class}, wait);
+            } catch (NoSuchMethodException older) {
+                consumer.close();
+            }
+        }
+
+        /** Enforce a rebalance; the reason is left out before 3.2. Before 2.4 nothing can be enforced. */
+        static void enforce(KafkaConsumer<?, ?> consumer, String reason) {
+            try {
+                call(consumer, "enforceRebalance", new Class<?>[] {String.class}, reason);
+            } catch (NoSuchMethodException older) {
+                try {
+                    call(consumer, "enforceRebalance", new Class<?>[0]);
+                } catch (NoSuchMethodException oldest) {
+                    throw new UnsupportedOperationException("no rebalance can be enforced", oldest);
+                }
+            }
+        }
+
+        /** Poll; before 2.0 the time is a number of milliseconds. */
+        @SuppressWarnings("unchecked")
+        static ConsumerRecords<byte[], byte[]> poll(KafkaConsumer<byte[], byte[]> consumer, Duration wait) {
+            try {
+                return (ConsumerRecords<byte[], byte[]>) call(consumer, "poll", new Class<?>[] {Duration.class}, wait);
+            } catch (NoSuchMethodException older) {
+                try {
+                    return (ConsumerRecords<byte[], byte[]>) call(consumer, "poll", new Class<?>[] {long.class},
+                        wait.toMillis());
+                } catch (NoSuchMethodException none) {
+                    throw new IllegalStateException(none);
+                }
+            }
+        }
+
+        /** What to commit after a record; before 2.1 without a leader epoch. */
+        static OffsetAndMetadata after(ConsumerRecord<?, ?> record) {
+            try {
+                Object epoch = call(record, "leaderEpoch", new Class<?>[0]);
+                return OffsetAndMetadata.class.getConstructor(long.class, Optional.class, String.class)
+                    .newInstance(record.offset() + 1, epoch, "");
+            } catch (ReflectiveOperationException older) {
+                return new OffsetAndMetadata(record.offset() + 1);
+            }
+        }
+
+        private static Object call(Object of, String name, Class<?>[] types, Object... given)
+            throws NoSuchMethodException {
+            try {
+                return of.getClass().getMethod(name, types).invoke(of, given);
             } catch (InvocationTargetException failed) {
                 throw (RuntimeException) failed.getCause();
-            } catch (ReflectiveOperationException older) {
-                return false;
+            } catch (IllegalAccessException closed) {
+                throw new IllegalStateException(closed);
             }
         }
     }
