@@ -40,7 +40,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace import OFF
-from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.interfaces import REFUSED, Disconnected, Outcome
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
@@ -424,7 +424,7 @@ class Connection(Polling):
 
     def refuse(self) -> None:
         """The handshake comes to nothing: seen after its round trip."""
-        self.cut("connection refused", self._ready_us - self._loop.now_us)
+        self.cut(REFUSED, self._ready_us - self._loop.now_us)
 
     def settle(self, tapped: bool) -> None:
         """See anew whether the connection is plain: up, and no fault near it."""

@@ -95,7 +95,7 @@ class Node(Endpoint):
         host = self.host
         to_controller = partial(network.connect, name, name, CONTROLLER_NODE, "controller")
         self.agent = ControllerAgent(loop, host, node, rack, to_controller, self.take, config.controller)
-        self.agent.on_running = partial(self._open, True)
+        self.agent.on_running = partial(self.take_connections, True)
         self.replicas = ReplicaManager(
             loop, host, node, rack, config.replica, open_store, self._connect_to_peer, self.agent.alter
         )
@@ -187,7 +187,8 @@ class Node(Endpoint):
         """Whether it takes connections."""
         return self._opened and self.host.alive
 
-    def _open(self, opened: bool) -> None:
+    def take_connections(self, opened: bool) -> None:
+        """Take connections from now on, or refuse them while it lives on, as behind a closed port."""
         self._opened = opened
         for told in self.on_open:
             told(opened)
@@ -216,7 +217,7 @@ class Node(Endpoint):
 
     def crash(self, *, machine: bool) -> None:
         """Die: the process, or the whole machine, whose page cache is lost."""
-        self._open(False)
+        self.take_connections(False)
         self.host.crash()
         self.replicas.crash(machine=machine)
 

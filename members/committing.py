@@ -123,6 +123,9 @@ class Committer:
         if member.group_comes_first:
             self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
             return
+        if self._waits_for_coordinator():
+            self.owed = True  # `poll` comes no further without one
+            return
         self._arm(self._interval_us)
         if member.profile.commits_without_lookup and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
@@ -133,6 +136,14 @@ class Committer:
             attempt()
         else:
             member.coordinator.look_up(attempt)
+
+    def _waits_for_coordinator(self) -> bool:
+        """Whether `poll` itself looks for the coordinator first (`ConsumerCoordinator.poll`), so that one commit is due
+        when it is found, however long that took.
+        """
+        member, profile = self._member, self._member.profile
+        in_poll = self._main_loop is None and not (profile.rebalances_apart or profile.commits_without_lookup)
+        return in_poll and member.subscription.assigned is None and not member.coordinator.known
 
     def _auto_committed(self, result: CommitResult) -> None:
         if self._main_loop is not None:

@@ -155,7 +155,7 @@ class CoordinatorClient:
     def _answered(self, outcome: Outcome) -> None:
         if type(outcome) is Disconnected:
             self._member.links.avoid(self._asked_node)
-            self._again()
+            self._again(reconnects=outcome.unreachable)
         elif type(outcome) is FindCoordinatorResponse:
             if outcome.error:
                 self._refused(outcome.error)
@@ -175,8 +175,8 @@ class CoordinatorClient:
             self._member.fail(failure)
             self._came_to_something()
 
-    def _again(self) -> None:
-        """The question came to nothing: ask again after the backoff.
+    def _again(self, *, reconnects: bool = False) -> None:
+        """The question came to nothing: ask again after the backoff; a main loop when it may connect again.
 
         The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
         """
@@ -186,7 +186,10 @@ class CoordinatorClient:
             member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
         else:
             member.metadata.outdated()
-            self._later()
+            if reconnects and member.profile.main_loop is not None:
+                member.host.call_at(member.now_us + member.links.reconnect_us(), self._ask)
+            else:
+                self._later()
         self._came_to_something()
 
     def _with_new_metadata(self, version: int) -> None:

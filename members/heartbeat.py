@@ -4,12 +4,10 @@ A quiet heartbeat costs three heap events in all: its timer, the request on the 
 all is well they go by themselves (`interfaces.Rhythm`): the connection sends the same request every interval, and
 nothing here is touched. Whoever changes something here stops that first (`_take_over`), and learns what was sent and
 answered meanwhile. Anything that is not quiet (an error, a lost connection, a changed generation, a heartbeat that is
-still unanswered when the next is due) stops it, too, and is dealt with below; the next one that is due sets it going
-again.
+still unanswered when the next is due) stops it, too, and is dealt with below; the next one that is due sets it off.
 
 The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
-where the library has one (`ClientProfile.checks_session`): a process that was paused for longer than its session looks
-for the coordinator before it sends anything to it.
+where the library has one (`ClientProfile.checks_session`): after a longer pause it looks for the coordinator first.
 
 Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
 away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
@@ -164,6 +162,9 @@ class Heartbeat:
             self._again(self._interval_us)
         elif self.owed:
             self._send_owed()
+            if self._main_loop is not None and self.enabled:
+                interval_ms = self._member.settings.heartbeat_interval_ms
+                self._again(self._main_loop.after_late_us(self._member.started_us, self._loop.now_us, interval_ms))
 
     def coordinator_lost(self) -> None:
         """There is no connection to send on; the session of a main loop goes on running out."""

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from groupsim.eventloop.interface import Handle
 from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.messages import HeartbeatRequest, Request, Response, TopicPartition
 from groupsim.protocol.values import value
+
+REFUSED: Final = "connection refused"
+NO_BROKER: Final = "no broker can be connected to yet"
 
 
 @value
@@ -20,6 +23,11 @@ class Disconnected:
 
     reason: str
     timed_out: bool = False
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether no connection came to be."""
+        return self.reason in (REFUSED, NO_BROKER)
 
 
 Outcome: TypeAlias = Response | Disconnected

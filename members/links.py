@@ -14,7 +14,7 @@ from typing import Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.members.backoff import Backoff
-from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.interfaces import NO_BROKER, Connection, Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.protocol.messages import (
     Api,
@@ -59,7 +59,7 @@ class Links:
         member = self._member
         node = self._preferred()
         if node < 0:
-            member.host.call_at(member.now_us, on_done, Disconnected("no broker can be connected to yet"))
+            member.host.call_at(member.now_us, on_done, Disconnected(NO_BROKER))
             return node
         self.send(self.connection(node, SHARED), node, request, on_done, member.request_timeout_us)
         return node
@@ -125,6 +125,10 @@ class Links:
             return 0
         link = self._open.get((node, purpose))
         return 0 if link is not None and link.open else max(tries.not_before_us - self._member.now_us, 0)
+
+    def reconnect_us(self) -> int:
+        """How long until any broker may be connected to."""
+        return min(self.wait_us(node, SHARED) for node in self._member.transport.bootstrap)
 
     def connected(self, node: int, purpose: str) -> bool:
         """Whether there is an open connection to a broker for a purpose."""

@@ -146,6 +146,10 @@ class MainLoop:
         in_turn = _stepped(due_us - now_us, self.heartbeat_step_ms * MS_US)
         return min(in_turn, self.look_us(started_us, due_us) - now_us)
 
+    def after_late_us(self, started_us: int, now_us: int, interval_ms: int) -> int:
+        """From a heartbeat that had waited for the coordinator to the first look at which the next one is due."""
+        return started_us + _stepped(now_us - started_us + interval_ms * MS_US, self.heartbeat_step_ms * MS_US) - now_us
+
     def timeout_ms(self, timeout_ms: int) -> int:
         """When a request without an answer is given up."""
         return _stepped(timeout_ms, self.timeout_step_ms)

@@ -12,13 +12,14 @@ from attrs import evolve
 from tests.twins.story import Deed, Story
 
 _PROGRAM = Path(__file__).parents[1] / "interop" / "python" / "twin_aiokafka.py"
-_UNKNOWN = ("default.api.timeout.ms", "retry.backoff.max.ms")
+_UNKNOWN = ("default.api.timeout.ms", "retry.backoff.max.ms", "reconnect.backoff.max.ms")
 
 _AS_NOBODY = "who has lost its generation commits all the same, as somebody outside the group"
 _ORDER = "topics are in the order of a set of Python's"
 _ITS_TURN = "its task finishes the round that it is in before it closes"
 _ONCE_MORE = "its heartbeat's task, asleep when the consumer left, sends one more with no member id"
 _INTERVAL = "the interval of its auto-commit goes on over generations"
+_ASKS_AGAIN = "it asks for the coordinator once more before it joins"
 DIFFERS: Mapping[str, str] = {
     "join is told of a loading coordinator": "after COORDINATOR_LOAD_IN_PROGRESS it sleeps twice for retry.backoff.ms",
     "join is told of a rebalance": "who has a member id and no generation does not leave",
@@ -40,6 +41,9 @@ DIFFERS: Mapping[str, str] = {
     "the subscription changes": _ORDER,
     "somebody else joins a sticky group": "its sticky assignor does not say in which generation it owned what",
     "a topic appears that the pattern matches": _ORDER,
+    "every broker is away for less than a session": "it is connected again a little sooner",
+    "every broker is away for longer than a session": _ASKS_AGAIN,
+    "every broker is away for longer than a session and it commits by itself": _AS_NOBODY,
 }
 """Stories in which the simulated profile does something else, and why."""
 

@@ -89,6 +89,7 @@ LIBRDKAFKA = Client(
     librdkafka.command,
     librdkafka.settings,
     frozenset({Api.FIND_COORDINATOR}),  # it asks twice or three times at first
+    hears=("assigned", "revoked", "lost", "session", "threw", "closed"),
     loosely=True,  # its errors have names of its own
     fitted=librdkafka.fitted,
 )

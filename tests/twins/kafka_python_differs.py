@@ -10,6 +10,8 @@ _METADATA = "a leader asks for metadata when it assigns, so that the next look c
 _BLOCKS = "a poll that joins, or looks for the coordinator, is not left before it has"
 _CLOSE = "close and unsubscribe wait for the heartbeat's thread, which may sleep for retry.backoff.ms once more"
 _SHORT_POLLS = "a pause ends with the poll that it falls into, and with short polls it joins twice at first"
+_LOOKS_SOONER = "who waits to be connected again tries tenths of a second sooner"
+_THROWS = "a poll that reaches no broker throws, which the application does not live through"
 
 _BOTH: Mapping[str, str] = {
     "a member that follows": _PARTNER,
@@ -37,6 +39,8 @@ OF_2_3: Mapping[str, str] = {
     "a member that closes when told of a rebalance": _SHORT_POLLS,
     "the application is away for too long": _SHORT_POLLS,
     "the application is away for a rebalance": _SHORT_POLLS,
+    "every broker is away for less than a session": _LOOKS_SOONER,
+    "every broker is away for longer than a session and it commits by itself": _LOOKS_SOONER,
 }
 _KEEPS_IT = "after a broken connection it goes back to the coordinator it knows, and asks for none"
 _COOPERATES = "its cooperative subscription is of version 1, without data, and no callback comes for nothing"
@@ -97,5 +101,9 @@ OF_3_0: Mapping[str, str] = {
     "the subscription changes": _ORDER,
     "a topic appears that the pattern matches": _ORDER,
     "a topic gets more partitions": _METADATA,
+    "every broker is away for less than a session": _THROWS,
+    "every broker is away when a session is over": _THROWS,
+    "every broker is away for longer than a session": _THROWS,
+    "every broker is away for longer than a session and it commits by itself": _THROWS,
     "somebody else joins a sticky group": "the user data of its sticky assignor begin with a version",
 }

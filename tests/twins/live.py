@@ -2,7 +2,8 @@
 
 Stories begin one after the other, a little apart, and go on side by side; each has a group and topics of its own. One
 goes first whose lines nobody keeps: a JVM that has just started is slow. A story that pauses its process has a process
-of its own (`Story.alone`), and is played after the others.
+of its own (`Story.alone`), one in which all brokers go away a cluster as well (`Story.apart`); they are played after
+the others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import IO, Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.interface import EventLoop
@@ -84,56 +85,85 @@ def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
     Raises `kafka_jars.Unavailable`.
     """
     command = client.command()
-
-    together, alone = [one for one in stories if not one.alone], [one for one in stories if one.alone]
+    apart = [one for one in stories if one.apart]
+    alone = [one for one in stories if one.alone and not one.apart]
+    together = [one for one in stories if not (one.alone or one.apart)]
 
     async def main(loop: RealTimeLoop) -> Mapping[str, Told]:
-        world = World(loop)
-        listeners = TcpListeners(world.cluster, profile=client.broker)
-        await listeners.open()
+        common, *own = clusters = [Served(loop, client.broker) for _ in range(1 + len(apart))]
         try:
-            told = await _cast(world, client, command, listeners.bootstrap, [together] if together else [])
-            return {**told, **await _cast(world, client, command, listeners.bootstrap, [[one] for one in alone])}
+            for cluster in clusters:
+                await cluster.listeners.open()
+            told = await _cast(client, command, [(common, together)] if together else [])
+            casts = [(common, [one]) for one in alone] + [
+                (cluster, [one]) for cluster, one in zip(own, apart, strict=True)
+            ]
+            return {**told, **await _cast(client, command, casts)}
         finally:
-            await listeners.close()
+            for cluster in clusters:
+                await cluster.listeners.close()
 
     return RealTimeLoop().run(main)
 
 
+class Served:
+    """A cluster behind ports of this process."""
+
+    def __init__(self, loop: RealTimeLoop, profile: str) -> None:
+        self.world = World(loop)
+        self.listeners = TcpListeners(self.world.cluster, profile=profile)
+
+
+@frozen(eq=False)
+class Stage:
+    """Where a story is played: a cluster, and the process that its application is in."""
+
+    world: World
+    bootstrap: str
+    program: Program
+
+
 async def _cast(
-    world: World, client: Client, command: Sequence[str], bootstrap: str, casts: Sequence[Sequence[Story]]
+    client: Client, command: Sequence[str], casts: Sequence[tuple[Served, Sequence[Story]]]
 ) -> Mapping[str, Told]:
     """Play lists of stories, each list in a process of its own, all at the same time."""
-    programs = [Program(command) for _ in casts]
-    watched = world.loop.start_soon(
-        watch, world.loop, Waits(*(one.pid for one in programs)), world.tap.plays.values(), name="watch"
-    )
+    stages = [Stage(cluster.world, cluster.listeners.bootstrap, Program(command)) for cluster, _ in casts]
+    if not stages:
+        return {}
+    loop = stages[0].world.loop
+    plays: list[Play] = []
+    waits = Waits(*(stage.program.pid for stage in stages))
+    watched = loop.start_soon(watch, loop, waits, plays, name="watch")
     try:
-        first = [evolve(cast[0], name=f"warm up {at}", ends_ms=_WARM_UP_MS, rules=()) for at, cast in enumerate(casts)]
-        await _played(world, client, bootstrap, list(zip(programs, first, strict=True)))
-        pairs = [(program, story) for program, cast in zip(programs, casts, strict=True) for story in cast]
-        return await _played(world, client, bootstrap, pairs)
+        stories = [stories for _, stories in casts]
+        first = [evolve(cast[0], name=f"warm up {cast[0].name}", ends_ms=_WARM_UP_MS, rules=()) for cast in stories]
+        await _played(loop, client, plays, list(zip(stages, first, strict=True)))
+        pairs = [(stage, story) for stage, cast in zip(stages, stories, strict=True) for story in cast]
+        return await _played(loop, client, plays, pairs)
     finally:
         watched.cancel()
-        for program in programs:
-            program.end()
+        for stage in stages:
+            stage.program.end()
 
 
 async def _played(
-    world: World, client: Client, bootstrap: str, pairs: Sequence[tuple[Program, Story]]
+    loop: EventLoop, client: Client, watched: list[Play], pairs: Sequence[tuple[Stage, Story]]
 ) -> Mapping[str, Told]:
     plays: dict[str, Play] = {}
     said: dict[str, list[str]] = {}
-    await world.make([story for _, story in pairs])
-    for program, story in pairs:
+    for world in dict.fromkeys(stage.world for stage, _ in pairs):
+        await world.make([story for stage, story in pairs if stage.world is world])
+    for stage, story in pairs:
+        world, program = stage.world, stage.program
         await world.begin(story)
-        play = Play(world.loop, story, partial(_carry_out, world, program), client.unseen)
+        play = Play(loop, story, partial(_carry_out, world, program), client.unseen)
         plays[story.name] = world.tap.plays[story.slug] = play
+        watched.append(play)
         play.at_the_end = partial(_keep, program, said, story)
-        _start(program, client, bootstrap, story)
-        await world.loop.sleep(client.apart_ms * 1_000)
-    owners = {story.name: program for program, story in pairs}
-    await world.loop.until(
+        _start(program, client, stage.bootstrap, story)
+        await loop.sleep(client.apart_ms * 1_000)
+    owners = {story.name: stage.program for stage, story in pairs}
+    await loop.until(
         lambda: all(play.over or _refused(owners[name], play) for name, play in plays.items()), _LONGEST_US
     )
     return {name: written(play, said[name]) for name, play in plays.items() if play.over}

@@ -128,7 +128,15 @@ OF_LIBRDKAFKA: Mapping[str, Sequence[str]] = {
         "join is told of another coordinator",
     ),
     "4.x-librdkafka-done": ("a heartbeat is fenced and joins again", "commit is fenced and goes on", "join is fenced"),
-    "4.x-librdkafka-session": ("heartbeats are not answered for a session",),
+    "4.x-librdkafka-session": (
+        "heartbeats are not answered for a session",
+        "every broker is away when a session is over",
+        "every broker is away for longer than a session",
+    ),
+    "4.x-librdkafka-reconnects": (
+        "every broker is away for less than a session",
+        "every broker is away for longer than a session",
+    ),
     "4.x-librdkafka-nameless": ("the process stands still while the application is away",),
     "4.x-librdkafka-offsets": ("committed offsets meet a server error", "committed offsets are looked up elsewhere"),
     "4.x-librdkafka-commits": (

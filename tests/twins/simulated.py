@@ -92,7 +92,7 @@ def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None
 
 
 def _lived(events: list[Any], tells: bool) -> list[str]:
-    """What the application went through: callbacks, exceptions, its end."""
+    """What the application went through: callbacks, exceptions, a session that its client measured, its end."""
     lines = []
     for event in events:
         if event.kind is Kind.CALLBACK_BEGUN:
@@ -104,4 +104,7 @@ def _lived(events: list[Any], tells: bool) -> list[str]:
             lines.append(f"threw {event.error}")
         elif event.kind is Kind.WARNING and event.reason.startswith("poll threw "):
             lines.append(f"threw {event.reason.split()[2].rstrip(':')}")
+        elif event.kind is Kind.SESSION_EXPIRED and event.payload:
+            seconds, broker = event.payload["silent_us"] // 1_000_000, event.payload["coordinator"]
+            lines.append(f"session over after {seconds} s, broker {broker}")
     return lines

@@ -380,6 +380,7 @@ OTHERS = (
     ),
 )
 
+EAGER = {"reconnect.backoff.max.ms": 100}
 #: A session shorter than the pauses.
 SHORT = {"session.timeout.ms": 2000}
 
@@ -409,6 +410,20 @@ PAUSES = (
     ),
 )
 
+
+def _away(name: str, ms: int, ends_ms: int, settings: Mapping[str, object], **more: object) -> Story:
+    """All brokers refuse from 300 ms after the second heartbeat on; they are tried again and again."""
+    rules = (then(HEARTBEAT, 2, 300, "away", ms=ms),)
+    return Story(f"every broker is away {name}", rules, ends_ms, {**QUICK, **EAGER, **settings}, **more)  # type: ignore[arg-type]
+
+
+AWAY = (
+    _away("for less than a session", 1500, 6600, {}),
+    _away("when a session is over", 9000, 10400, {}),
+    _away("for longer than a session", 4900, 11600, SHORT),
+    _away("for longer than a session and it commits by itself", 4900, 9200, {**SHORT, **AUTO}, records=3),
+)
+
 ALL: tuple[Story, ...] = (
     *LOOK_UPS,
     *JOINS,
@@ -421,4 +436,5 @@ ALL: tuple[Story, ...] = (
     *CHANGES,
     *OTHERS,
     *PAUSES,
+    *AWAY,
 )

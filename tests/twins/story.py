@@ -116,7 +116,15 @@ class Story:
     @property
     def alone(self) -> bool:
         """Whether its client has a process of its own: the process is stopped for a while."""
-        return any(isinstance(rule, Deed) and rule.what == "pause" for rule in self.rules)
+        return self._does("pause")
+
+    @property
+    def apart(self) -> bool:
+        """Whether it has a cluster of its own besides: all brokers are away for a while."""
+        return self._does("away")
+
+    def _does(self, what: str) -> bool:
+        return any(isinstance(rule, Deed) and rule.what == what for rule in self.rules)
 
     @property
     def properties(self) -> dict[str, object]:

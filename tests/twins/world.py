@@ -8,6 +8,7 @@ there are. It is the same in virtual and in real time. What a story does (`Deed.
     pause ms             its whole process stands still for so long (SIGSTOP)
     unsubscribe, subscribe topics, enforce
     cut                  the connection over which the group's requests go breaks
+    away ms              all connections break, and all brokers refuse new ones for so long; their groups live on
     partitions total     the first topic gets more partitions
     topic name           a topic is made
     partner, partner-ends    another consumer joins the group; it closes
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from groupsim.cluster.links import CLIENTS, Condition
 from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.distributions import parse_distribution
@@ -46,7 +48,9 @@ _QUICK = {"latency": parse_distribution("100us"), "processing": parse_distributi
 _RACKS = ("east", "west")
 _PATIENCE_US = 30_000_000
 _SETTLES_US = 100_000  # until every broker knows a new topic
-_OF_THE_CLUSTER = ("cut", "partitions", "topic", "partner", "partner-ends", "records", "broker-ends", "broker-begins")
+_OF_THE_CLUSTER = frozenset(
+    {"cut", "away", "partitions", "topic", "partner", "partner-ends", "records", "broker-ends", "broker-begins"}
+)
 
 
 class World:
@@ -68,7 +72,7 @@ class World:
         await self.loop.sleep(_SETTLES_US)
         for story in stories:
             if story.records:
-                await self._write(TopicPartition(story.topic(story.topics[0]), 0), story.records)
+                await self.write(TopicPartition(story.topic(story.topics[0]), 0), story.records)
 
     async def begin(self, story: Story) -> None:
         """Bring the partner in that was there before."""
@@ -89,7 +93,16 @@ class World:
         """The broker that is there to be asked."""
         return next(node for node in self.cluster.brokers if node != self.node)
 
-    async def _write(self, where: TopicPartition, count: int) -> None:
+    def _reachable(self, reachable: bool) -> None:
+        """Whether clients reach any broker from now on; what goes on between brokers is left alone."""
+        for broker in self.cluster.brokers.values():
+            broker.take_connections(reachable)
+        if not reachable:
+            for connection in self.cluster.network.concerned(Condition("broker-*", purpose=CLIENTS)):
+                connection.cut("connection reset")
+
+    async def write(self, where: TopicPartition, count: int) -> None:
+        """Append records to a partition, one by one."""
         got: list[Any] = []
         connection = self.cluster.network.connect("writer", "writer", self.node, "data")
         for _ in range(count):
@@ -118,6 +131,9 @@ class World:
         if deed.what == "cut":
             if play.connection is not None:
                 play.connection.cut("connection reset")
+        elif deed.what == "away":
+            self._reachable(False)
+            self.loop.call_at(self.loop.now_us + deed.given["ms"] * 1_000, self._reachable, True)
         elif deed.what == "partitions":
             self.cluster.add_partitions(story.topic(story.topics[0]), deed.given["total"])
         elif deed.what == "topic":
@@ -126,7 +142,7 @@ class World:
             self.partners[story.slug] = self.join(story)
         elif deed.what == "records":
             where = TopicPartition(story.topic(story.topics[0]), 0)
-            self.loop.start_soon(self._write, where, deed.given["count"], name="writer")
+            self.loop.start_soon(self.write, where, deed.given["count"], name="writer")
         elif deed.what == "broker-ends":
             self.cluster.stop_broker(self.other)
         elif deed.what == "broker-begins":

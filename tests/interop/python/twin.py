@@ -5,6 +5,8 @@ The same lines of JSON, in both directions.
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 import time
 from queue import Empty, SimpleQueue
@@ -15,12 +17,27 @@ from twin_line import obey, say
 
 #: What an application is told of and goes on.
 TOLD = (KafkaError._MAX_POLL_EXCEEDED, KafkaError.UNKNOWN_TOPIC_OR_PART)
+_SESSION_OVER = re.compile(r"session timed out .* after (\d+) ms .*\((broker -?\d+),")
 COMMITS = ("sync-after-batch", "async-after-batch")
 
 
 def named(partitions: list[TopicPartition]) -> str:
     """Partitions by topic and number."""
     return " ".join(sorted(f"{one.topic}-{one.partition}" for one in partitions))
+
+
+class SessionLog(logging.Handler):
+    """Says when librdkafka's log has a session that is over: after how long, as it measured it, and at which broker."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler`."""
+        found = _SESSION_OVER.search(record.getMessage())
+        if found:
+            say(self._name, f"session over after {int(found[1]) // 1000} s, {found[2]}")
 
 
 class Application:
@@ -39,7 +56,9 @@ class Application:
 
     def _run(self) -> None:
         try:
-            self._consumer = Consumer(self._config["settings"])
+            log = logging.Logger(self._name)
+            log.addHandler(SessionLog(self._name))
+            self._consumer = Consumer(self._config["settings"], logger=log)
             pattern = self._config.get("pattern")
             self._subscribe(self._config["topics"] if pattern is None else [f"^{pattern}$"])
             self._live()

@@ -1,4 +1,4 @@
-// A member program on franz-go: a consumer in a group, or a producer.
+// A member program on franz-go: a consumer in a group, one that commits after each batch, or a producer.
 package main
 
 import (
@@ -11,9 +11,12 @@ import (
 
 func main() {
 	config := line.ReadConfig()
-	if config.Role == "producer" {
+	switch config.Role {
+	case "producer":
 		produce(config)
-	} else {
+	case "batches":
+		batches(config)
+	default:
 		consume(config)
 	}
 	line.Emit("closed", nil)

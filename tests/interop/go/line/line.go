@@ -25,6 +25,8 @@ type Config struct {
 	HeartbeatMs        int      `json:"heartbeat_interval_ms"`
 	RebalanceTimeoutMs int      `json:"rebalance_timeout_ms"`
 	RequestTimeoutMs   int      `json:"request_timeout_ms"`
+	MaxRecords         int      `json:"max_records"`
+	TakesMs            int      `json:"takes_ms"`
 	Isolation          string   `json:"isolation"`
 	Codec              string   `json:"codec"`
 	Idempotent         bool     `json:"idempotent"`
