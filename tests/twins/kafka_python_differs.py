@@ -10,7 +10,7 @@ _METADATA = "a leader asks for metadata when it assigns, so that the next look c
 _BLOCKS = "a poll that joins, or looks for the coordinator, is not left before it has"
 _CLOSE = "close and unsubscribe wait for the heartbeat's thread, which may sleep for retry.backoff.ms once more"
 _SHORT_POLLS = "a pause ends with the poll that it falls into, and with short polls it joins twice at first"
-_LOOKS_SOONER = "who waits to be connected again tries tenths of a second sooner"
+_CONNECTS = "it connects again in its own time, tenths of a second sooner or later"
 _THROWS = "a poll that reaches no broker throws, which the application does not live through"
 
 _BOTH: Mapping[str, str] = {
@@ -30,6 +30,7 @@ OF_2_0: Mapping[str, str] = {
     "a quiet member that closes": _CLOSE,
     "a member that unsubscribes and comes back": _CLOSE,
     "the process stands still while another member goes on": _PARTNER,
+    "every broker is away for longer than a session and it commits by itself": _CONNECTS,
 }
 OF_2_3: Mapping[str, str] = {
     **_BOTH,
@@ -39,8 +40,8 @@ OF_2_3: Mapping[str, str] = {
     "a member that closes when told of a rebalance": _SHORT_POLLS,
     "the application is away for too long": _SHORT_POLLS,
     "the application is away for a rebalance": _SHORT_POLLS,
-    "every broker is away for less than a session": _LOOKS_SOONER,
-    "every broker is away for longer than a session and it commits by itself": _LOOKS_SOONER,
+    "every broker is away for less than a session": _CONNECTS,
+    "every broker is away for longer than a session and it commits by itself": _CONNECTS,
 }
 _KEEPS_IT = "after a broken connection it goes back to the coordinator it knows, and asks for none"
 _COOPERATES = "its cooperative subscription is of version 1, without data, and no callback comes for nothing"
