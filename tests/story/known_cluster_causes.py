@@ -62,7 +62,7 @@ CLUSTER = (
         "coordinator crashed, and a client takes itself for expelled",
         (do("20s", "crash-broker", broker="coordinator"),),
         Cause.COORDINATOR_MOVE,
-        "c-1",
+        "c-2",  # the first of three alike whose session is over
         ("1 change of coordinator",),
         extra=LOGS,
         of=(LIBRDKAFKA,),
