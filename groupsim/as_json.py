@@ -16,7 +16,7 @@ import attrs
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import COLUMNS
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story import Gap, GroupStory, Records, Rollout, Story
+from groupsim.scenarios.story import Gap, GroupStory, PartitionSet, Records, Rollout, Story
 
 SCHEMA = 1
 #: Of documents with a file's problems (validate, lint, errors): what was `level` is `severity`, as in lint's findings.
@@ -37,6 +37,8 @@ def plain(value: object) -> Any:
     """Any value of the rooms as JSON data."""
     if isinstance(value, TopicPartition):
         return str(value)
+    if isinstance(value, PartitionSet):
+        return [str(partition) for partition in value]
     if isinstance(value, TraceEvent):
         return {column: plain(getattr(value, name)) for column, name in COLUMNS.items()}
     if attrs.has(type(value)):

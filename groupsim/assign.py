@@ -4,8 +4,10 @@ The result mirrors the document: what the first round gave, and under `steps` wh
 assignor object:
 
     {"id": "...", "assignor": "sticky", "assignment": {"c1": [["t", 0], ["t", 1]]}, "counts": {"c1": 2},
-     "moves": 0, "kept": 2, "transferring": [["t", 2, "c2"]], "steps": [{"change": "...", "assignment": ...}]}
+     "before": {"c1": [["t", 0]]}, "moves": 0, "kept": 2, "transferring": [["t", 2, "c2"]],
+     "steps": [{"change": "...", "assignment": ...}]}
 
+`before` is what members claim, by member, and is left out where none claims anything;
 `moves` counts partitions that a member gets although another one claims them, `kept` those that their claimant keeps.
 In a later round in which nobody claims anything, as under `range`, what a member had in the round before counts as
 claimed. `transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member].
@@ -20,7 +22,6 @@ from typing import Any
 
 from attrs import evolve
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from groupsim.assign_documents import Claimant, Document, Round, parse_document, read_documents
@@ -37,7 +38,8 @@ from groupsim.members.assignors import (
     resolve,
     run_assignor,
 )
-from groupsim.partitions_shown import by_topic, in_ranges
+from groupsim.owners_columns import columns_of_round
+from groupsim.owners_shown import picture
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.sticky_data import encode_generation, encode_sticky_user_data
@@ -135,6 +137,12 @@ def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]],
         "moves": moves,
         "kept": kept,
     }
+    if claimed:
+        before: dict[str, list[list[Any]]] = {member_id: [] for member_id in given.partitions}
+        for partition in sorted(claimed):
+            for member_id in sorted(claimed[partition]):
+                before.setdefault(member_id, []).append(list(partition))
+        result["before"] = before
     moving = _transferring(assignor)
     if moving is not None:
         result["transferring"] = [[*partition, member] for partition, member in sorted(moving.items())]
@@ -147,26 +155,21 @@ def _transferring(assignor: Assignor) -> Mapping[TopicPartition, str] | None:
     return assignor.transferring if isinstance(assignor, StickyAssignor) else None
 
 
-def render_table(result: Result) -> Group:
-    """Counts and moves of a result, a table for each round."""
+def render_table(result: Result, width: int | None = None) -> Group:
+    """Before and after side by side, counts and moves, a picture for each round; uncut without a `width`."""
     title = " · ".join(str(result[key]) for key in ("assignor", "id") if key in result)
     steps = [
-        _round_table(step, f"then {step.get('change', f'round {n}')}")
+        _round_table(step, f"then {step.get('change', f'round {n}')}", width)
         for n, step in enumerate(result.get("steps", ()), 2)
     ]
-    return Group(_round_table(result, title), *steps)
+    return Group(_round_table(result, title, width), *steps)
 
 
-def _round_table(one: Result, title: str) -> Group | Text:
+def _round_table(one: Result, title: str, width: int | None) -> Group | Text:
     if "error" in one:
         return Text(f"{title}: Kafka's assignor fails with {one['error']}")
-    table = Table()
-    table.add_column("member")
-    table.add_column("count", justify="right")
-    table.add_column("partitions", overflow="fold")
-    for member, partitions in one["assignment"].items():
-        table.add_row(Text(member), str(one["counts"][member]), Text(_shown(partitions)))
-    return Group(Text(title, style="bold"), table, Text(_caption(one)))
+    lines = picture(columns_of_round(one), width, everything=True, title="member")
+    return Group(Text(title, style="bold"), *lines, Text(_caption(one)))
 
 
 def _caption(one: Result) -> str:
@@ -175,8 +178,3 @@ def _caption(one: Result) -> str:
     held_back = len(one.get("transferring", ()))
     waiting = f", {held_back} changing hands" if held_back else ""
     return f"{sum(counts)} partitions, {spread}{one['kept']} kept, {one['moves']} moved{waiting}"
-
-
-def _shown(partitions: Sequence[tuple[str, int]]) -> str:
-    """Partitions for a reader, e.g. `t 0-3, 7`."""
-    return "  ".join(f"{topic} {in_ranges(numbers)}" for topic, numbers in by_topic(partitions).items())

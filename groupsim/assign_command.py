@@ -8,7 +8,7 @@ from groupsim.assign import render_table, run_file
 from groupsim.assign_explained import Explain, render_steps
 from groupsim.exits import WELL
 from groupsim.slow_assignors import slow_assignors_named
-from groupsim.terminal import Terminal
+from groupsim.terminal import Terminal, width_of
 
 
 def assign(file: str, assignor: str | None, wants_json: bool, explain: Explain) -> int:
@@ -22,5 +22,5 @@ def assign(file: str, assignor: str | None, wants_json: bool, explain: Explain) 
         else:
             if explain is not Explain.NO:
                 console.print(render_steps(result, explain))
-            console.print(render_table(result))
+            console.print(render_table(result, width_of(console)), soft_wrap=True)
     return WELL

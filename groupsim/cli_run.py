@@ -20,6 +20,7 @@ def run(
     report: options.Report = None,
     data_dir: options.DataDir = None,
     fetches: options.Fetches = False,
+    owners: options.Owners = False,
     rebalance: options.Rebalance = None,
     group: options.Group = None,
     every: options.Every = False,
@@ -36,6 +37,7 @@ def run(
     - `groupsim run demo --logs logs/ && grep "Preparing to rebalance" logs/broker-*.log`
     - `groupsim run my-rollout.yaml --seeds 20`
     - `groupsim run demo --report demo.html`
+    - `groupsim run three-ages-today --owners`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     - `groupsim run four-scenes --rebalance 2`
     - `groupsim run four-scenes --rebalance 2 --mermaid > rebalance.mmd`
@@ -45,7 +47,8 @@ def run(
     files = (trace, logs, report, data_dir)
     one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds)
     if seeds is None:
-        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, fetches=fetches, rebalance=one))
+        shown = {"fetches": fetches, "owners": owners}
+        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, rebalance=one, **shown))
     seeds_command.refuse_files(source, seed, files)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
 

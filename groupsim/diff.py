@@ -21,8 +21,11 @@ from rich.text import Text
 from groupsim import difference_told
 from groupsim.difference_told import shown
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.owners_columns import Ended, columns_compared, ended, same
+from groupsim.owners_shown import picture
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock
+from groupsim.terminal import width_of
 from groupsim.written_differently import Difference
 
 MANY_SETTINGS = 10  # more of what two files say differently is cut off
@@ -53,6 +56,16 @@ class Row:
 
 
 @frozen
+class Owners:
+    """The last assignments of one group in both runs; None where a run has none."""
+
+    group: str
+    left: Ended | None
+    right: Ended | None
+    same: bool
+
+
+@frozen
 class Comparison:
     """Two runs compared."""
 
@@ -63,6 +76,7 @@ class Comparison:
     changed: tuple[str, ...] = ()
     settings: tuple[Difference, ...] = ()
     sentence: str = ""
+    owners: tuple[Owners, ...] = ()
 
 
 def _longest_rollout(group: GroupStory) -> int | None:
@@ -109,7 +123,17 @@ def compare(
         tuple(changed),
         tuple(settings),
         difference_told.sentence(rows),
+        tuple(_owners(*stories)),
     )
+
+
+def _owners(left: Story, right: Story) -> Iterable[Owners]:
+    for name in dict.fromkeys(group.group for story in (left, right) for group in story.groups):
+        one, other = (
+            ended(next((group for group in story.groups if group.group == name), None)) for story in (left, right)
+        )
+        if one or other:
+            yield Owners(name, one, other, same(one, other))
 
 
 def divergence(left: Iterable[TraceEvent], right: Iterable[TraceEvent]) -> Divergence | None:
@@ -172,6 +196,20 @@ def show(found: Comparison, console: Console) -> None:
         style = "bold" if row.change else "dim" if row.change == 0 else ""
         table.add_row(row.name, shown(row.left, row.unit), shown(row.right, row.unit), change(row), style=style)
     console.print(table)
+    for group in found.owners:
+        _show_owners(group, console, named=len(found.owners) > 1)
+
+
+def _show_owners(found: Owners, console: Console, *, named: bool) -> None:
+    """Who owns what at the end of both runs, side by side where it is not the same."""
+    whose = f" of {found.group}" if named else ""
+    if found.same:
+        console.print(Text(f"owners{whose} at the end: the same in A and B", "dim"))
+        return
+    console.print(Text(f"owners{whose} at the end", "dim"))
+    columns = columns_compared(found.left, found.right)
+    for line in picture(columns, width_of(console), title="", mark="not so in A", hint=""):
+        console.print(line, soft_wrap=True)
 
 
 def _show_settings(found: Comparison, console: Console) -> None:

@@ -24,6 +24,9 @@ DataDir = Annotated[
 Fetches = Annotated[
     bool, typer.Option("--fetches", help="Count each member's fetches: sent, empty, waited.", metavar="")
 ]
+Owners = Annotated[
+    bool, typer.Option("--owners", help="Who owns what: every member, every assignment, nothing cut.", metavar="")
+]
 Rebalance = Annotated[
     int | None,
     typer.Option("--rebalance", help="The requests of one rebalance in order, by its generation.", metavar="N"),

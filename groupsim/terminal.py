@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
@@ -20,6 +21,11 @@ class Terminal(Console):
     def __init__(self, *, soft_wrap: bool = False, stderr: bool = False) -> None:
         super().__init__(highlight=False, soft_wrap=soft_wrap, stderr=stderr)
         self.push_render_hook(_Trimming())
+
+
+def width_of(console: Console) -> int | None:
+    """How wide lines may be; None for a pipe, where no width was asked for."""
+    return console.width if console.is_terminal or "COLUMNS" in os.environ else None
 
 
 class _Trimming(RenderHook):

@@ -5,7 +5,6 @@ Nothing is computed here but what fits the screen. Long stories are cut in the m
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -14,6 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from groupsim import lanes_drawn, records_shown
+from groupsim.owners_columns import columns_of
+from groupsim.owners_shown import picture, ranges
+from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import (
     Cause,
     Generation,
@@ -25,16 +27,19 @@ from groupsim.scenarios.story import (
     Phase,
     Standstill,
     Story,
+    partition_set,
 )
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.rollouts import in_words
 from groupsim.scenarios.story.words import clock, count, processes, span
+from groupsim.terminal import width_of
 
 MANY_RUNS = 24  # more runs of one cause are cut in the middle
 ALIKE = 3  # of generations of one cause in a row so many are shown, and the last
 BACK = "↩"  # beside the number of partitions that moved: so many of them back
 MANY_LANES = 24
 MANY_STANDSTILLS = 8
+LONGEST = 40  # of partitions that stood still in the same time
 MANY_NOTES = 12
 NARROW = 40
 TOGETHER_US = 50_000  # removals within this are one event
@@ -46,15 +51,15 @@ SHORTEST_CAUSE = 12
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
-def show(story: Story, console: Console, introduction: str = "") -> None:
-    """Print the whole story; `introduction` is what the scenario says of itself."""
+def show(story: Story, console: Console, introduction: str = "", *, owners: bool = False) -> None:
+    """Print the whole story; `introduction` is what the scenario says of itself, `owners` lists all of them."""
     console.print(Text(story.headline, "bold"), soft_wrap=_into_a_pipe(console))
     console.print(Text(_subtitle(story), "dim"))
     if introduction:
         console.print(Text(introduction, "dim italic"))
     for group in story.groups:
         console.print()
-        show_group(group, story, console)
+        show_group(group, story, console, owners=owners)
     records_shown.show_given_up(_unread(story), console)
     _show_doings(story, console)
 
@@ -68,7 +73,7 @@ def _unread(story: Story) -> list[GivenUp]:
 
 def _into_a_pipe(console: Console) -> bool:
     """Whether nobody asked for a width: then the line people quote stays one line, for `| head -1`."""
-    return not console.is_terminal and "COLUMNS" not in os.environ
+    return width_of(console) is None
 
 
 def _subtitle(story: Story) -> str:
@@ -77,15 +82,16 @@ def _subtitle(story: Story) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def show_group(group: GroupStory, story: Story, console: Console) -> None:
-    """One group: its generations, its members' lanes, its partitions."""
+def show_group(group: GroupStory, story: Story, console: Console, *, owners: bool = False) -> None:
+    """One group: its generations, who owns what, its members' lanes, its partitions."""
     console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
     for rollout in group.rollouts:
         _print_line(console, Text(f"  {in_words(rollout)}"))
-    columns = _columns(group.generations, None if _into_a_pipe(console) else console.width)
+    columns = _columns(group.generations, width_of(console))
     _print_line(console, Text(_line(HEADS, columns), "dim"))
     for row in _generation_rows(group.generations, columns):
         _print_line(console, row)
+    _show_owners(group, console, everything=owners)
     members = [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
     lanes = members + [lane for lane in story.lanes if lane.producer and lane.eventful]
     if lanes:
@@ -95,6 +101,14 @@ def show_group(group: GroupStory, story: Story, console: Console) -> None:
         console.print()
         _show_standstills(group, console)
     records_shown.show(group.group, story, console)
+
+
+def _show_owners(group: GroupStory, console: Console, *, everything: bool) -> None:
+    """Who owns what after each generation, in the lines there are for it, or all."""
+    if columns := columns_of(group.generations):
+        console.print()
+        for line in picture(columns, width_of(console), everything=everything):
+            console.print(line, soft_wrap=True)
 
 
 def _print_line(console: Console, row: Text) -> None:
@@ -297,18 +311,23 @@ SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}
 
 def _show_standstills(group: GroupStory, console: Console) -> None:
     longest = sorted(group.standstills, key=lambda s: (-s.length_us, s.began_us, s.partition))
-    shown, rest = longest[:MANY_STANDSTILLS], longest[MANY_STANDSTILLS:]
+    rows: dict[tuple[str, str, str], list[TopicPartition]] = {}
+    for still in longest:
+        rows.setdefault((span(still.length_us), _owners(still), _when(still)), []).append(still.partition)
+    shown, rest = list(rows.items())[:MANY_STANDSTILLS], list(rows.values())[MANY_STANDSTILLS:]
     console.print(Text("  partitions that stood still, longest first", "dim"))
-    names = max(len(str(still.partition)) for still in shown)
-    owners = max(len(_owners(still)) for still in shown)
-    wide = max(12, *(len(span(still.length_us)) + 4 for still in shown))
-    for still in shown:
-        row = (
-            f"{span(still.length_us):>{wide}}  {still.partition!s:<{names}}  {_owners(still):<{owners}}  {_when(still)}"
-        )
-        _print_line(console, Text(row))
+    told = [(length, _short(_together(partitions), LONGEST), *more) for (length, *more), partitions in shown]
+    wide, names, owners = (max(len(row[at]) for row in told) for at in range(3))
+    for length, partitions, whose, when in told:
+        _print_line(console, Text(f"{length:>{max(12, wide + 4)}}  {partitions:<{names}}  {whose:<{owners}}  {when}"))
     if rest:
-        console.print(Text(f"    … {len(rest)} more, up to {span(rest[0].length_us)}", "dim"))
+        number = sum(len(partitions) for partitions in rest)
+        console.print(Text(f"    … {number} more, up to {span(longest[-number].length_us)}", "dim"))
+
+
+def _together(partitions: Sequence[TopicPartition]) -> str:
+    """One partition by its name, several as ranges."""
+    return str(partitions[0]) if len(partitions) == 1 else ranges(partition_set(partitions)).plain
 
 
 def _owners(still: Standstill) -> str:

@@ -7,11 +7,11 @@ and on one rebuilt from logs alike.
 from __future__ import annotations
 
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.fetches import Fetches
 from groupsim.scenarios.story.given_up import GivenUp
 from groupsim.scenarios.story.model import (
     Account,
     Eviction,
-    Fetches,
     Gap,
     Generation,
     GroupAccount,
@@ -32,10 +32,12 @@ from groupsim.scenarios.story.model import (
     Story,
     Who,
 )
+from groupsim.scenarios.story.partition_set import Assignment, PartitionSet, Share, partition_set
 from groupsim.scenarios.story.telling import tell
 
 __all__ = [
     "Account",
+    "Assignment",
     "Cause",
     "Eviction",
     "Fetches",
@@ -50,14 +52,17 @@ __all__ = [
     "Late",
     "Move",
     "Outcome",
+    "PartitionSet",
     "Phase",
     "PhaseSpan",
     "Records",
     "Rollout",
+    "Share",
     "Silence",
     "Span",
     "Standstill",
     "Story",
     "Who",
+    "partition_set",
     "tell",
 ]

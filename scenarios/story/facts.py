@@ -13,7 +13,7 @@ from attrs import Factory, define
 
 from groupsim.eventloop.events import TraceEvent
 from groupsim.scenarios.story.books import Book, Books, Partition
-from groupsim.scenarios.story.model import Fetches
+from groupsim.scenarios.story.fetches import Fetches
 
 _by_number, _began = attrgetter("seq"), attrgetter("began_us")
 

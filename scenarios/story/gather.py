@@ -9,10 +9,10 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.story.alone import member_state, process_ended
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.fetches import Fetches
 from groupsim.scenarios.story.hands import delivered, placed, processed
 from groupsim.scenarios.story.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.led_log import LOG_KINDS
-from groupsim.scenarios.story.model import Fetches
 from groupsim.scenarios.story.rollouts import rolled, settle
 
 Reader = Callable[[Facts, TraceEvent], None]

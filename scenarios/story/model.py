@@ -9,7 +9,9 @@ from attrs import astuple, field, frozen
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.fetches import Fetches
 from groupsim.scenarios.story.given_up import GivenUp
+from groupsim.scenarios.story.partition_set import Assignment
 
 
 class Outcome(StrEnum):
@@ -93,6 +95,7 @@ class Generation:
     moves          partitions that another process owns now
     stopped_us     time in which at least one partition was unserved because of it
     hindrances     what hindered it without having begun it
+    assignment     who owns what since it is stable; None for others, and where the trace does not tell
     """
 
     group: str
@@ -115,6 +118,7 @@ class Generation:
     moves: tuple[Move, ...] = ()
     stopped_us: int = 0
     hindrances: tuple[Hindrance, ...] = ()
+    assignment: Assignment | None = None
 
     @property
     def duration_us(self) -> int:
@@ -305,23 +309,6 @@ class PhaseSpan:
     phase: Phase
     began_us: int
     ended_us: int
-
-
-@frozen
-class Fetches:
-    """Fetches of one process over all its lives.
-
-    sent         requests sent, long polls one by one
-    empty        answered with neither records nor an error
-    waited_us    time that they had waited at brokers until they were answered
-    """
-
-    sent: int
-    empty: int
-    waited_us: int
-
-    def __add__(self, other: Fetches) -> Fetches:
-        return Fetches(*map(add, astuple(self), astuple(other)))
 
 
 PRODUCER = "java-producer"

@@ -12,6 +12,7 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.accounts import accounts
 from groupsim.scenarios.story.aftermath import aftermath
+from groupsim.scenarios.story.assignments import with_assignments
 from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.evictions import evicted, undetected
@@ -97,6 +98,7 @@ def _group(
     told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
     told = hindered(facts, group.name, told, ([one.frozen() for one in spans] for spans in mine))
     told = with_stalls(facts, group.name, told, mine)
+    told = with_assignments(facts, group.name, told, mine)
     return GroupStory(
         group=group.name,
         formed_us=_formed(told),

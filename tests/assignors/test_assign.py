@@ -65,6 +65,7 @@ def test_the_result_mirrors_the_document() -> None:
         "counts": {"m1": 2, "m2": 0},
         "moves": 0,
         "kept": 2,
+        "before": {"m1": [["t", 0], ["t", 1], ["t", 2], ["t", 3]], "m2": []},
         "transferring": [["t", 2, "m2"], ["t", 3, "m2"]],
     }
     json.dumps(result)

@@ -159,3 +159,11 @@ def formed(*hosts: str, session_s: int = 45, group: str = "g1") -> Tape:
     for partition, host in enumerate(hosts):
         tape.own(host, partition)
     return tape
+
+
+def computed(tape: Tape, **given: list[int]) -> Tape:
+    """The leader has computed the next assignment of `orders`; to be followed by `stable`."""
+    assignment = {tape.members[host]: [f"orders-{n}" for n in numbers] for host, numbers in given.items()}
+    leader = next(iter(given))
+    tape.client(Kind.ASSIGNMENT_COMPUTED, leader, generation=tape.generation, payload={"assignment": assignment})
+    return tape

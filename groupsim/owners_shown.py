@@ -1,0 +1,320 @@
+"""Who owns what, side by side: a row for each member, a column for each assignment, `+` before what has moved.
+
+The picture of `run`, `assign` and `diff`; `owners_columns.py` makes the columns. What has moved is marked by a sign, so
+that a pipe and a terminal without colours show it, too. Unless all is asked for, the picture is kept to ten lines: many
+members are summed up in a line for each assignment, and of many assignments only some are shown, the last among them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from attrs import field, frozen
+from rich.text import Text
+
+from groupsim.scenarios.story import PartitionSet
+from groupsim.scenarios.story.words import count
+
+MOST_LINES = 10
+MANY_MEMBERS = 8  # more are summed up
+LONGEST_NAME = 24
+WIDEST = 160  # of a picture in a pipe, where nothing is cut
+NARROWEST = 14  # of a column
+MARK = "+"
+ABSENT = "–"
+NO_OWNER = "(no owner)"
+BETWEEN = " | "
+EVERYTHING = "--owners"
+_NOTHING = PartitionSet()
+
+
+@frozen
+class Cell:
+    """What a member has; `moved` are those of the partitions that are marked."""
+
+    partitions: PartitionSet = _NOTHING
+    moved: PartitionSet = _NOTHING
+    note: str = ""
+
+
+@frozen
+class Column:
+    """One assignment: each member's cell by its name, and what no member has."""
+
+    title: str
+    cells: Mapping[str, Cell]
+    unowned: Cell | None = field(default=None)
+
+    @property
+    def moved(self) -> int:
+        """How many partitions are marked."""
+        return sum(len(cell.moved) for cell in self.cells.values())
+
+
+def picture(
+    columns: Sequence[Column],
+    width: int | None,
+    *,
+    everything: bool = False,
+    title: str = "owners",
+    mark: str = "moved",
+    hint: str = EVERYTHING,
+    margin: int = 2,
+) -> list[Text]:
+    """The lines of the picture, `margin` blanks before each; without a `width` (a pipe) no cell is cut.
+
+    `title` heads the members' names, `mark` says what the sign stands for and `hint` how everything is shown, which is
+    without the limit of ten lines, and with what is too wide continued below.
+    """
+    names = list(dict.fromkeys(name for column in columns for name in column.cells))
+    if len(names) > MANY_MEMBERS and not everything:
+        lines = _summed_up(columns, title, mark, hint, None if width is None else width - margin)
+    else:
+        lines = _side_by_side(columns, names, title, mark, None if width is None else width - margin, everything)
+    return [Text(" " * margin).append_text(line) for line in lines]
+
+
+# --- side by side ----------------------------------------------------------------------------------------------------
+
+
+def _side_by_side(
+    columns: Sequence[Column], names: Sequence[str], title: str, mark: str, width: int | None, everything: bool
+) -> list[Text]:
+    rows = [*names, NO_OWNER] if any(column.unowned for column in columns) else list(names)
+    longest = max([len(title), *(len(row) for row in rows)])
+    wide = longest if everything or width is None else min(longest, LONGEST_NAME)
+    room = (WIDEST if width is None else width) - wide
+    table = [_cells(column, rows) for column in columns]
+    widths = _widths(columns, table, room, cut=width is not None)
+    legend = f"({MARK} {mark})" if any(column.moved for column in columns) else ""
+    whole = (columns, table, title, wide, widths, room)
+    lines = _lines(*whole, None if everything else MOST_LINES)
+    if legend and not _on_a_head(lines, legend, width):
+        lines = lines if everything or len(lines) < MOST_LINES else _lines(*whole, MOST_LINES - 1)
+        lines.append(Text(legend, "dim"))
+    return lines
+
+
+def _lines(
+    columns: Sequence[Column],
+    table: Sequence[Mapping[str, Text]],
+    title: str,
+    wide: int,
+    widths: Sequence[int],
+    room: int,
+    most: int | None,
+) -> list[Text]:
+    """The blocks below each other, in `most` lines where there is such a limit."""
+    rows = list(table[0]) if table else []
+    blocks, dropped = _blocks(widths, room), 0
+    if most is not None:
+        blocks, dropped = _few(blocks, widths, room, len(rows) + 1, most)
+    lines: list[Text] = []
+    for number, block in enumerate(blocks):
+        if dropped and number == len(blocks) - 1:
+            lines.append(_left_out(dropped))
+        lines.append(_head(title, wide, [(columns[at].title, widths[at]) for at in block]))
+        for row in rows:
+            lines += _row(row, wide, [(table[at][row], widths[at]) for at in block], everything=most is None)
+    return lines
+
+
+def _on_a_head(lines: Sequence[Text], legend: str, width: int | None) -> bool:
+    """Put what the sign means beside the first head or remark that has room for it; whether one has."""
+    for line in lines:
+        if line.style == "dim" and (width is None or len(line) + len(legend) + 3 <= width):
+            line.append(f"   {legend}")
+            return True
+    return False
+
+
+def _left_out(number: int) -> Text:
+    return Text(f"…  {count(number, 'assignment')} more; {EVERYTHING} shows them", "dim")
+
+
+def _widths(columns: Sequence[Column], table: Sequence[Mapping[str, Text]], room: int, *, cut: bool) -> list[int]:
+    """The width of each column; where columns are cut, any two in a row fit beside each other."""
+    widths = [max([len(column.title), *map(len, cells.values())]) for column, cells in zip(columns, table, strict=True)]
+    if not cut:
+        return widths
+    half = room // 2 - len(BETWEEN)
+    found = []
+    for at, wide in enumerate(widths):
+        beside = [*widths[max(0, at - 1) : at], *widths[at + 1 : at + 2]]
+        left = [room - len(BETWEEN), *(room - 2 * len(BETWEEN) - min(one, half) for one in beside)]
+        found.append(min(wide, max(NARROWEST, min(left))))
+    return found
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Columns that fit beside each other; each block begins with the last of the block before."""
+    blocks: list[list[int]] = [[]]
+    used = 0
+    for at, wide in enumerate(widths):
+        block = blocks[-1]
+        if len(block) > 1 and used + wide + len(BETWEEN) > room:
+            blocks.append([block[-1]])
+            used = widths[block[-1]] + len(BETWEEN)
+        blocks[-1].append(at)
+        used += wide + len(BETWEEN)
+    return blocks
+
+
+def _few(
+    blocks: list[list[int]], widths: Sequence[int], room: int, lines: int, most: int
+) -> tuple[list[list[int]], int]:
+    """As many blocks as there are lines for, the last columns among them; and how many columns are left out."""
+    if len(blocks) * lines <= most:
+        return blocks, 0
+    many = max(1, (most - 1) // lines)
+    last = blocks[-1][-1:]
+    for at in range(last[0] - 1, -1, -1):
+        if len(last) > 1 and sum(widths[one] + len(BETWEEN) for one in (at, *last)) > room:
+            break
+        last.insert(0, at)
+    shown = [*blocks[: many - 1], last]
+    return shown, len(widths) - len({at for block in shown for at in block})
+
+
+def _head(title: str, wide: int, titles: Sequence[tuple[str, int]]) -> Text:
+    cells = BETWEEN.join(f"{_cut(one, space):<{space}}" for one, space in titles)
+    return Text(f"{title:<{wide}}{BETWEEN}{cells}".rstrip(), "dim")
+
+
+def _row(name: str, wide: int, cells: Sequence[tuple[Text, int]], *, everything: bool) -> Iterator[Text]:
+    """The line of one member; with `everything` as many as its longest cell needs."""
+    folded = [(_folded(cell, space) if everything else [_shortened(cell, space)], space) for cell, space in cells]
+    for number in range(max(len(lines) for lines, _ in folded)):
+        row = Text(f"{_cut(name, wide) if number == 0 else '':<{wide}}")
+        for lines, space in folded:
+            cell = lines[number] if number < len(lines) else Text()
+            row.append(BETWEEN).append_text(cell).append(" " * (space - len(cell)))
+        row.rstrip()
+        yield row
+
+
+def _cells(column: Column, rows: Iterable[str]) -> dict[str, Text]:
+    """Each row's number of partitions and their ranges; a dash for one that is no member."""
+    digits = len(str(max((len(one.partitions) for one in column.cells.values()), default=0)))
+    return {row: _cell(column, row, digits) for row in rows}
+
+
+def _cell(column: Column, row: str, digits: int) -> Text:
+    cell = column.unowned if row == NO_OWNER else column.cells.get(row)
+    if cell is None:
+        return Text(ABSENT if row != NO_OWNER else "")
+    text = Text(f"{len(cell.partitions):>{digits}}")
+    if cell.partitions.topics:
+        text.append("  ").append_text(ranges(cell.partitions, cell.moved))
+    return text.append(f" {cell.note}" if cell.note else "")
+
+
+def ranges(partitions: PartitionSet, moved: PartitionSet = _NOTHING) -> Text:
+    """Partitions as `orders 0-3, +7  payments 0`: by topic, neighbours as a range, `+` before what has moved."""
+    marked = {topic: {n for first, last in runs for n in range(first, last + 1)} for topic, runs in moved.topics}
+    text = Text()
+    for topic, runs in partitions.topics:
+        text.append("  " if text else "").append(topic)
+        for place, (first, last, sign) in enumerate(_pieces(runs, marked.get(topic, set()))):
+            numbers = f"{first}" if first == last else f"{first}-{last}"
+            text.append(", " if place else " ").append(f"{sign}{numbers}", "bold green" if sign else "")
+    return text
+
+
+def _pieces(runs: Iterable[tuple[int, int]], marked: set[int]) -> Iterator[tuple[int, int, str]]:
+    """Ranges, cut where marked numbers begin and end."""
+    for first, last in runs:
+        begin = first
+        for number in range(first + 1, last + 1):
+            if (number in marked) != (begin in marked):
+                yield begin, number - 1, MARK if begin in marked else ""
+                begin = number
+        yield begin, last, MARK if begin in marked else ""
+
+
+def _shortened(cell: Text, width: int) -> Text:
+    return cell if len(cell) <= width else cell[: width - 1].append("…")
+
+
+def _folded(cell: Text, width: int) -> list[Text]:
+    """A cell in lines that fit; the later ones begin under its ranges."""
+    lines, indent = [], Text()
+    while len(indent) + len(cell) > width:
+        room = width - len(indent)
+        at = cell.plain.rfind(" ", 1, room + 1)
+        at = at if at > 0 else room
+        lines.append(indent + cell[:at])
+        rest = cell.plain[at:]
+        cell = cell[at + len(rest) - len(rest.lstrip()) :]
+        indent = Text(" " * 4)
+    return [*lines, indent + cell]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# --- summed up -------------------------------------------------------------------------------------------------------
+
+
+def _summed_up(columns: Sequence[Column], title: str, mark: str, hint: str, width: int | None) -> list[Text]:
+    """A line for each assignment: how many members with how many partitions, and whose number has changed."""
+    wide = max(len(column.title) for column in columns)
+    words = [
+        f"{column.title:<{wide}}  {'; '.join(_sums(column, before, mark))}"
+        for column, before in zip(columns, [None, *columns[:-1]], strict=True)
+    ]
+    lines = [Text(line if width is None else _cut(line, width)) for line in words]
+    most = MOST_LINES - 1
+    if len(lines) > most:
+        first = most // 2
+        left = len(lines) - (most - 1)
+        lines = [*lines[:first], _left_out(left), *lines[first + left :]]
+    head = f"{title}   ({hint} lists all members)" if hint else title
+    return [Text(head, "dim"), *lines] if head else lines
+
+
+def _sums(column: Column, before: Column | None, mark: str) -> Iterator[str]:
+    yield loads([len(cell.partitions) for cell in column.cells.values()])
+    if column.unowned is not None:
+        yield f"{len(column.unowned.partitions)} without an owner"
+    if before is not None:
+        yield f"{column.moved or 'none'} {mark}"
+        yield from _changes(column, before)
+
+
+def loads(counts: Sequence[int]) -> str:
+    """Members by the number of partitions they have: `20 members × 5`, `7 to 8 each: 8 members × 7, 4 × 8`."""
+    by_count = sorted(Counter(counts).items())
+    if not by_count:
+        return "no member"
+    if len(by_count) == 1:
+        return f"{count(len(counts), 'member')} × {by_count[0][0]} each"
+    least, most = by_count[0][0], by_count[-1][0]
+    parts = ", ".join(f"{members} × {number}" for number, members in by_count[:4])
+    return f"{len(counts)} members × {least} to {most} each ({parts}{', …' if len(by_count) > 4 else ''})"
+
+
+def _changes(column: Column, before: Column) -> Iterator[str]:
+    """Whose number of partitions has changed: by name, or how many where several changed alike."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name in dict.fromkeys((*before.cells, *column.cells)):
+        was, now = (_number(one, name) for one in (before, column))
+        if was != now:
+            alike.setdefault((was, now), []).append(name)
+    if alike:
+        whose = (
+            (names[0] if len(names) == 1 else f"{len(names)} members", *change)
+            for change, names in sorted(alike.items(), key=_few_first)
+        )
+        yield ", ".join(f"{who} {was} → {now}" for who, was, now in whose)
+
+
+def _few_first(alike: tuple[tuple[str, str], list[str]]) -> int:
+    return len(alike[1])
+
+
+def _number(column: Column, name: str) -> str:
+    cell = column.cells.get(name)
+    return ABSENT if cell is None else str(len(cell.partitions))

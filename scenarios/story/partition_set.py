@@ -1,0 +1,65 @@
+"""Partitions as ranges, and who has them: a member of a large group has hundreds, in every generation of a story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from groupsim.protocol.messages import TopicPartition
+
+Runs = tuple[tuple[int, int], ...]
+
+
+@frozen
+class PartitionSet:
+    """A set of partitions. `topics`: each topic with the first and last number of its ranges, in order."""
+
+    topics: tuple[tuple[str, Runs], ...] = ()
+
+    def __len__(self) -> int:
+        """How many partitions it has."""
+        return sum(last - first + 1 for _, runs in self.topics for first, last in runs)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        """Its partitions, by topic and number."""
+        for topic, runs in self.topics:
+            for first, last in runs:
+                for number in range(first, last + 1):
+                    yield TopicPartition(topic, number)
+
+
+def partition_set(partitions: Iterable[tuple[str, int]]) -> PartitionSet:
+    """The set of these partitions."""
+    numbers: dict[str, list[list[int]]] = {}
+    for topic, number in sorted(set(partitions)):
+        runs = numbers.setdefault(topic, [])
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return PartitionSet(tuple((topic, tuple((a, b) for a, b in runs)) for topic, runs in numbers.items()))
+
+
+@frozen
+class Share:
+    """The partitions of one member in one generation; `moved`: those that another process had before."""
+
+    host: str
+    member: str | None
+    partitions: PartitionSet
+    moved: PartitionSet = PartitionSet()
+
+
+@frozen
+class Assignment:
+    """Who owns what in one generation.
+
+    shares     each member's partitions
+    unowned    partitions that no member has, of the topics that members subscribe to
+    revoked    those of them that a member had in the assignment before
+    """
+
+    shares: tuple[Share, ...]
+    unowned: PartitionSet = PartitionSet()
+    revoked: PartitionSet = PartitionSet()
