@@ -113,12 +113,12 @@ def show(view: ClusterView, console: Console) -> None:
         console.print(Text("counted logs have no replicas; --set cluster.logs=replicated shows them", "yellow"))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("partition", overflow="fold")
+    table.add_column("partition", no_wrap=True)
     table.add_column("leader", no_wrap=True)
     table.add_column("replicas", no_wrap=True)
     table.add_column("in sync", no_wrap=True)
-    table.add_column("log ends", overflow="fold")
-    table.add_column("high watermark", justify="right")
+    table.add_column("log ends", overflow="fold", min_width=8)
+    table.add_column("high\nwatermark", justify="right", no_wrap=True)
     for one in sorted(view.partitions, key=lambda one: bool(one.groups)):
         table.add_row(*(Text(cell) for cell in _cells(one)))
     console.print(table)

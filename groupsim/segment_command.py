@@ -157,8 +157,10 @@ def _table(listing: Listing) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for column in ("byte", "offsets", "records", "bytes"):
         table.add_column(column, justify="right", no_wrap=True)
-    for column in ("newest", "codec", "producer/epoch", "index entry"):
+    for column in ("newest", "codec"):
         table.add_column(column, no_wrap=True)
+    table.add_column("producer\nid/epoch", overflow="fold")  # the one that gives way on a narrow terminal
+    table.add_column("index entry", no_wrap=True)
     base, at = base_offset_of(listing.segment), {position: offset for offset, position in listing.entries}
     for number, batch in enumerate(listing.shown):
         if listing.left_out and number == len(listing.head):
