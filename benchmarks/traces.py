@@ -82,7 +82,7 @@ def measure(folder: Path) -> dict[str, float]:
     parts, begun = sorted(folder.glob("part-*.parquet")), time.monotonic()
     with session(EngineOptions(workers=2), settings={"spark.sql.shuffle.partitions": "8"}) as spark:
         ready = time.monotonic()
-        found = traffic_of(spark, parts, {}, {})
+        found = traffic_of(spark, spark.read.parquet(*map(str, parts)), {}, {})
         done = time.monotonic()
     events = sum(row["value"] for row in found.to_pylist() if row["measure"] == "events")
     return {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from groupsim import answer_shown, as_json
 from groupsim.exits import RUN_FAILED, WELL, Trouble
 from groupsim.sweep_command import check_engine
@@ -37,7 +39,8 @@ def answer(directory: str, options: EngineOptions, wants_json: bool) -> int:
     swept = Directory.open(directory, options.conf)
     if not swept.finished:
         raise nothing_finished(directory)
-    found = analyse(swept, options)
+    said = Terminal(stderr=True, soft_wrap=True)
+    found = analyse(swept, options, note=lambda sentence: said.print(Text(sentence, "dim")))
     if wants_json:
         print(as_json.text(answer_shown.document(found)))
     else:

@@ -94,7 +94,7 @@ def _perform(
                 traces=traces,
                 watch=progress,
                 note=progress.note,
-                then=progress.analysing(_analyse),
+                then=progress.analysing(lambda directory, engine: _analyse(directory, engine, options)),
             )
     except KeyboardInterrupt:
         progress.stop()
@@ -115,11 +115,11 @@ def _how_far(out: str, progress: SweepProgress) -> str:
     return f"interrupted; {len(directory.finished)} of {total} runs finished"
 
 
-def _analyse(directory: Directory, _: Any) -> Answer | None:
-    """The answer, when there is anything to analyse."""
+def _analyse(directory: Directory, engine: Any, options: EngineOptions) -> Answer | None:
+    """The answer, when there is anything to analyse, on the engine that simulated if it is Spark."""
     from groupsim.pipeline.analysis import analyse
 
-    return None if directory.failed == directory.experiment.runs else analyse(directory)
+    return None if directory.failed == directory.experiment.runs else analyse(directory, options, engine)
 
 
 def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -40,19 +38,29 @@ from groupsim.pipeline.analysis.answer import (
 )
 from groupsim.pipeline.analysis.cells import compare, judged, statistics
 from groupsim.pipeline.analysis.effects import effects
-from groupsim.pipeline.analysis.engines import Engine, as_schema, plain, spark
+from groupsim.pipeline.analysis.engines import Here, Seen, as_schema, cluster, spark_installed
 from groupsim.pipeline.analysis.front import dominator, front
 from groupsim.pipeline.analysis.given import by_circumstance
 from groupsim.pipeline.analysis.intervals import FEW
 from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
-from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, RUN, Observed, Reader, observations, observed
+from groupsim.pipeline.analysis.observations import (
+    EXPECTATIONS,
+    OPEN,
+    REBALANCES,
+    RUN,
+    Observed,
+    Reader,
+    observations,
+    observed,
+)
+from groupsim.pipeline.analysis.traffic import traffic_of_sweep
 from groupsim.pipeline.schemas import TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.engines import EngineOptions
-    from groupsim.pipeline.sweep.place import Place
 
 DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
 # What a setting may cost: a recommendation names those in which it is worse, or the baseline that stays is.
@@ -88,17 +96,6 @@ class ExperimentLike(Protocol):
     def goals(self) -> Sequence[Any]: ...
 
 
-class DirectoryLike(Protocol):
-    """What the analysis asks of a sweep's directory."""
-
-    @property
-    def place(self) -> Place: ...
-    @property
-    def experiment(self) -> Any: ...
-    def parts(self, name: str) -> list[Path | str]: ...
-    def read(self, name: str, columns: Sequence[str]) -> pa.Table: ...
-
-
 def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
     """The experiment's goals; without any, unserved time first and lag second."""
     directions = {"minimise": "lower", "maximise": "higher"}
@@ -108,71 +105,77 @@ def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
     )
 
 
-def answer_of(experiment: ExperimentLike, read: Reader, engine: Engine | None = None) -> tuple[Answer, pa.Table]:
+def answer_of(experiment: ExperimentLike, read: Reader) -> tuple[Answer, pa.Table]:
     """The answer to an experiment from its tables; with the observations it rests on. Writes nothing."""
     seen = observations(read)
-    return _answer(experiment, seen, engine or plain), seen
+    return _answer(experiment, Here(seen)), seen
 
 
-def analyse(directory: DirectoryLike, options: EngineOptions | None = None) -> Answer:
+def analyse(
+    directory: Directory,
+    options: EngineOptions | None = None,
+    engine: Any = None,
+    note: Callable[[str], object] = lambda sentence: None,
+) -> Answer:
     """Analyse a sweep and write `results/cells.parquet`, `comparisons.parquet` and `answer.json` (the last one last).
 
-    The engine of `options` is `pool` (this process), `spark` (in the session that they describe) or `auto`: Spark for
-    large sweeps where it is installed. The numbers are the same from both. Full traces, if there are any, are counted
-    by Spark as well (not with `pool`). Raises SweepError when Spark cannot be had or the disk is full.
+    The engine of `options` is `pool` (this process), `spark` (in the session that they describe; `engine` is one that
+    is up, of the sweep) or `auto`: Spark for large sweeps where it is installed. The numbers are the same from both.
+    Full traces, if there are any, are counted on Spark as well (not with `pool`). `note` is called with a sentence on
+    the engine. Raises SweepError when Spark cannot be had or the disk is full.
     """
+    from groupsim.pipeline.analysis.observed_on_spark import observed_on
     from groupsim.pipeline.analysis.results import write_results
-    from groupsim.pipeline.sweep.engines import EngineOptions
+    from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, EngineOptions
+    from groupsim.pipeline.sweep.errors import SweepError
 
     options = options or EngineOptions()
-    engine = options.chosen()
-    seen = observations(directory.read)
-    large = engine == "auto" and len(seen) > LARGE and find_spec("pyspark") is not None
-    with spark(options) if engine == "spark" or large else nullcontext(plain) as chosen:
-        answer = _answer(directory.experiment, seen, chosen)
-    if engine != "pool" and directory.parts(TRACES.name):
-        answer = _with_traffic(directory, options, answer, must=engine == "spark")
+    chosen, about = options.chosen(), _about(directory)
+    if chosen == AUTO:
+        chosen = SPARK if about > LARGE and spark_installed() else POOL
+    with ExitStack() as stack:
+        if chosen == SPARK:
+            on = stack.enter_context(cluster(options, directory, engine))
+            answer = _answer(directory.experiment, stack.enter_context(observed_on(on, directory)))
+            traffic_of_sweep(directory, on)
+            note(f"analysed on Spark: about {about:,} values")
+        else:
+            answer = _answer(directory.experiment, Here(observations(directory.read)))
+            note(f"analysed in this process: about {about:,} values; Spark from {LARGE:,} on, or with --engine spark")
+            if options.engine != POOL and directory.files(TRACES.name):
+                try:
+                    traffic_of_sweep(directory, stack.enter_context(cluster(options, directory, engine)))
+                except SweepError as error:
+                    answer = attrs.evolve(answer, warnings=(*answer.warnings, f"the traces were not counted: {error}"))
     write_results(directory.place, answer)
     return answer
 
 
-def _answer(experiment: ExperimentLike, seen: pa.Table, engine: Engine) -> Answer:
+def _about(directory: Directory) -> int:
+    """How many observations there are, from what the manifests count."""
+    of_runs = directory.count("runs") * (len(RUN_METRICS) + 2)
+    return of_runs + sum(directory.count(name) for name in ("stops", "deliveries", REBALANCES))
+
+
+def _answer(experiment: ExperimentLike, seen: Seen) -> Answer:
     """The answer; with given axes, one for each of their values and all together."""
-    whole = _Analysis(experiment, seen, engine)
+    whole = _Analysis(experiment, seen)
     if not experiment.given:
         return whole.answer()
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     def one(part: ExperimentLike) -> Answer:
-        numbers = pa.array([cell.number for cell in part.cells], seen["cell"].type)
-        return _Analysis(part, seen.filter(pc.is_in(seen["cell"], numbers)), engine).answer()
+        return _Analysis(part, seen.of([cell.number for cell in part.cells])).answer()
 
     every = effects(whole.cells, whole.labels, experiment.baseline, whole.goals[:2])
     return by_circumstance(experiment, one, whole.axes(), every)
 
 
-def _with_traffic(directory: DirectoryLike, options: EngineOptions | None, answer: Answer, must: bool) -> Answer:
-    """Count the traces; where Spark cannot be had, and need not be, the answer says that they were not counted."""
-    from groupsim.pipeline.analysis.traffic import traffic
-    from groupsim.pipeline.sweep.errors import SweepError
-
-    try:
-        traffic(directory, options)
-    except SweepError as error:
-        if must:
-            raise
-        return attrs.evolve(answer, warnings=(*answer.warnings, f"the traces were not counted: {error}"))
-    return answer
-
-
 class _Analysis:
     """One analysis under way: what was observed, and what was found so far."""
 
-    def __init__(self, experiment: ExperimentLike, seen: pa.Table, engine: Engine) -> None:
+    def __init__(self, experiment: ExperimentLike, seen: Seen) -> None:
         self.experiment = experiment
         self.goals = goals_of(experiment)
-        self.engine = engine
         self.seen = seen
         self.labels = {cell.number: dict(cell.labels) for cell in experiment.cells}
         base = self.labels[experiment.baseline]
@@ -183,23 +186,18 @@ class _Analysis:
         self.statistics: dict[int, dict[str, Statistic]] = {number: {} for number in self.labels}
         self.raw: dict[tuple[int, int, str], Comparison] = {}
         # Only what the goals need of all cells is kept here.
-        self.cells = {number: self._observed(number, self._needed()) for number in self.labels}
+        needed = Here(seen.rows(None, self._needed()))
+        self.cells = {number: observed(number, needed.rows([number])) for number in self.labels}
 
     def _needed(self) -> list[str]:
         return [RUN, EXPECTATIONS, OPEN, *(goal.of.pool or goal.metric for goal in self.goals)]
 
-    def _observed(self, cell: int, metrics: Sequence[str] | None = None) -> Observed:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        chosen = pc.equal(self.seen["cell"], cell)
-        if metrics is not None:
-            chosen = pc.and_(chosen, pc.is_in(self.seen["metric"], pa.array(list(dict.fromkeys(metrics)))))
-        return observed(cell, self.seen.filter(chosen))
+    def _observed(self, cell: int) -> Observed:
+        return observed(cell, self.seen.rows([cell]))
 
     def _run(self, work: Callable[[Observed], list[Any]], kind: type) -> list[Any]:
         """One grouped task per cell; the rows in order of cells, then as the task made them."""
-        table = self.engine(self.seen, partial(_task, work, kind), as_schema(kind))
+        table = self.seen.grouped(partial(_task, work, kind), as_schema(kind))
         order = {name: place for place, name in enumerate(METRICS)}
         found = [kind(**row) for row in table.to_pylist()]
         return sorted(found, key=lambda one: (one.cell, getattr(one, "role", ""), order[one.metric]))

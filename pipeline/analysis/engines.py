@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, get_args, get_type_hints
 
 import attrs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.engines import EngineOptions
+    from groupsim.pipeline.sweep.frames import Cluster
 
 # One cell's rows → rows of the result.
 Task = Callable[["pa.Table"], "pa.Table"]
-# All rows (with a column `cell`), the task, the schema of the result → all results, in any order.
-Engine = Callable[["pa.Table", Task, "pa.Schema"], "pa.Table"]
 
-SPARK_TYPES = {"int32": "int", "int64": "bigint", "double": "double", "string": "string", "bool": "boolean"}
+
+class Seen(Protocol):
+    """The observations of a sweep (`observations`), wherever they are."""
+
+    def of(self, cells: Sequence[int], /) -> Seen:
+        """Those of some cells."""
+
+    def rows(self, cells: Sequence[int] | None = None, metrics: Sequence[str] | None = None) -> pa.Table:
+        """The rows of cells and metrics, in no order."""
+
+    def grouped(self, task: Task, schema: pa.Schema) -> pa.Table:
+        """One task per cell; all their results, in any order."""
+
+
+class Here:
+    """All observations in this process, sorted by cell."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def of(self, cells: Sequence[int]) -> Here:
+        """See `Seen`."""
+        return Here(self.rows(cells))
+
+    def rows(self, cells: Sequence[int] | None = None, metrics: Sequence[str] | None = None) -> pa.Table:
+        """See `Seen`."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = self._table
+        if cells is not None:
+            found = found.filter(pc.is_in(found["cell"], pa.array(cells, found["cell"].type)))
+        if metrics is not None:
+            found = found.filter(pc.is_in(found["metric"], pa.array(list(dict.fromkeys(metrics)))))
+        return found
+
+    def grouped(self, task: Task, schema: pa.Schema) -> pa.Table:
+        """See `Seen`: one task after the other."""
+        import pyarrow as pa
+
+        counts = sorted((pair["values"], pair["counts"]) for pair in self._table["cell"].value_counts().to_pylist())
+        found, begin = [schema.empty_table()], 0
+        for _, count in counts:
+            found.append(task(self._table.slice(begin, count)))
+            begin += count
+        return pa.concat_tables(found)
 
 
 def as_schema(kind: type) -> pa.Schema:
@@ -40,69 +84,32 @@ def as_schema(kind: type) -> pa.Schema:
     return pa.schema(fields)
 
 
-def plain(table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
-    """One task after the other, in this process. The rows are sorted by cell."""
-    import pyarrow as pa
-
-    counts = sorted((pair["values"], pair["counts"]) for pair in table["cell"].value_counts().to_pylist())
-    found, begin = [schema.empty_table()], 0
-    for _, count in counts:
-        found.append(task(table.slice(begin, count)))
-        begin += count
-    return pa.concat_tables(found)
+def spark_installed() -> bool:
+    """Whether there is a PySpark that `auto` may take."""
+    return find_spec("pyspark") is not None
 
 
 @contextmanager
-def spark(options: EngineOptions | None = None) -> Iterator[Engine]:
-    """One Spark task per cell, in a session with the ordinary JIT that ends with the block.
+def cluster(options: EngineOptions, directory: Directory, engine: Any = None) -> Iterator[Cluster]:
+    """The session of the engine that simulated, or one that the options describe and that ends with the block.
 
-    The rows travel through the driver: executors need no common file system. On a cluster they also need our code,
-    which goes there as the zip of the sweeps. Raises SweepError when Spark cannot be had.
+    A cluster gets our code as the zip of the sweeps, and is asked whether it sees the storage. Raises SweepError when
+    Spark cannot be had.
     """
+    from groupsim.pipeline.sweep.frames import Cluster
     from groupsim.pipeline.sweep.spark_session import session
 
+    if engine is not None:
+        yield Cluster(engine.session, engine.zip_name, engine.shares)
+        return
     # The zip stays for as long as the session: executors fetch it when they come.
     with TemporaryDirectory(prefix="groupsim-zip-") as folder, session(options) as found:
-        yield partial(_on_spark, found, _shipped(found, options, Path(folder)))
+        if not options.remote and (options.master or "local").startswith("local"):
+            yield Cluster(found, None, True)
+            return
+        from groupsim.pipeline.sweep.bundle import bundle
+        from groupsim.pipeline.sweep.probe import probe
 
-
-def _shipped(session: Any, options: EngineOptions | None, folder: Path) -> str | None:
-    """Ship our code to a cluster; returns the name of the zip, nothing for this machine's workers."""
-    master = options.master if options else None
-    if not (options and options.remote) and (master or "local").startswith("local"):
-        return None
-    from groupsim.pipeline.sweep.bundle import bundle
-
-    made = bundle()
-    session.addArtifacts(str(made.write(folder)), pyfile=True)
-    return made.name
-
-
-def _on_spark(session: Any, zip_name: str | None, table: pa.Table, task: Task, schema: pa.Schema) -> pa.Table:
-    ddl = ", ".join(f"`{field.name}` {SPARK_TYPES[str(field.type)]}" for field in schema)
-    from groupsim.pipeline.sweep.probe import explained
-    from groupsim.pipeline.sweep.spark_session import jvm_log
-
-    groups = session.createDataFrame(table).groupBy("cell")
-    try:
-        found = groups.applyInArrow(_group(pickle.dumps(task), zip_name), ddl).toArrow()
-    except Exception as error:
-        raise explained(error, jvm_log(session)) from error
-    return found.cast(schema)
-
-
-def _group(packed: bytes, zip_name: str | None) -> Task:
-    """The task for an executor, which imports our modules only when the zip is in its place."""
-    from groupsim.pipeline.sweep.remote import unpacking
-
-    unpack = unpacking(zip_name) if zip_name else None
-
-    # One argument: Spark gives functions of two the key as well.
-    def group(rows: pa.Table) -> pa.Table:
-        import pickle
-
-        if unpack is not None:
-            unpack()
-        return pickle.loads(packed)(rows)
-
-    return group
+        made = bundle()
+        found.addArtifacts(str(made.write(Path(folder))), pyfile=True)
+        yield Cluster(found, made.name, probe(found, made.name, directory.place)[1])

@@ -22,6 +22,7 @@ Reader = Callable[[str, Sequence[str]], "pa.Table"]
 
 RUN, EXPECTATIONS, OPEN = "run", "expectations_failed", "open"
 KEY = ("cell", "seed")
+REBALANCES = "generations"  # the table of rebalances
 PLACE = ("group", "topic", "partition")
 
 
@@ -77,7 +78,7 @@ def _of_stops(read: Reader) -> Iterator[pa.Table]:
 def _of_generations(read: Reader) -> pa.Table:
     import pyarrow.compute as pc
 
-    rounds = read("generations", [*KEY, "began_us", "ended_us"])
+    rounds = read(REBALANCES, [*KEY, "began_us", "ended_us"])
     return _part(rounds, "rebalance", pc.subtract(rounds["ended_us"], rounds["began_us"]))
 
 

@@ -2,7 +2,7 @@
 
 For sweeps with full traces, of ten million events and more, so it is Spark SQL over the files of the table `traces`.
 All aggregates are integers (counts, sums, ranks), whose result does not depend on the order in which parts are merged.
-The files lie on this machine, so the session is a local one, whatever cluster the runs were simulated on.
+It runs on the cluster that simulated, or in the session that the options name.
 
 The result has a row per cell, measure, name and error:
 
@@ -18,7 +18,6 @@ The result has a row per cell, measure, name and error:
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupsim.pipeline.schemas import TRACES
@@ -26,8 +25,8 @@ from groupsim.pipeline.schemas import TRACES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from groupsim.pipeline.analysis.analyse import DirectoryLike
-    from groupsim.pipeline.sweep.engines import EngineOptions
+    from groupsim.pipeline.sweep.directory import Directory
+    from groupsim.pipeline.sweep.frames import Cluster
 
 TRAFFIC = "results/traffic.parquet"
 MILLION = 1_000_000
@@ -82,32 +81,27 @@ select cell, api, min(case when 100 * upto >= 50 * total then us end) as p50,
     min(case when 100 * upto >= 99 * total then us end) as p99, max(us) as most
 from ranked group by cell, api
 """
+HEARTBEATS, VIRTUAL = ("members", ("cell", "seed", "heartbeats")), ("runs", ("cell", "seed", "virtual_us"))
 COLUMNS = ("cell", "seed", "t_us", "kind", "api", "error", "payload")
 
 
-def traffic(directory: DirectoryLike, options: EngineOptions | None = None) -> pa.Table | None:
-    """Analyse the traces and write `results/traffic.parquet`; nothing, and no file, for a sweep without traces.
-
-    Only the number of workers of `options` counts. Raises SweepError when Spark cannot be had.
-    """
-    from groupsim.pipeline.sweep.engines import EngineOptions
-    from groupsim.pipeline.sweep.spark_session import session
-
-    parts = directory.parts(TRACES.name)
-    if not parts:
+def traffic_of_sweep(directory: Directory, on: Cluster) -> pa.Table | None:
+    """Analyse the traces and write `results/traffic.parquet`; nothing, and no file, for a sweep without traces."""
+    if not directory.files(TRACES.name):
         return None
-    local = EngineOptions(workers=options.workers if options else None)
-    with session(local, settings={"spark.sql.shuffle.partitions": "8"}) as spark:
-        found = traffic_of(spark, parts, *_beside(directory))
+    from groupsim.pipeline.sweep.frames import frame
+
+    sums = (_sums(frame(on, directory, *which)) for which in (HEARTBEATS, VIRTUAL))
+    found = traffic_of(on.session, frame(on, directory, TRACES.name, COLUMNS), *sums)
     directory.place.write_table(TRAFFIC, found)
     return found
 
 
-def traffic_of(spark: Any, parts: list[Path | str], heartbeats: dict[int, int], virtual_us: dict[int, int]) -> pa.Table:
-    """The table of traffic from files of traces; quiet heartbeats and virtual time per cell come from other tables."""
+def traffic_of(spark: Any, traces: Any, heartbeats: dict[int, int], virtual_us: dict[int, int]) -> pa.Table:
+    """The table of traffic from a DataFrame of traces; quiet heartbeats and virtual time are in other tables."""
     import pyarrow as pa
 
-    spark.read.parquet(*map(str, parts)).select(*COLUMNS).createOrReplaceTempView("traces")
+    traces.select(*COLUMNS).createOrReplaceTempView("traces")
     spark.sql(COUNTS).cache().createOrReplaceTempView("counts")
     spark.sql(LISTED).createOrReplaceTempView("listed")
     try:
@@ -147,13 +141,8 @@ def _load(cell: int, load: dict[str, int], heartbeats: int, virtual_us: int) -> 
     return [_row(cell, measure, value) for measure, value in measures.items()]
 
 
-def _beside(directory: DirectoryLike) -> tuple[dict[int, int], dict[int, int]]:
-    """Quiet heartbeats and virtual time, summed over the runs of each cell."""
-    read = directory.read
-    return _sums(read("members", ["cell", "heartbeats"])), _sums(read("runs", ["cell", "virtual_us"]))
-
-
-def _sums(table: pa.Table) -> dict[int, int]:
-    _, column = table.column_names
-    totals = table.group_by("cell").aggregate([(column, "sum")]).to_pylist()
-    return {row["cell"]: row[f"{column}_sum"] or 0 for row in totals}
+def _sums(table: Any) -> dict[int, int]:
+    """The sum of a column over the runs of each cell."""
+    _, _, column = table.columns
+    totals = table.groupBy("cell").sum(column).toArrow().to_pydict()
+    return {cell: total or 0 for cell, total in zip(*totals.values(), strict=True)}

@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from groupsim.pipeline.sweep.data_source import register
     from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.driver import Outcome, sweep
     from groupsim.pipeline.sweep.engines import EngineOptions
@@ -23,11 +24,12 @@ _HOMES = {
     "EngineOptions": "engines",
     "Outcome": "driver",
     "SweepError": "errors",
+    "register": "data_source",
     "session": "spark_session",
     "sweep": "driver",
 }
 
-__all__ = ["Directory", "EngineOptions", "Outcome", "SweepError", "session", "sweep"]
+__all__ = ["Directory", "EngineOptions", "Outcome", "SweepError", "register", "session", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

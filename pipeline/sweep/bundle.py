@@ -13,6 +13,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,6 +38,7 @@ WITHOUT_EFFECT = tuple(
         "pipeline/sweep",
     )
 )
+MARK = "shipped.txt"  # in the zip, beside our metadata: the hash of the code
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip knows
 
 
@@ -57,24 +59,53 @@ class Bundle:
 
 def bundle(own: Mapping[str, bytes] | None = None, distributions: Iterable[str] = ()) -> Bundle:
     """Make the zip. `own`: the user's modules, by path; `distributions`: installed ones that register an assignor."""
-    files = {**_ours(), **_others(tuple(distributions))}
+    named = tuple(distributions)
+    files = {**_ours(), **_others(()), **_more(named)}
+    about = next(path for path in files if path.startswith("groupsim-") and path.endswith("/METADATA"))
+    files[about.replace("METADATA", MARK)] = _base().encode()
     clash = sorted(files.keys() & (own or {}).keys())
     if clash:
         raise ValueError(f"{clash[0]} is a module that groupsim needs itself; rename the assignor's module")
     files.update(own or {})
     data = _zipped(files)
     name = f"groupsim-{hashlib.sha256(data).hexdigest()[:16]}.zip"
-    return Bundle(data, name, _code(files))
+    return Bundle(data, name, code(own, named))
+
+
+def code(own: Mapping[str, bytes] | None = None, distributions: Iterable[str] = ()) -> str:
+    """The hash of what runs depend on, in hex: as `bundle` has it, without the zip."""
+    base = _base()
+    beside = _with_effect({**_more(tuple(distributions)), **(own or {})})
+    return _code({**beside, MARK: base.encode()}) if beside else base
+
+
+def _more(distributions: tuple[str, ...]) -> Mapping[str, bytes]:
+    """What distributions bring that we do not need ourselves."""
+    if not distributions:
+        return {}
+    needed = _others(())
+    return {path: data for path, data in _others(distributions).items() if path not in needed}
+
+
+def _base() -> str:
+    """The hash of what every run depends on. A copy that was shipped has it with it: its packages do not say any more
+    which files they consist of."""
+    shipped = metadata.distribution("groupsim").read_text(MARK)
+    return shipped or _code(_with_effect({**_ours(), **_others(())}))
 
 
 def _code(files: Mapping[str, bytes]) -> str:
-    """The hash of what a run depends on, in hex."""
+    """The hash of files, in hex."""
     digest = hashlib.sha256()
     for path in sorted(files):
-        if path.endswith(".py") and not path.startswith(WITHOUT_EFFECT):
-            digest.update(f"{path}\0{len(files[path])}\0".encode())
-            digest.update(files[path])
+        digest.update(f"{path}\0{len(files[path])}\0".encode())
+        digest.update(files[path])
     return digest.hexdigest()
+
+
+def _with_effect(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Of files those that can change a row."""
+    return {path: files[path] for path in files if path.endswith(".py") and not path.startswith(WITHOUT_EFFECT)}
 
 
 @functools.cache

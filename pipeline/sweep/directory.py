@@ -156,7 +156,7 @@ class Directory:
 
     def count(self, name: str) -> int:
         """How many rows a table has."""
-        return sum(file.rows for file in self._files(name))
+        return sum(file.rows for file in self.files(name))
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Directory:
         having = None if runs is None else _having(self.manifest.chunks, runs)
         parts = [
             read_part(self.place, table_file(file), schema, wanted)
-            for file in self._files(name)
+            for file in self.files(name)
             if having is None or file.file in having
         ]
         return pa.concat_tables([schema.empty_table(), *parts])
@@ -191,7 +191,7 @@ class Directory:
 
         Raises SweepError when one is gone: without its rows all would look well, and be wrong.
         """
-        names = [table_file(file) for file in self._files(name)]
+        names = [table_file(file) for file in self.files(name)]
         if self.place.local is None:
             return [self.place.spark(one) for one in names]
         for one in names:
@@ -199,7 +199,8 @@ class Directory:
                 raise damaged(self.place, one, "it is not there")
         return [self.place.local / one for one in names]
 
-    def _files(self, name: str) -> list[File]:
+    def files(self, name: str) -> list[File]:
+        """The files of one table as the manifests have them."""
         return [file for chunk in self.manifest.chunks if (file := chunk.file(name)) is not None]
 
     # --- writing ------------------------------------------------------------------------------------------------------

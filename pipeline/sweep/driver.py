@@ -16,7 +16,7 @@ from attrs import frozen
 
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep import assignors, chunks, work
-from groupsim.pipeline.sweep.bundle import Bundle, bundle
+from groupsim.pipeline.sweep.bundle import Bundle, bundle, code
 from groupsim.pipeline.sweep.choosing import Choice, choose
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
@@ -69,18 +69,18 @@ def sweep(
     traces: bool = False,
     watch: Watch = lambda progress: None,
     note: Callable[[str], object] = lambda sentence: None,
-    then: Then = lambda directory, spark: None,
+    then: Then = lambda directory, engine: None,
 ) -> Outcome:
     """Run what the directory at a path or URL still lacks of the experiment. Returns when all of it is there.
 
     `watch` is called with every task that has ended, and every few seconds in which none has; `note` with sentences on
-    the engine that was taken. `then` is called with the directory once all is there, and with the Spark session that
-    simulated, if one did. Raises SweepError; whatever ends it, finished chunks stay, and the same call goes on from
-    there.
+    the engine that was taken. `then` is called with the directory once all is there, and with the engine on Spark,
+    still up, if that simulated. Raises SweepError; whatever ends it, finished chunks stay, and the same call goes on
+    from there.
     """
     options = options or EngineOptions()
     name, begun = options.chosen(), time.monotonic()
-    shipped = _bundle(experiment)
+    shipped = bundle_of(experiment)
     with Directory.prepare(where, Contents(experiment, shipped.code, traces), options.conf) as directory:
         at_work = _Sweep(directory, shipped, options, watch, note)
         lacking = at_work.lacking
@@ -101,18 +101,25 @@ def sweep(
         )
 
 
-def complete(directory: Directory, engine: Engine, code: str, watch: Watch = lambda progress: None) -> None:
-    """Run what a directory still lacks on an engine that is up. `code` is the hash that the rows will carry."""
-    at_work = _Sweep(directory, Bundle(b"", "", code), EngineOptions(), watch, lambda sentence: None)
+def complete(directory: Directory, engine: Engine, hashed: str, watch: Watch = lambda progress: None) -> None:
+    """Run what a directory still lacks on an engine that is up. `hashed` is its code's hash, for the rows."""
+    at_work = _Sweep(directory, Bundle(b"", "", hashed), EngineOptions(), watch, lambda sentence: None)
     at_work.complete(engine)
 
 
-def _bundle(experiment: Experiment) -> Bundle:
+def bundle_of(experiment: Experiment) -> Bundle:
+    """The zip for an experiment, with the modules of its own assignors. Raises SweepError."""
     names = assignors.named(experiment)
     try:
         return bundle(assignors.modules(names, folder_of(experiment)), assignors.distributions(names))
     except ValueError as error:
         raise SweepError(str(error), bad_input=True) from None
+
+
+def code_of(experiment: Experiment) -> str:
+    """The hash of what an experiment's runs depend on. Raises SweepError."""
+    names = assignors.named(experiment)
+    return code(assignors.modules(names, folder_of(experiment)), assignors.distributions(names))
 
 
 def folder_of(experiment: Experiment) -> Path:
@@ -189,7 +196,7 @@ class _Sweep:
             with self._up(choice.engine) as engine:
                 self.complete(engine)
                 self._directory.refresh()
-                return choice.engine, then(self._directory, getattr(engine, "session", None))
+                return choice.engine, then(self._directory, engine if choice.engine == SPARK else None)
         self._directory.refresh()
         return choice.engine, then(self._directory, None)
 
@@ -209,6 +216,8 @@ class _Sweep:
             engine = up.__enter__()
         try:
             self.workers = engine.workers
+            if page := getattr(engine, "page", ""):
+                self._note(f"Spark's own page: {page}")
             if not engine.shares:
                 self._note(
                     f"the workers cannot write to {self._directory.place.url}: their tables come back through this "

@@ -112,6 +112,27 @@ def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
     return give_back
 
 
+def reading(place: Any, name: str, columns: Any, zip_name: str | None) -> Callable[[Batches], Batches]:
+    """The function that reads files of a table: each row is a file of the place, whose columns come as they are."""
+    unpack = unpacking(zip_name) if zip_name else None
+
+    def read(batches: Batches) -> Batches:
+        if unpack is not None:
+            unpack()
+        import pyarrow as pa
+
+        from groupsim.pipeline.schemas import TABLES, arrow_schema
+        from groupsim.pipeline.sweep.parts import read_part
+
+        full = arrow_schema(TABLES[name])
+        schema = pa.schema([full.field(column) for column in columns])
+        for batch in batches:
+            for file in batch.column(0).to_pylist():
+                yield from read_part(place, file, schema).to_batches()
+
+    return read
+
+
 def introducing(zip_name: str, place: Any) -> Callable[[Batches], Batches]:
     """The function of the probe: one row per partition, that says what the worker is, and whether it can write where
     the sweep lies.

@@ -24,7 +24,7 @@ from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
 from groupsim.pipeline.sweep.remote import TABLES, returning, writing
-from groupsim.pipeline.sweep.spark_session import jvm_log, session
+from groupsim.pipeline.sweep.spark_session import jvm_log, session, ui
 from groupsim.pipeline.sweep.work import Answer, Package
 
 IN_FLIGHT = 2
@@ -35,13 +35,14 @@ class Spark:
 
     def __init__(self, options: EngineOptions, shipped: Bundle, place: Place) -> None:
         self._options = options
-        self._zip = shipped.name
+        self.zip_name = shipped.name
         self._stack = ExitStack()
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="groupsim-zip-"))
             self.session = stack.enter_context(session(options, lean=True))
             self._log = jvm_log(self.session)
             self.session.addArtifacts(str(shipped.write(Path(folder))), pyfile=True)
+            self.page = ui(self.session)
             self._slots, self.shares = probe(self.session, shipped.name, place)
             self._stack = stack.pop_all()
 
@@ -79,9 +80,9 @@ class Spark:
         planned = runs_of(self.session, wave.tasks)
         tasks = {task.number: task for task in wave.tasks}
         if packed["place"] is not None:
-            rows = planned.mapInArrow(writing(packed, self._zip), f"task bigint, {ROW}, {PROBLEM}").toArrow()
+            rows = planned.mapInArrow(writing(packed, self.zip_name), f"task bigint, {ROW}, {PROBLEM}").toArrow()
             return [Done(tasks[row["task"]], Answer(_chunk(row))) for row in rows.to_pylist()]
-        rows = planned.mapInArrow(returning(packed, self._zip), f"task bigint, {ROW}, {TABLES}").toArrow()
+        rows = planned.mapInArrow(returning(packed, self.zip_name), f"task bigint, {ROW}, {TABLES}").toArrow()
         return list(_put_together(rows.to_pylist(), tasks))
 
     def close(self) -> None:

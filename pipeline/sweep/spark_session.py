@@ -5,6 +5,7 @@
 
 A local session listens on loopback alone and shows no page; what Spark has to say goes to a file that goes with the
 session, not to the user's terminal. `lean` is for sweeps, where Spark only schedules; queries want the full compiler.
+The user's settings (`EngineOptions.conf`, then `spark-defaults.conf`) go before ours.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ TRIES = 4  # of a task; Spark's local mode has one, and a Python worker can be k
 REACH_S = 5.0
 ENDING_S, WRITING_S = 10.0, 60.0  # for a JVM to end; for one that writes its classes first
 LOG = "spark.groupsim.log"  # a setting of ours: where the JVM's log lies
+FIXED = (LOG, "spark.master")  # settings of ours that no file of defaults replaces
 
 SETTINGS = {
     "spark.app.name": "groupsim",
@@ -46,6 +48,11 @@ SETTINGS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # What the driver remembers of what is over, for its page; a sweep is many jobs.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "5000",
+    "spark.sql.ui.retainedExecutions": "20",
 }
 
 
@@ -67,12 +74,12 @@ def session(
     if active is not None and not options.master and not options.remote:
         yield active
     elif options.remote:
-        with _connected(options.remote) as spark:
+        with _connected(options.remote, options.conf) as spark:
             yield spark
     else:
         with (
             tempfile.TemporaryDirectory(prefix="groupsim-spark-") as folder,
-            _classic(options, Path(folder), lean, settings or {}) as spark,
+            _classic(options, Path(folder), lean, {**(settings or {}), **options.conf}) as spark,
         ):
             yield spark
 
@@ -81,19 +88,21 @@ def _check_installed(options: EngineOptions) -> None:
     needed = ("pyspark", "pyarrow", "pandas", *(("grpc",) if options.remote else ()))
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
-        what = "pyspark[connect]" if options.remote else "groupsim[spark]"
-        raise SweepError(f"{', '.join(missing)} is not installed", f'pip install "{what}"')
+        remedy = "pip install pyspark-client" if options.remote else 'pip install "groupsim[spark]"'
+        raise SweepError(f"{', '.join(missing)} is not installed", remedy)
 
 
 @contextmanager
-def _connected(remote: str) -> Iterator[Any]:
-    """A session on a Spark Connect server."""
+def _connected(remote: str, conf: Mapping[str, str]) -> Iterator[Any]:
+    """A session on a Spark Connect server, with the settings that a session may have there."""
     from pyspark.sql import SparkSession
 
     address = urlsplit(remote)
     _check_reached(f"--remote {remote}", [(address.hostname or "", address.port or CONNECT_PORT)])
     spark = SparkSession.builder.remote(remote).create()
     try:
+        for key, value in conf.items():
+            _set(spark, key, value)
         yield spark
     finally:
         spark.stop()
@@ -110,7 +119,11 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
     if master.startswith("spark://"):
         _check_reached(f"--master {master}", _addresses(master))
     conf = SparkConf(loadDefaults=False)
-    for key, value in {**_settings(master, folder, options), **settings}.items():
+    defaults = spark_defaults()
+    ours = {
+        key: value for key, value in _settings(master, folder, options).items() if key not in defaults or key in FIXED
+    }
+    for key, value in {**ours, **settings}.items():
         conf.set(key, value)
     java = find_java()
     kept = classes(java, write=lean)
@@ -230,6 +243,35 @@ def _kill(begun: list[subprocess.Popen[bytes]]) -> None:
         process.wait()
 
 
+def spark_defaults() -> dict[str, str]:
+    """The settings of the user's `spark-defaults.conf`, where Spark looks for it."""
+    spec = find_spec("pyspark")
+    home = os.environ.get("SPARK_HOME") or (Path(spec.origin).parent if spec and spec.origin else "")
+    file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf") / "spark-defaults.conf"
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    pairs = (re.split(r"\s*[=:\s]\s*", line.strip(), maxsplit=1) for line in lines if not line.lstrip().startswith("#"))
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+def ui(spark: Any) -> str:
+    """Where the session's own page is; nothing when it shows none."""
+    try:
+        return str(spark.sparkContext.uiWebUrl or "")
+    except Exception:  # Connect has none that we could name
+        return ""
+
+
+def _set(spark: Any, key: str, value: str) -> None:
+    try:
+        spark.conf.set(key, value)
+    except Exception as error:
+        raise SweepError(
+            f"--conf {key}: the server does not let a session set it: {(str(error).splitlines() or [''])[0][:200]}",
+            "set it where the server is started",
+            bad_input=True,
+        ) from error
+
+
 def _master(options: EngineOptions) -> str:
     """The master as Spark wants it; a local one with several tries for a task."""
     master = options.master or f"local[{options.workers or cores()}]"
@@ -243,6 +285,7 @@ def _settings(master: str, folder: Path, options: EngineOptions) -> dict[str, st
     if master.startswith("local"):
         found["spark.local.dir"] = str(folder / "local")
         found["spark.driver.memory"] = "2g"
+        found["spark.sql.shuffle.partitions"] = "8"
         found["spark.pyspark.python"] = sys.executable
     elif options.workers:
         found["spark.cores.max"] = str(options.workers)

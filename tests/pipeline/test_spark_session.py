@@ -7,6 +7,7 @@ starts its own.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +22,16 @@ from analysis_tables import Made, experiment, on_disk
 
 from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.analysis import analyse
+from groupsim.pipeline.analysis.engines import cluster
 from groupsim.pipeline.analysis.intervals import rank
 from groupsim.pipeline.analysis.metrics import P50, P99
-from groupsim.pipeline.analysis.traffic import traffic
+from groupsim.pipeline.analysis.traffic import traffic_of_sweep
+from groupsim.pipeline.experiment import load_experiment
+from groupsim.pipeline.sweep import register
+from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
+from groupsim.pipeline.sweep.frames import Cluster
 from groupsim.pipeline.sweep.spark_session import session
 
 
@@ -49,6 +55,48 @@ def test_two_cores_make_the_tables_of_one_process(tmp_path: Path) -> None:
     two = sweep(experiment, tmp_path / "two", EngineOptions("spark", workers=2))
     assert small_sweep.tables(tmp_path / "pool") == small_sweep.tables(tmp_path / "two")
     assert [(done.engine, done.workers, done.failed) for done in (one, two)] == [("pool", 1, 0), ("spark", 2, 0)]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_data_source_puts_sql_between_the_runs_and_their_tables(tmp_path: Path) -> None:
+    """Runs are rows that SQL chooses; what it has chosen is simulated once, and the pool does the rest of the sweep."""
+    file = small_sweep.write(tmp_path)
+    everything = sweep(load_experiment(str(file)), tmp_path / "pool", EngineOptions("pool", workers=1)).directory
+    out = tmp_path / "out"
+    with session(EngineOptions(workers=2)) as spark:
+        register(spark)
+        spark.read.format("groupsim").option("experiment", str(file)).load().createOrReplaceTempView("planned")
+        assert spark.table("planned").count() == 6
+        chosen = spark.sql("select seed, cell from planned where cell <> 1 or seed = 0")
+        for _ in range(2):  # what is there is passed over
+            chosen.write.format("groupsim").mode("append").save(str(out))
+        lost = spark.range(3).selectExpr("cast(id as int) as cell", "id as seed")
+        with pytest.raises(Exception, match="no longer says which experiment"):
+            lost.write.format("groupsim").mode("append").save(str(out))
+    found = Directory.open(out)
+    assert sorted(found.finished) == [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1)]
+    assert found.tables("spans", runs=[(2, 1)]) == everything.tables("spans", runs=[(2, 1)])
+    done = sweep(load_experiment(str(file)), out, EngineOptions("pool", workers=1))
+    assert done.performed == 1
+    assert small_sweep.tables(out) == small_sweep.tables(tmp_path / "pool")
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_listing_of_the_page_on_sweeps_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a small experiment called as the listing's is; by its whole path, for the session began in another folder."""
+    page = (Path(__file__).parents[2] / "docs/sweeps.md").read_text("utf-8")
+    listings = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(listings) == 2
+    small_sweep.write(tmp_path, seeds=1).rename(tmp_path / "grid.yaml")
+    monkeypatch.chdir(tmp_path)
+    for listing in listings:
+        text = re.sub(r'"(grid\.yaml|chosen)"', lambda name: repr(str(tmp_path / name[1])), listing)
+        exec(compile(text, "docs/sweeps.md", "exec"), {"__name__": "listing"})
+    assert "|   0|" in capsys.readouterr().out
+    assert len(Directory.open("results").finished) == 3
+    assert len(Directory.open("chosen").finished) == 2
 
 
 # --- the analysis of a sweep ---------------------------------------------------------------------------------------
@@ -144,7 +192,8 @@ def test_traffic_is_what_a_plain_recount_of_the_events_gives(tmp_path: Path) -> 
             made.run(cell, seed, virtual_us=20_000_000)
     more = {"traces": events[0] + events[1], "members": [{"cell": 1, "seed": 0, "heartbeats": 77}]}
     directory = on_disk(tmp_path, experiment([{"n": "0"}, {"n": "1"}], 3), made, more=more)
-    found = traffic(directory)
+    with cluster(EngineOptions(workers=2), directory) as on:
+        found = traffic_of_sweep(directory, on)
     assert isinstance(found, pa.Table)
     for cell, mine in events.items():
         rows = [row for row in found.to_pylist() if row["cell"] == cell]
@@ -154,8 +203,8 @@ def test_traffic_is_what_a_plain_recount_of_the_events_gives(tmp_path: Path) -> 
     assert pq.read_table(tmp_path / "results" / "traffic.parquet").equals(found)
 
 
-def test_sweep_without_traces_has_no_traffic_and_starts_no_session(tmp_path: Path) -> None:
+def test_sweep_without_traces_has_no_traffic(tmp_path: Path) -> None:
     """Nothing is written where there is nothing to count."""
     directory = on_disk(tmp_path, experiment([{}], 1), Made())
-    assert traffic(directory) is None
+    assert traffic_of_sweep(directory, Cluster(None, None, True)) is None
     assert not (tmp_path / "results").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -52,6 +53,19 @@ def test_the_same_sources_make_the_same_bytes() -> None:
     assert names == sorted(names)
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
     assert not [name for name in names if name.endswith((".pyc", ".so", ".yaml")) or "/_tests/" in name]
+
+
+SHIPPED = "from groupsim.pipeline.sweep.bundle import bundle; print(bundle().code, bundle({'a.py': b''}).code)"
+
+
+def test_a_shipped_copy_knows_its_own_hash(tmp_path: Path) -> None:
+    """What runs from the zip (a data source does) calls its code as the sender does, other assignors included."""
+    with zipfile.ZipFile(io.BytesIO(bundle().data)) as archive:
+        archive.extractall(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", SHIPPED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert done.stdout.split() == [bundle().code, bundle({"a.py": b""}).code], done.stderr
 
 
 def test_the_hash_of_the_code_is_that_of_what_runs_depend_on() -> None:

