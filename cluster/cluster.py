@@ -6,7 +6,7 @@ for faults, and what an administrator does (topics, leadership, stopping a broke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from groupsim.cluster.broker import Broker, broker_name
@@ -24,6 +24,7 @@ from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
+from groupsim.protocol.basics import TopicPartition
 
 Rate = int | float | str | Decimal
 
@@ -125,6 +126,14 @@ class Cluster:
         except LookupError:
             return None
         return coordinator.snapshot(group)
+
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int] | None:
+        """The group's committed offsets by partition, as its coordinator has them now; None while there is none."""
+        try:
+            _, coordinator = self.coordinator_of(group)
+        except LookupError:
+            return None
+        return coordinator.committed_offsets(group)
 
     def move_coordinator(self, partition: int, to_node: int) -> None:
         """Move the leadership of a partition of `__consumer_offsets`: resign, a gap, election, loading."""

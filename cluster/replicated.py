@@ -303,6 +303,14 @@ class ReplicatedCluster:
             return None
         return coordinator.snapshot(group)
 
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int] | None:
+        """The group's committed offsets by partition, as its coordinator has them now; None while there is none."""
+        try:
+            _, coordinator = self.coordinator_of(group)
+        except LookupError:
+            return None
+        return coordinator.committed_offsets(group)
+
     def move_coordinator(self, partition: int, to_node: int) -> None:
         """Move the leadership of a partition of `__consumer_offsets`; see `Controller.move_leader`.
 

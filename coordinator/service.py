@@ -13,7 +13,7 @@ Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -284,6 +284,11 @@ class GroupCoordinator(CoordinatorRuntime):
         """The group as a value; None when this broker does not coordinate it, or there is no such group."""
         led = self._leadership(group_id)
         return None if led is None or not led.active else led.shard.snapshot(group_id)
+
+    def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | None:
+        """The group's committed offsets by partition; None when this broker does not coordinate it, or still loads."""
+        led = self._leadership(group_id)
+        return None if led is None or not led.active else led.shard.committed_offsets(group_id)
 
     def _describe(self, call: Call) -> None:
         request = call.request

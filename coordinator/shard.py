@@ -44,6 +44,7 @@ from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.coordinator.writing import new_group_record
 from groupsim.eventloop.events import Kind
+from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
@@ -151,6 +152,10 @@ class Shard:
             return None
         pending = self.partition.offsets.view.pending(group_id)
         return evolve(group.snapshot(self.turn), pending_offsets=tuple(PendingOffset(*one) for one in pending))
+
+    def committed_offsets(self, group_id: str) -> dict[TopicPartition, int]:
+        """The group's offsets as of the last committed append."""
+        return {place: value.offset for place, value in self.partition.offsets.committed(group_id).items()}
 
     def held(self) -> tuple[Parked, ...]:
         """Answers of this partition that wait for an append."""

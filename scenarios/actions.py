@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _MEMBER = "Whom: names, patterns, `leader`, `member 2`, or `all`."
 _PROCESS = "Whom: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
-_GRACE = "What has not ended by then is killed, as after terminationGracePeriodSeconds (30s); without it, never."
-_GROUP = "Which group; may be left out when there is one."
+GRACE = "What has not ended by then is killed, as after terminationGracePeriodSeconds (30s); without it, never."
+GROUP = "Which group; may be left out when there is one."
 
 
 @action("start")
@@ -60,7 +60,7 @@ class Stop(Deed):
 
     member: Processes = key(_PROCESS)
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
-    grace: Duration | None = key(_GRACE, None)
+    grace: Duration | None = key(GRACE, None)
 
     def perform(self, stage: Stage) -> None:
         """Close each, all at once."""
@@ -122,14 +122,14 @@ class RollingRestart(Deed):
     stops and starts the same names one by one, the last first; `recreate` stops all, then starts all.
     """
 
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
     kind: Literal["deployment", "statefulset", "recreate"] = key("How pods are replaced.", "deployment")
     max_unavailable: Share = key("Pods that may be missing: a number, or a percentage rounded down.", read_share("25%"))
     surge: Share = key("Pods that may be there in excess: a number, or a percentage rounded up.", read_share("25%"))
     start_time: Distribution | None = key("From the creation of a pod to the start of its consumer.", None)
     ready_time: Distribution | None = key("From the start of the consumer until the pod counts as ready.", None)
     stop_time: Distribution | None = key("From SIGTERM to the last poll, a preStop hook included.", None)
-    grace: Duration | None = key(_GRACE, None)
+    grace: Duration | None = key(GRACE, None)
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Send LeaveGroup or not; by default as the client library does.", None)
 
@@ -149,7 +149,7 @@ class Scale(Deed):
     """Bring a group to a number of running members: new ones are made like the group's last, the newest stop first."""
 
     to: Crowd = key("Number of running members afterwards.")
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
     stagger: Duration = key("Time between one and the next.", 0)
     leave: bool | None = key("Whether stopping members send LeaveGroup.", None)
 
@@ -286,7 +286,7 @@ class HandMadeRequest(Deed):
     """
 
     api: HandMadeApi = key("Which API.")
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
     fields: HandMadeFields = key("The request's fields, such as generation_id.", factory=dict)
     from_: str = key("The client it comes from.", "by-hand")
     to: Broker | None = key("Which broker; by default the group's coordinator.", None)
@@ -346,7 +346,7 @@ class DeleteTopic(Deed):
 class MoveCoordinator(Deed):
     """Move a group's coordinator to another broker, as a change of leadership in `__consumer_offsets` does."""
 
-    group: TheGroup | None = key(_GROUP, None)
+    group: TheGroup | None = key(GROUP, None)
     to: Broker | None = key("Which broker; by default the next one.", None)
 
     def perform(self, stage: Stage) -> None:

@@ -65,7 +65,7 @@ class Known:
 
 def _made_later(scenario: Scenario, group: str, keys: list[str], *, any_way: bool) -> list[str]:
     """Patterns of the names that scaling and rollouts give to new members."""
-    makers = {"scale", "rolling-restart"}
+    makers = {"scale", "autoscale", "rolling-restart"}
     made = any_way or any(
         step.deed.NAME in makers and getattr(step.deed, "group", None) in (None, group) for step in scenario.timeline
     )

@@ -8,6 +8,7 @@ is under way any more, is an event of the trace (`rollout.ended`); when the grou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -156,14 +157,15 @@ async def scale(stage: Stage, deed: Scale, group: str) -> None:
         actor.stop(deed.leave)
         await stage.loop.sleep(deed.stagger)
     for _ in range(deed.to - len(running)):
-        _one_more(stage, group).start()
+        one_more(stage, group).start()
         await stage.loop.sleep(deed.stagger)
 
 
-def _one_more(stage: Stage, group: str) -> Actor:
-    everybody = stage.of_group(group)
-    standing_by = next((actor for actor in everybody if not actor.running), None)
-    return standing_by or stage.add(next_plan(stage, everybody[-1], len(everybody) + 1))
+def one_more(stage: Stage, group: str, taken: Sequence[Actor] = ()) -> Actor:
+    """A member that stands by and is not one of `taken`, else a new one like the group's last; not started."""
+    everyone = stage.of_group(group)
+    standing_by = next((actor for actor in everyone if not actor.running and actor not in taken), None)
+    return standing_by or stage.add(next_plan(stage, everyone[-1], len(everyone) + 1))
 
 
 def next_plan(stage: Stage, like: Actor, number: int) -> MemberPlan:

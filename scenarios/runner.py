@@ -6,7 +6,6 @@ process. What the trace cannot tell (a group's timers and purgatory at an instan
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
@@ -27,11 +26,11 @@ from groupsim.members.failures import PluginError
 from groupsim.scenarios.document import STANDARD_INPUT
 from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.missed import missed
-from groupsim.scenarios.model import Expectation, MemberDefaults, Scenario, Step
-from groupsim.scenarios.naming import created_topics, inherit
+from groupsim.scenarios.model import Expectation, Scenario, Step
 from groupsim.scenarios.problems import Place
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.steps import Deed, Finding
+from groupsim.scenarios.subscribed import topics_of
 from groupsim.scenarios.words import deed_data, deed_words
 
 WELL, EXPECTATION_FAILED = 0, 1
@@ -244,7 +243,7 @@ def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
         "version": _version(),
         "broker": scenario.broker.version,
         "topics": {name: topic.partitions for name, topic in scenario.topics.items()},
-        "groups": {name: _subscribed(scenario, name) for name in scenario.groups},
+        "groups": {name: topics_of(scenario, name) for name in scenario.groups},
     }
 
 
@@ -252,23 +251,3 @@ def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
 def _version() -> str:
     """The version of this package; looked up once, because it takes reading a file."""
     return metadata.version("groupsim")
-
-
-def _subscribed(scenario: Scenario, group: str) -> list[str]:
-    """Topics somebody of the group subscribes to by name, or by a pattern."""
-    spec = scenario.groups[group]
-    names: dict[str, None] = {}
-    for member in spec.members.values():
-        if member.assign is not None:
-            continue  # takes no part in the group
-        merged: MemberDefaults = inherit(spec, member)
-        if merged.subscribe_pattern is not None:
-            fits = re.compile(merged.subscribe_pattern)
-            names.update(dict.fromkeys(name for name in _all_topics(scenario) if fits.fullmatch(name)))
-        else:
-            names.update(dict.fromkeys(merged.subscribe or scenario.topics))
-    return list(names)
-
-
-def _all_topics(scenario: Scenario) -> list[str]:
-    return [*scenario.topics, *created_topics(scenario)]

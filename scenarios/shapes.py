@@ -15,6 +15,7 @@ from attrs import frozen
 
 from groupsim.scenarios import (
     actions,
+    autoscaling,
     event_checks,
     expectations,
     faults,
@@ -38,6 +39,7 @@ from groupsim.scenarios.values import Duration, Moment, Positive, Properties, Ve
 # importing them fills the registries
 _REGISTERED = (
     actions,
+    autoscaling,
     stuck,
     faults,
     expectations,

@@ -25,6 +25,7 @@ from groupsim.scenarios.acls import acls_of
 from groupsim.scenarios.actions import RollingRestart, Scale
 from groupsim.scenarios.actor import Actor, behaviour_of
 from groupsim.scenarios.admin import Admin
+from groupsim.scenarios.autoscaling import Autoscale, Autoscaler
 from groupsim.scenarios.clusters import is_replicated, make_cluster
 from groupsim.scenarios.model import Scenario, TopicSpec
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
@@ -202,6 +203,11 @@ class Stage:
     def scale(self, deed: Scale) -> None:
         """Begin to scale a group."""
         self.story(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
+
+    def autoscale(self, deed: Autoscale) -> None:
+        """Begin to let a group's size follow its lag."""
+        scaler = Autoscaler(self, deed, self.group_id(deed.group))
+        self.story(scaler.run, "autoscaler")
 
     def story(self, story: Any, name: str) -> None:
         """Run an async function beside everything else; what it does has the present event as its cause."""

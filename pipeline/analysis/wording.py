@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from attrs import frozen
@@ -329,5 +330,5 @@ def _effect(found: Findings, one: Effect) -> str:
     sign = -1 if way == "lowers" else 1  # by how much it lowers or raises; below 0 where it does the opposite
     least, most = sorted((sign * one.least, sign * one.most))
     digits = metric.digits([least, most])
-    shown = f"{metric.figure(least, digits)} to {metric.shown(most, digits)}".replace("-", "−")
+    shown = re.sub(r"-(?=\d)", "−", f"{metric.figure(least, digits)} to {metric.shown(most, digits)}")
     return f"{text}; by other settings {shown})."

@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Experiment → labels per axis, cells, given axes: what docs/experiments.md describes.
 GRIDS = {
     "assignor-skew": ({"shape": 4, "assignor": 4}, 16, ("shape",)),
+    "autoscaling-on-lag": ({"assignor": 3, "stabilization": 3, "lag": 2}, 18, ()),
     "coordinator-silent": ({"broker-session": 3, "session": 3, "request-timeout": 2}, 18, ()),
+    "duplicates-by-commit-policy": ({"event": 3, "commit": 5}, 15, ("event",)),
     "initial-rebalance-delay": ({"pods": 2, "spread": 3, "delay": 6}, 36, ("pods", "spread")),
     "poll-interval-livelock": ({"tail": 2, "limit": 4, "records": 3}, 24, ("tail",)),
     "rolling-deploy": ({"size": 3, "assignor": 3, "membership": 2, "rollout": 3}, 45, ("size",)),

@@ -91,6 +91,14 @@ def scale(draft: Draft) -> None:
     expect(draft.at("10s").scale(1), "load", is_={"c-1": 4, "c-2": 0})
 
 
+def autoscale(draft: Draft) -> None:
+    """The group grows with its lag, and shrinks when the lag is gone and the window over."""
+    busy = draft.at("5s").slow_processing("all", processing="20ms").at("9s").burst("t", records=600)
+    grown = busy.at("5s").autoscale(lag=120, every="5s", stabilization="5s", start_time="1s")
+    expect(grown, "load", is_={"c-1": 1, "c-2": 1, "c-3": 1, "c-4": 1}, at="14s")
+    expect(grown, "load", is_={"c-1": 4, "c-2": 0}, at="39s")
+
+
 def subscribe(draft: Draft) -> None:
     """Other topics, or a pattern."""
     two = draft.topic("u", partitions=1).at("10s").subscribe("all", topics="u")
@@ -294,6 +302,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         restart,
         rolling_restart,
         scale,
+        autoscale,
         subscribe,
         slow_processing,
         block_poll,

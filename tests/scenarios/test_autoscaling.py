@@ -1,0 +1,91 @@
+"""The autoscaler's arithmetic, and what it leaves in the trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.autoscaling import Stabilization, growth_limit, wanted
+from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.python_api import Draft, scenario
+from groupsim.scenarios.story import tell
+
+
+@pytest.mark.parametrize(
+    ("lag", "target", "pods", "expected"),
+    [
+        (0, 10, 3, 0),
+        (1, 10, 0, 1),
+        (31, 10, 3, 3),
+        (33, 10, 3, 3),
+        (34, 10, 3, 4),
+        (27, 10, 3, 3),
+        (26, 10, 3, 3),
+        (20, 10, 3, 2),
+        (101, 10, 5, 11),
+    ],
+)
+def test_the_size_is_the_lag_over_the_target_rounded_up(lag: int, target: int, pods: int, expected: int) -> None:
+    """The HPA's formula; within 10 % of the target the present size stays."""
+    assert wanted(lag, target, pods) == expected
+
+
+@pytest.mark.parametrize(("pods", "most"), [(1, 5), (4, 8), (5, 10), (20, 40)])
+def test_one_look_adds_four_pods_or_doubles_them(pods: int, most: int) -> None:
+    """The HPA's default policies for scaling up: 100 % or four pods, whichever is more."""
+    assert growth_limit(pods) == most
+
+
+def test_a_shrink_waits_for_the_window() -> None:
+    """The size goes down to the largest one computed within the window, and up at once."""
+    window = Stabilization(30)
+    assert window.size(0, 2, 6) == 6
+    assert window.size(10, 6, 3) == 6
+    assert window.size(31, 6, 2) == 3
+    assert window.size(41, 3, 2) == 2
+    assert window.size(50, 2, 9) == 9
+
+
+def scaled(logs: str, **said: object) -> Draft:
+    """A group of one that a burst of records meets at 10 s; records take 20 ms."""
+    step = {"lag": 50, "every": "5s", "stabilization": "10s", "start_time": "2s", **said}
+    return (
+        scenario("scaled", run_for="90s")
+        .cluster(logs=logs)
+        .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=6, rate="10/s")
+        .group("g", members={"c": 1}, processing="20ms", properties={"auto.offset.reset": "earliest"})
+        .at("10s").burst("t", records=600)
+        .at("1s").autoscale(**step)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("logs", ["counted", "replicated"])
+def test_each_change_of_size_is_an_action_that_names_the_lag(logs: str) -> None:
+    """Rebalances are blamed on it; no more pods than partitions start, and in the end one is left."""
+    run = scaled(logs).run()
+    changes = [
+        event for event in run.events if event.kind is Kind.ACTION and (event.payload or {}).get("do") == "scale"
+    ]
+    sizes = [(change.payload or {})["to"] for change in changes]
+    assert sizes[0] > 1
+    assert max(sizes) <= 6
+    assert sizes[-1] == 1
+    assert "by the autoscaler, lag " in str(changes[0].reason)
+    (group,) = tell(run.events).groups
+    whys = [generation.why for generation in group.generations[1:]]
+    assert whys
+    assert all("autoscaler" in why for why in whys)
+
+
+def test_limits_hold() -> None:
+    """`min` and `max` bound the size whatever the lag is."""
+    run = scaled("counted", min=2, max=3).run()
+    sizes = [(event.payload or {}).get("to") for event in run.events if event.kind is Kind.ACTION]
+    assert set(sizes) - {None} == {2, 3}
+
+
+def test_a_maximum_below_the_minimum_is_refused() -> None:
+    """The mistake names both keys and what to do."""
+    with pytest.raises(ScenarioError, match="`max: 2` is below `min: 3`"):
+        scaled("counted", min=3, max=2).run()
