@@ -32,10 +32,16 @@ $(VENV)/.dev: $(VENV)/.runtime
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.runtime  ## replay a real incident, then sweep a rolling deploy
+$(VENV)/.spark: $(VENV)/.runtime
+	@echo "installing Spark (once) ..."
+	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS),spark]')
+	@touch $@
+
+demo: $(VENV)/.runtime  ## replay a real incident, then sweep a rolling deploy on Spark
 	@$(BIN)/groupsim run demo
 	@echo
 	@echo "One run shows what happened; which setting to choose takes many: a rolling deploy, 18 settings, 20 seeds each."
+	@$(MAKE) --no-print-directory $(VENV)/.spark
 	@rm -rf $(SWEEP)
 	@$(BIN)/groupsim sweep rolling-deploy-small --out $(SWEEP)
 	@$(BIN)/groupsim report $(SWEEP)

@@ -29,7 +29,7 @@ class SweepProgress:
         self._bar: Progress | None = None
         self._begun = time.monotonic()
         self._said = self._begun - EVERY_S
-        self._doing = ""
+        self._doing, self._finished = "", -1
 
     def __call__(self, state: State) -> None:
         self.last = state
@@ -38,7 +38,7 @@ class SweepProgress:
         if self._console.is_terminal:
             self._draw(state)
         elif self._due(state):
-            self._said, self._doing = time.monotonic(), state.doing
+            self._said, self._doing, self._finished = time.monotonic(), state.doing, state.finished
             self._console.print(Text(line(state)))
 
     def note(self, sentence: str) -> None:
@@ -71,7 +71,7 @@ class SweepProgress:
         now = time.monotonic()
         return (
             state.doing != self._doing
-            or state.finished == state.total
+            or state.finished == state.total != self._finished
             or now - self._said >= max(EVERY_S, (now - self._begun) / RARER)
         )
 
@@ -90,6 +90,8 @@ class SweepProgress:
 
 def line(state: State) -> str:
     """A state as a line of a log."""
+    if state.seconds_left is None and state.finished == state.total:
+        return f"{state.doing} {state.total} runs"
     parts = [f"{state.doing}: {state.finished} of {state.total} runs finished"]
     if state.failed:
         parts.append(f"{state.failed} failed")

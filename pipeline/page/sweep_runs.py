@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
@@ -19,8 +19,8 @@ Rows = dict[str, list[tuple[Any, ...]]]
 class Tables(Protocol):
     """What is asked of a sweep's directory."""
 
-    def tables(self, name: str) -> pa.Table:
-        """One table, sorted by cell and seed."""
+    def tables(self, name: str, columns: Sequence[str] | None = None, runs: Collection[Key] | None = None) -> pa.Table:
+        """One table, or some columns or runs of it, sorted by cell and seed."""
 
 
 @frozen
@@ -51,35 +51,15 @@ def standing(values: Mapping[int, Mapping[int, int]], first: Sequence[int], sign
 
 
 class Reader:
-    """Reads the rows of single runs. A table is read once, and where each run stands in it is known after that."""
+    """Reads the rows of single runs: of each table the one file that has the run."""
 
     def __init__(self, directory: Tables) -> None:
         self._directory = directory
-        self._tables: dict[str, tuple[pa.Table, dict[Key, tuple[int, int]]]] = {}
 
     def rows(self, cell: int, seed: int) -> Rows:
         """The rows of one run in every table that a page shows."""
         found: Rows = {}
         for name in SHOWN:
-            table, places = self._table(name)
-            begin, length = places.get((cell, seed), (0, 0))
-            columns = [column.to_pylist() for column in table.slice(begin, length).columns]
+            columns = [column.to_pylist() for column in self._directory.tables(name, runs=[(cell, seed)]).columns]
             found[name] = list(zip(*columns, strict=True))
         return found
-
-    def _table(self, name: str) -> tuple[pa.Table, dict[Key, tuple[int, int]]]:
-        if name not in self._tables:
-            table = self._directory.tables(name).combine_chunks()
-            self._tables[name] = table, dict(_places(table))
-        return self._tables[name]
-
-
-def _places(table: pa.Table) -> Iterator[tuple[Key, tuple[int, int]]]:
-    """Where each run stands in a sorted table: first row and number of rows."""
-    counted = (
-        table.select(["cell", "seed"]).group_by(["cell", "seed"], use_threads=False).aggregate([([], "count_all")])
-    )
-    begin = 0
-    for cell, seed, length in zip(*(counted[name].to_pylist() for name in ("cell", "seed", "count_all")), strict=True):
-        yield (cell, seed), (begin, length)
-        begin += length

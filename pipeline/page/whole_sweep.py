@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from groupsim.pipeline.analysis.metrics import RUN_METRICS
 from groupsim.pipeline.page import sweep_figures as figures
 from groupsim.pipeline.page.assembly import SWEEP, Head, assemble
 from groupsim.pipeline.page.assumed import Assumed, assumed
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MANY_HEADLINES = 2_000  # of larger sweeps only the runs on the page are told in a sentence
 MANY_FAILURES = 200
+# Of every run only this; all rows of the few that are shown whole.
+TOLD = ("cell", "seed", "status", "error", "repeat", "headline", *(metric.name for metric in RUN_METRICS))
 
 Run = Mapping[str, Any]
 
@@ -42,7 +45,7 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
 
     `directory` has the tables, `answer` is their analysis. Raises PageError when plotly is missing.
     """
-    runs = directory.tables("runs").to_pylist()
+    runs = directory.tables("runs", TOLD).to_pylist()
     experiment = directory.experiment
     whole, size = _whole_runs(directory, answer, runs)
     data = {

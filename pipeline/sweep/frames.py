@@ -19,7 +19,7 @@ from groupsim.pipeline.sweep.remote import reading
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.directory import Directory
 
-MOST_PARTITIONS = 10_000  # of files that Arrow reads
+BYTES_PER_TASK = 8 << 20  # of files that Arrow reads
 
 
 @frozen
@@ -51,7 +51,8 @@ def frame(on: Cluster, directory: Directory, name: str, columns: Sequence[str] |
     if directory.place.local is not None or directory.place.url.lower().startswith("hdfs:"):
         return on.session.read.schema(schema).parquet(*map(_text, directory.parts(name)))
     listed = on.session.createDataFrame([(table_file(file),) for file in files], "file string")
-    spread = listed.repartition(min(len(files), MOST_PARTITIONS))
+    size = sum(file.bytes for file in files)
+    spread = listed.repartition(min(len(files), 2 + size // BYTES_PER_TASK))
     return spread.mapInArrow(reading(directory.place, name, names, on.zip_name), schema)
 
 

@@ -250,7 +250,8 @@ def _opened(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[fs.FileSys
     with _Told(url, writing=False):
         known = {S3A[key]: value for key, value in settings if key in S3A}
         if scheme == "s3" and "?" not in rest:
-            endpoint = known.get("endpoint_override", "")
+            named = (os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+            endpoint = known.get("endpoint_override") or next(filter(None, named), "")
             insecure = endpoint.startswith("http://") or dict(settings).get("fs.s3a.connection.ssl.enabled") == "false"
             known |= {"scheme": "http"} if insecure else {}
             if endpoint:
