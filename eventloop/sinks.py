@@ -1,8 +1,9 @@
 """Where traces end: JSON Lines, Parquet, a list; and the way back.
 
 JSON Lines: one event per line, the columns in schema order, columns that are null left out, keys of the payload
-sorted, UTF-8, each line ended by a line feed; so equal runs give equal bytes. Parquet: the same columns, the payload
-as JSON text; equal as tables. A file appears under its name only when it is whole.
+sorted, UTF-8, each line ended by a line feed; so equal runs give equal bytes. Parquet: the same columns, by names that
+need no quotes in SQL (`PARQUET`), the payload as JSON text; equal as tables. A file appears under its name only when it
+is whole.
 
 structlog is the sink at the edge: each JSON Lines sink has a structlog logger of its own, with its own processors.
 Nothing is configured globally, so a user's own structlog stays as it was.
@@ -23,6 +24,17 @@ from groupsim.eventloop.events import Kind, TraceEvent
 
 # Column name in files -> name of the attribute. `from` is a keyword of Python.
 COLUMNS: dict[str, str] = {name.rstrip("_"): name for name in TraceEvent._fields}
+# Column of a trace -> its name in Parquet files and tables, where `group`, `from` and the like would be words of SQL.
+PARQUET: dict[str, str] = {name: name for name in COLUMNS} | {
+    "group": "group_id",
+    "member": "member_id",
+    "partition": "partition_id",
+    "from": "from_state",
+    "to": "to_state",
+    "span": "span_id",
+    "cause": "cause_seq",
+}
+_FROM_PARQUET = {there: name for name, there in PARQUET.items()}
 _values = attrgetter(*COLUMNS.values())
 INTEGERS = frozenset({"seq", "t_us", "generation", "partition", "correlation", "span", "cause"})
 _PARQUET_ROWS = 65_536
@@ -176,7 +188,7 @@ class ParquetSink(_Closing):
         self._arrow, parquet = _pyarrow()
         self._file = _File(Path(path))
         self._schema = self._arrow.schema(
-            [(name, self._arrow.int64() if name in INTEGERS else self._arrow.string()) for name in COLUMNS]
+            [(PARQUET[name], self._arrow.int64() if name in INTEGERS else self._arrow.string()) for name in COLUMNS]
         )
         self._rows: list[dict[str, Any]] = []
         self._writer = parquet.ParquetWriter(str(self._file.temporary), self._schema)
@@ -186,7 +198,7 @@ class ParquetSink(_Closing):
         columns = row(event)
         if "payload" in columns:
             columns["payload"] = to_json(columns["payload"])
-        self._rows.append(columns)
+        self._rows.append({PARQUET[name]: value for name, value in columns.items()})
         if len(self._rows) >= _PARQUET_ROWS:
             self._write_rows()
 
@@ -233,7 +245,14 @@ def read_trace(path: Path | str) -> list[TraceEvent]:
     path = Path(path)
     if path.suffix == ".parquet":
         _, parquet = _pyarrow()
-        rows = parquet.read_table(str(path)).to_pylist()
+        table = parquet.read_table(str(path))
+        strange = [name for name in table.column_names if name not in _FROM_PARQUET]
+        if strange:
+            raise ValueError(
+                f"{path}: not a trace of this version of groupsim: there is no column {strange[0]!r} in its Parquet "
+                f"traces; JSON Lines have kept their names"
+            )
+        rows = table.rename_columns([_FROM_PARQUET[name] for name in table.column_names]).to_pylist()
         return [_event(path, number, _parquet_row(columns)) for number, columns in enumerate(rows, 1)]
     try:
         with path.open(encoding="utf-8") as lines:

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from groupsim.pipeline.schemas import KEY, TABLES, TABLES_VERSION, Column
+from groupsim.pipeline.columns import KEY, Column
+from groupsim.pipeline.schemas import CELLS, TABLES, TABLES_VERSION
 
 BEGIN = "<!-- tables: begin (written by python -m groupsim.pipeline.reference) -->"
 END = "<!-- tables: end -->"
@@ -23,7 +24,9 @@ def reference() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield from ("", f"Version {TABLES_VERSION} of the tables. Every table begins with these two columns:", "")
+    yield from ("", f"Version {TABLES_VERSION} of the tables.", "")
+    yield from (f"### `{CELLS.name}`", "", f"One row: {CELLS.row}.", "", *_columns(CELLS.columns))
+    yield from ("", "Every other table begins with these two columns:", "")
     yield from _columns(KEY)
     for table in TABLES.values():
         yield from ("", f"### `{table.name}`", "", f"One row: {table.row}.", "", *_columns(table.own))

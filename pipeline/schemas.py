@@ -4,91 +4,41 @@ One place for the tables in memory, in Parquet, in Spark and in `docs/tables.md`
 
 - Everything is an integer, a boolean or text: no floats, so that tables are equal wherever they were made. Times are
   microseconds of virtual time (`_us`), lag areas are record-milliseconds.
-- Every table begins with `cell` (the number of the cell in the grid) and `seed`; rows are sorted by these two and then
-  as the run made them.
+- Every table of runs (`TABLES`) begins with `cell` (the number of the cell in the grid) and `seed`; rows are sorted by
+  these two and then as the run made them. `CELLS` says what the cells are; it depends on the experiment alone.
 - What depends on the machine (wall-clock and CPU time, the number of workers) is not in a table.
+- No column has a name that means something in SQL (a test has the words): `group_id`, not `group`. A trace's columns
+  have the names of Parquet traces (`sinks.PARQUET`).
 - A change of a column's name, type or meaning raises `TABLES_VERSION`; a new column at the end does not.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from groupsim.pipeline.columns import KEY, Table, Type, flag, large, text, whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TABLES_VERSION = 2
+TABLES_VERSION = 3
 
-
-class Type(StrEnum):
-    """The types of columns. The values are Spark's own names."""
-
-    INT = "int"
-    LONG = "bigint"
-    BOOL = "boolean"
-    TEXT = "string"
-
-
-@frozen
-class Column:
-    """One column of a table; `null` when a row may lack a value."""
-
-    name: str
-    type: Type
-    meaning: str
-    null: bool = False
-
-
-@frozen
-class Table:
-    """One table: its name, what a row is, and its columns after `cell` and `seed`."""
-
-    name: str
-    row: str
-    own: tuple[Column, ...]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """All columns, the key first."""
-        return KEY + self.own
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all columns, in order."""
-        return tuple(column.name for column in self.columns)
-
-
-def whole(name: str, meaning: str, null: bool = False) -> Column:
-    """A 32-bit integer: a count, a partition, a generation."""
-    return Column(name, Type.INT, meaning, null)
-
-
-def large(name: str, meaning: str, null: bool = False) -> Column:
-    """A 64-bit integer: a time, an offset, a sum."""
-    return Column(name, Type.LONG, meaning, null)
-
-
-def flag(name: str, meaning: str) -> Column:
-    """A boolean."""
-    return Column(name, Type.BOOL, meaning)
-
-
-def text(name: str, meaning: str, null: bool = False) -> Column:
-    """Text."""
-    return Column(name, Type.TEXT, meaning, null)
-
-
-KEY = (
-    whole("cell", "number of the cell in the grid, from 0"),
-    large("seed", "seed of the run; runs of one seed share faults, latencies and processing times"),
-)
 PLACE = (
-    text("group", "group.id"),
+    text("group_id", "group.id"),
     text("topic", "topic"),
-    whole("partition", "partition"),
+    whole("partition_id", "partition"),
+)
+
+CELLS = Table(
+    "cells",
+    "one setting of one cell: a label of one axis. A grid of three axes has three rows for each cell",
+    (
+        text("axis", "name of the axis, as under `vary` in the experiment"),
+        text("value", "label of its value in this cell"),
+        flag("given", "the axis is a circumstance (`given`), not a choice"),
+        flag("baseline", "the cell is the baseline"),
+    ),
+    key=KEY[:1],
 )
 
 RUNS = Table(
@@ -196,16 +146,27 @@ RUNS = Table(
     ),
 )
 
-GENERATIONS = Table(
-    "generations",
-    "one rebalance of one group, from PreparingRebalance to its end",
+CHANGES = Table(
+    "changes",
+    "one change of who is in a group and owns what; with the classic protocol one rebalance, from PreparingRebalance "
+    "to its end",
     (
-        text("group", "group.id"),
+        text("group_id", "group.id"),
+        text("kind", "rebalance"),
         whole("generation", "the generation it led to, or would have"),
         text("cause", "why it began, from the closed list of causes"),
+        text(
+            "kafka_cause",
+            "what the coordinator noticed, by Kafka's code (ADD_MEMBER, HEARTBEAT_EXPIRED …)",
+            null=True,
+        ),
         text("culprit", "the process that brought it about", null=True),
         text("why", "a clause with the culprit as its subject"),
-        flag("follow_up", "the second half of a cooperative rebalance"),
+        flag(
+            "first_start",
+            "an attempt to form the group, up to its first stable generation; not one of `runs.rebalances`",
+        ),
+        flag("follow_up", "the second half of a cooperative rebalance: what began the first half began it, too"),
         large("began_us", "begin of PreparingRebalance"),
         large("completing_us", "begin of CompletingRebalance", null=True),
         large("stable_us", "when the group was stable", null=True),
@@ -262,7 +223,7 @@ PHASES = Table(
     "phases",
     "a stretch in the life of one process",
     (
-        text("group", "group.id", null=True),
+        text("group_id", "group.id", null=True),
         text("host", "the process"),
         text("phase", "outside, joining, syncing, working, in callback, evicted, paused or dead"),
         large("began_us", "begin"),
@@ -274,7 +235,7 @@ MEMBERS = Table(
     "members",
     "one process that was a member, or a producer (its profile is java-producer, and it has no group)",
     (
-        text("group", "group.id", null=True),
+        text("group_id", "group.id", null=True),
         text("host", "the process"),
         text("profile", "client profile", null=True),
         large("heartbeats", "quiet heartbeats answered"),
@@ -329,11 +290,11 @@ COMMITS = Table(
     "commits",
     "commits of one process with one result",
     (
-        text("group", "group.id", null=True),
+        text("group_id", "group.id", null=True),
         text("host", "the process"),
         flag("auto", "by enable.auto.commit"),
         text("error", "Kafka's error; nothing when they succeeded", null=True),
-        whole("count", "how many"),
+        whole("n", "how many"),
     ),
 )
 
@@ -341,9 +302,9 @@ EVICTIONS = Table(
     "evictions",
     "one member removed against its will, or gone without a word",
     (
-        text("group", "group.id"),
+        text("group_id", "group.id"),
         text("host", "the process"),
-        text("member", "member id"),
+        text("member_id", "member id"),
         text(
             "reason",
             "session-expired, join-timeout, sync-timeout (these count as evictions in `runs`), poll-limit, "
@@ -384,7 +345,7 @@ CALLBACKS = Table(
     "callbacks",
     "one call of the rebalance listener",
     (
-        text("group", "group.id", null=True),
+        text("group_id", "group.id", null=True),
         text("host", "the process"),
         text("callback", "assigned, revoked or lost"),
         whole("partitions", "how many partitions"),
@@ -398,7 +359,7 @@ STATES = Table(
     "states",
     "a stretch in which a group was in one state",
     (
-        text("group", "group.id"),
+        text("group_id", "group.id"),
         text(
             "state", "Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, or Unloaded (no coordinator has it)"
         ),
@@ -413,11 +374,11 @@ MESSAGES = Table(
     "messages",
     "one request of the group protocol: joins, syncs, leaves, and heartbeats answered with an error",
     (
-        text("group", "group.id", null=True),
+        text("group_id", "group.id", null=True),
         text("host", "the process that asked"),
         text("broker", "the broker it asked", null=True),
         text("api", "JoinGroup, SyncGroup, LeaveGroup or Heartbeat"),
-        text("member", "member id in the request", null=True),
+        text("member_id", "member id in the request", null=True),
         whole("generation", "generation in the request, or for a join in the answer", null=True),
         large("sent_us", "sent by the process; nothing for a heartbeat", null=True),
         large("received_us", "received by the broker", null=True),
@@ -438,19 +399,19 @@ TRACES = Table(
         large("t_us", "when"),
         text("kind", "what happened"),
         text("host", "host", null=True),
-        text("group", "group.id", null=True),
-        text("member", "member id", null=True),
+        text("group_id", "group.id", null=True),
+        text("member_id", "member id", null=True),
         whole("generation", "generation", null=True),
         text("topic", "topic", null=True),
-        whole("partition", "partition", null=True),
+        whole("partition_id", "partition", null=True),
         text("api", "API", null=True),
         large("correlation", "correlation id", null=True),
         text("error", "error", null=True),
-        text("from", "state before", null=True),
-        text("to", "state after", null=True),
+        text("from_state", "state before", null=True),
+        text("to_state", "state after", null=True),
         text("reason", "reason", null=True),
-        large("span", "event that began what this one ends", null=True),
-        large("cause", "event that brought this one about"),
+        large("span_id", "a number that ties the begin of something to its end", null=True),
+        large("cause_seq", "`seq` of the event that brought this one about, or 0"),
         text("payload", "the rest, as JSON", null=True),
     ),
 )
@@ -459,7 +420,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         RUNS,
-        GENERATIONS,
+        CHANGES,
         SPANS,
         STOPS,
         PHASES,
@@ -474,6 +435,9 @@ TABLES: dict[str, Table] = {
         TRACES,
     )
 }
+
+QUERIED: dict[str, Table] = {CELLS.name: CELLS, **TABLES}
+"""What a sweep's directory can be asked: the cells, and the tables of runs."""
 
 
 def arrow_schema(table: Table) -> pa.Schema:

@@ -100,7 +100,7 @@ class Metric:
 
 
 # Pool → the table its values come from.
-POOLS = {"standstill": "stops", "unavailable": "stops", "rebalance": "generations"}
+POOLS = {"standstill": "stops", "unavailable": "stops", "rebalance": "changes"}
 
 
 def _pooled(pool: str, title: str) -> tuple[Metric, ...]:

@@ -22,15 +22,15 @@ Reader = Callable[[str, Sequence[str]], "pa.Table"]
 
 RUN, EXPECTATIONS, OPEN = "run", "expectations_failed", "open"
 KEY = ("cell", "seed")
-REBALANCES = "generations"  # the table of rebalances
-PLACE = ("group", "topic", "partition")
+REBALANCE, REBALANCES = "rebalance", "changes"  # the kind of change, and the table that has them
+PLACE = ("group_id", "topic", "partition_id")
 
 
 def observations(read: Reader) -> pa.Table:
     """Every observation of a sweep, sorted by cell, metric, seed and value: equal tables give equal observations."""
     import pyarrow as pa
 
-    parts = [*_of_runs(read), *_of_stops(read), _of_generations(read)]
+    parts = [*_of_runs(read), *_of_stops(read), _of_changes(read)]
     order = [(name, "ascending") for name in ("cell", "metric", "seed", "value")]
     return pa.concat_tables(parts).sort_by(order).combine_chunks()
 
@@ -75,10 +75,11 @@ def _of_stops(read: Reader) -> Iterator[pa.Table]:
     yield _part(total, "unavailable", total["us_sum"])
 
 
-def _of_generations(read: Reader) -> pa.Table:
+def _of_changes(read: Reader) -> pa.Table:
     import pyarrow.compute as pc
 
-    rounds = read(REBALANCES, [*KEY, "began_us", "ended_us"])
+    rounds = read(REBALANCES, [*KEY, "kind", "began_us", "ended_us"])
+    rounds = rounds.filter(pc.equal(rounds["kind"], REBALANCE))
     return _part(rounds, "rebalance", pc.subtract(rounds["ended_us"], rounds["began_us"]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.pipeline.analysis.engines import Task
 from groupsim.pipeline.analysis.metrics import RUN_METRICS
-from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, PLACE, REBALANCES, RUN
+from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, PLACE, REBALANCE, REBALANCES, RUN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ COLUMNS = {
     "runs": ("cell", "seed", "status", *MEASURES),
     "stops": ("cell", "seed", *PLACE, "began_us", "ended_us", OPEN),
     "deliveries": ("cell", "seed", *PLACE),
-    REBALANCES: ("cell", "seed", "began_us", "ended_us"),
+    REBALANCES: ("cell", "seed", "kind", "began_us", "ended_us"),
 }
 """Of each table the columns that are read."""
 
@@ -46,7 +46,7 @@ select cell, seed, 'unavailable', sum(us) from (
     select cell, seed, {_PLACE}, cast(0 as bigint) from {{deliveries}}
 ) group by cell, seed, {_PLACE}
 union all
-select cell, seed, 'rebalance', ended_us - began_us from {{{REBALANCES}}} where ended_us is not null
+select cell, seed, 'rebalance', ended_us - began_us from {{{REBALANCES}}} where kind = '{REBALANCE}'
 """
 
 

@@ -7,7 +7,7 @@ function lagParts(run, group, view, level) {
   const [most, when] = points.reduce((best, [us, lag]) => (lag > best[0] ? [lag, us] : best), [0, 0]);
   const end = points[points.length - 1][1];
   const words = `Lag of group ${group}, all its partitions together: ${figure(most)} records at most, at ${clock(when)}; ${figure(end)} at the end.`;
-  const generations = run.tables.generations.filter((one) => one.group === group);
+  const generations = run.tables.changes.filter((one) => one.group_id === group);
   const one = plot(words, () => ({ data: [lagTrace(points)], layout: lagLayout(view, generations, points) }), "lanes");
   followWindow(one, view);
   return [el("div", { class: "together" }, el(`h${level + 1}`, {}, "How far it was behind"), el("p", { class: "note" }, words), one.node),

@@ -70,8 +70,8 @@ class Window {
 
 /** The part of a run to show first: from the first to the last event, or all where that is most of it. */
 function eventfulPart(run, group) {
-  const { generations, stops } = run.tables;
-  const events = [...generations, ...stops].filter((one) => one.group === group).concat(run.doings);
+  const { changes, stops } = run.tables;
+  const events = [...changes, ...stops].filter((one) => one.group_id === group).concat(run.doings);
   if (!events.length) return [0, run.endUs];
   const from = Math.min(...events.map((one) => one.began_us));
   const to = Math.max(...events.map((one) => one.ended_us ?? one.began_us));
@@ -123,7 +123,7 @@ function stretch(from, to) {
 
 function stateBars(tables, group, lane) {
   const bars = {};
-  for (const state of tables.states.filter((one) => one.group === group)) {
+  for (const state of tables.states.filter((one) => one.group_id === group)) {
     const text = state.state === "Stable" ? `gen ${state.generation}` : "";
     const hover = hoverLines(state.state, `generation ${state.generation}`, stretch(state.began_us, state.ended_us), state.reason);
     (bars[state.state] ||= []).push({ lane, from: state.began_us, to: state.ended_us, text, hover });
@@ -361,10 +361,10 @@ function dateUs(value) {
 /** Lanes of the group and its members. */
 function memberLanes(run, group, view, hosts) {
   const { tables, doings } = run;
-  const generations = tables.generations.filter((one) => one.group === group);
+  const generations = tables.changes.filter((one) => one.group_id === group);
   const names = [group, ...(doings.length ? ["done"] : []), ...hosts];
   const laneOf = new Map(hosts.map((host) => [host, names.length - hosts.length + hosts.indexOf(host)]));
-  const phases = tables.phases.filter((one) => one.group === null || one.group === group);
+  const phases = tables.phases.filter((one) => one.group_id === null || one.group_id === group);
   const words = `Lanes over time of group ${group} (its states) and of ${count(hosts.length, "lane")} of processes (their phases). The tables below the plot say the same.`;
   const one = plot(words, () => ({
     data: [
@@ -382,9 +382,9 @@ function memberLanes(run, group, view, hosts) {
 /** Lanes of partitions: who owned each, and when it stood still. */
 function partitionLanes(run, group, view, names) {
   const { tables } = run;
-  const generations = tables.generations.filter((one) => one.group === group);
-  const spans = tables.spans.filter((one) => one.group === group);
-  const stops = tables.stops.filter((one) => one.group === group);
+  const generations = tables.changes.filter((one) => one.group_id === group);
+  const spans = tables.spans.filter((one) => one.group_id === group);
+  const stops = tables.stops.filter((one) => one.group_id === group);
   const laneOf = new Map(names.map((name, index) => [name, index]));
   const words = `Lanes over time of ${count(names.length, "partition")} of group ${group}: who owned each, and ${count(stops.length, "standstill")}. The tables below the plot say the same.`;
   const one = plot(words, () => ({
@@ -400,7 +400,7 @@ function nickname(run, host) {
 }
 
 function partitionName(row) {
-  return `${row.topic}-${row.partition}`;
+  return `${row.topic}-${row.partition_id}`;
 }
 
 const collator = new Intl.Collator("en", { numeric: true });

@@ -12,8 +12,8 @@ function runOf(packed, page = {}) {
 
 /** The groups of a run, the one that suffered most first. */
 function groupsOf(tables) {
-  const found = new Set([...tables.states, ...tables.generations, ...tables.spans].map((one) => one.group));
-  const stopped = (group) => tables.generations.filter((one) => one.group === group).reduce((sum, one) => sum + one.stopped_us, 0);
+  const found = new Set([...tables.states, ...tables.changes, ...tables.spans].map((one) => one.group_id));
+  const stopped = (group) => tables.changes.filter((one) => one.group_id === group).reduce((sum, one) => sum + one.stopped_us, 0);
   return [...found].sort((a, b) => stopped(b) - stopped(a) || byName(a, b));
 }
 
@@ -27,7 +27,7 @@ function showRun(container, run, level) {
   container.append(runFigures(run.row));
   if (run.checks && run.checks.length) container.append(expectations(run, level));
   const holder = el("div", {});
-  const generationsOfAll = generationsSection(run, level, (generation) => show(generation.group, generation));
+  const generationsOfAll = generationsSection(run, level, (generation) => show(generation.group_id, generation));
   container.append(generationsOfAll, holder, doingsSection(run, level), membersSection(run, level), partitionsSection(run, level));
   if (run.assumed && run.assumed.length) container.append(assumptions(run.assumed, level));
   const show = (group, generation) => {
@@ -75,11 +75,11 @@ function expectations(run, level) {
 // --- generations -----------------------------------------------------------------------------------------------
 
 function generationsSection(run, level, choose) {
-  const { generations } = run.tables;
+  const { changes: generations } = run.tables;
   const columns = [
-    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
+    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group_id }] : []),
     { title: "gen", number: true, head: true, cell: (one) => el("button", { type: "button", class: "link", title: "Show it in the lanes and its messages",
-      "aria-label": `Generation ${one.generation} of ${one.group}: show it in the lanes and its messages`, onclick: () => choose(one) }, String(one.generation)) },
+      "aria-label": `Generation ${one.generation} of ${one.group_id}: show it in the lanes and its messages`, onclick: () => choose(one) }, String(one.generation)) },
     { title: "began", cell: (one) => clock(one.began_us), number: true },
     { title: "cause", cell: (one) => causeCell(run, one), class: "cause" },
     { title: "who", cell: (one) => whoWords(run, one), class: "text who" },
@@ -128,7 +128,7 @@ function movedWords(generation) {
 
 /** What the causes that occur mean, for people who meet them for the first time. */
 function meanings(run) {
-  const seen = [...new Set(run.tables.generations.map((one) => one.cause))].filter((cause) => (run.causes || {})[cause]);
+  const seen = [...new Set(run.tables.changes.map((one) => one.cause))].filter((cause) => (run.causes || {})[cause]);
   if (!seen.length) return null;
   return el("details", { class: "equivalent" }, el("summary", {}, "What these words mean"),
     el("dl", { class: "words" }, seen.flatMap((cause) => [el("dt", {}, cause), el("dd", {}, run.causes[cause])]),
@@ -141,7 +141,7 @@ function meanings(run) {
 
 function showGroup(holder, run, group, level, generation, choose) {
   const view = new Window(run.endUs, eventfulPart(run, group));
-  const generations = run.tables.generations.filter((one) => one.group === group);
+  const generations = run.tables.changes.filter((one) => one.group_id === group);
   const parts = [lanesSection(run, group, level, view, choose)];
   if (generations.length) parts.push(messagesSection(run, generations, level, view, generation || mostTelling(generations)));
   holder.replaceChildren(...parts);
@@ -155,14 +155,14 @@ function mostTelling(generations) {
 }
 
 function cost(generation) {
-  return generation.stopped_us * 1e6 + (generation.ended_us - generation.began_us) * (generation.cause === "first start" ? 0.001 : 1);
+  return generation.stopped_us * 1e6 + (generation.ended_us - generation.began_us) * (generation.first_start ? 0.001 : 1);
 }
 
 /** The processes with a lane: members, then producers unless they worked all the time, as most do. */
 function lanesOf(tables, group) {
   const producers = new Set(tables.members.filter((one) => one.profile === PRODUCER).map((one) => one.host));
   const telling = (one) => !producers.has(one.host) || (one.phase !== "working" && one.ended_us - one.began_us >= SEEN_US);
-  const mine = tables.phases.filter((one) => (one.group === null || one.group === group) && telling(one));
+  const mine = tables.phases.filter((one) => (one.group_id === null || one.group_id === group) && telling(one));
   const hosts = [...new Set(mine.map((one) => one.host))].sort(byName);
   return [...hosts.filter((host) => !producers.has(host)), ...hosts.filter((host) => producers.has(host))];
 }
@@ -170,10 +170,10 @@ function lanesOf(tables, group) {
 function lanesSection(run, group, level, view, choose) {
   const { tables } = run;
   const hosts = lanesOf(tables, group);
-  const partitions = [...new Set([...tables.spans, ...tables.stops].filter((one) => one.group === group).map(partitionName))].sort(byName);
+  const partitions = [...new Set([...tables.spans, ...tables.stops].filter((one) => one.group_id === group).map(partitionName))].sort(byName);
   view.names = [...hosts.map((host) => nickname(run, host)), ...partitions, short(group, 26)];
   const groups = run.groups.length > 1 ? chooser("Group", run.groups.map((one) => [one, one]), group, (value) => choose(value, null)) : null;
-  const owners = [...new Set(tables.spans.filter((one) => one.group === group).map((one) => one.host))].sort(byName);
+  const owners = [...new Set(tables.spans.filter((one) => one.group_id === group).map((one) => one.host))].sort(byName);
   return section(level, `What happened when${run.groups.length > 1 ? `: ${group}` : ""}`,
     el("div", { class: "controls" }, groups, zoomControls(view)),
     el("p", { class: "note screen" }, TOUCH.matches ? "The buttons zoom; all lanes follow. Tap a bar for details." : "Drag over a plot to zoom; all lanes follow. Point at a bar for details.", " ▲ onPartitionsAssigned, ▼ onPartitionsRevoked or Lost; numbers in the lane “done” refer to the list below."),
@@ -206,7 +206,7 @@ function cappedLanes(names, trouble, noun, draw) {
 function troubled(tables, group) {
   const trouble = new Map();
   for (const one of tables.phases) {
-    if ((one.group === null || one.group === group) && ["dead", "paused", "evicted", "in callback"].includes(one.phase)) {
+    if ((one.group_id === null || one.group_id === group) && ["dead", "paused", "evicted", "in callback"].includes(one.phase)) {
       trouble.set(one.host, (trouble.get(one.host) || 0) + one.ended_us - one.began_us);
     }
   }
@@ -215,7 +215,7 @@ function troubled(tables, group) {
 
 function stillness(tables, group) {
   const still = new Map();
-  for (const one of tables.stops.filter((row) => row.group === group)) {
+  for (const one of tables.stops.filter((row) => row.group_id === group)) {
     still.set(partitionName(one), (still.get(partitionName(one)) || 0) + one.ended_us - one.began_us);
   }
   return still;
@@ -223,17 +223,17 @@ function stillness(tables, group) {
 
 function phaseTable(tables, group) {
   return asTable("Members and states as a table", `Stretches in the lives of group ${group} and its members`, [
-    { title: "who", cell: (one) => one.host || one.group, head: true },
+    { title: "who", cell: (one) => one.host || one.group_id, head: true },
     { title: "phase or state", cell: (one) => one.phase || one.state },
     { title: "from", cell: (one) => clock(one.began_us), number: true },
     { title: "to", cell: (one) => clock(one.ended_us), number: true },
     { title: "length", cell: (one) => span(one.ended_us - one.began_us), number: true },
     { title: "why", cell: (one) => one.reason || "", class: "text" },
-  ], () => [...tables.states.filter((one) => one.group === group), ...tables.phases.filter((one) => one.group === null || one.group === group)]);
+  ], () => [...tables.states.filter((one) => one.group_id === group), ...tables.phases.filter((one) => one.group_id === null || one.group_id === group)]);
 }
 
 function stopTable(tables, group) {
-  const stops = tables.stops.filter((one) => one.group === group);
+  const stops = tables.stops.filter((one) => one.group_id === group);
   if (!stops.length) return el("p", { class: "note" }, "No partition stood still.");
   return asTable(`Standstills as a table (${stops.length})`, "Partitions that stood still, longest first", [
     { title: "partition", cell: partitionName, head: true },
@@ -255,7 +255,7 @@ function spanTable(tables, group) {
     { title: "fetching from", cell: (one) => (one.fetchable_us === null ? "–" : clock(one.fetchable_us)), number: true },
     { title: "to", cell: (one) => (one.released_us === null ? "the end" : clock(one.released_us)), number: true },
     { title: "given up", cell: (one) => one.release || "–" },
-  ], () => tables.spans.filter((one) => one.group === group));
+  ], () => tables.spans.filter((one) => one.group_id === group));
 }
 
 function messagesSection(run, generations, level, view, first) {
@@ -310,11 +310,11 @@ function doingsSection(run, level) {
 function membersSection(run, level) {
   const failed = new Map();
   for (const one of run.tables.commits.filter((row) => row.error)) {
-    failed.set(one.host, [...(failed.get(one.host) || []), `${one.count} × ${one.error}`]);
+    failed.set(one.host, [...(failed.get(one.host) || []), `${one.n} × ${one.error}`]);
   }
   return section(level, "Members", tableOf("Every process that was a member, and every producer", [
     { title: "process", cell: (one) => one.host, head: true },
-    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
+    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group_id }] : []),
     { title: "client", cell: (one) => one.profile },
     { title: "records", cell: (one) => figure(one.delivered), number: true },
     { title: "of them twice", cell: (one) => figure(one.duplicates), number: true },
@@ -333,7 +333,7 @@ function partitionsSection(run, level) {
   const rows = run.tables.deliveries;
   if (!rows.length) return el("div", {});
   const found = section(level, "Records", asTable(`Records of ${count(rows.length, "partition")}`, "What became of the records of each partition", [
-    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group }] : []),
+    ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group_id }] : []),
     { title: "partition", cell: partitionName, head: true },
     { title: "delivered", cell: (one) => figure(one.delivered), number: true },
     { title: "twice", cell: (one) => figure(one.duplicates), number: true },

@@ -13,7 +13,7 @@ const NOTICES = new Set(["REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"]); // err
 /** Requests of the group that were under way while the rebalance went on. */
 function messagesOf(tables, generation, hosts) {
   return withHandshakes(tables.messages, tables.messages.filter((message) => {
-    if (message.group !== generation.group && !(message.group === null && hosts.includes(message.host))) return false;
+    if (message.group_id !== generation.group_id && !(message.group_id === null && hosts.includes(message.host))) return false;
     const over = message.returned_us ?? message.answered_us ?? beginOf(message);
     return beginOf(message) <= generation.ended_us && over >= generation.began_us;
   }));
@@ -42,16 +42,16 @@ function sequenceEvents(run, generation, messages) {
   const first = Math.min(generation.began_us, ...messages.map(beginOf));
   const within = (us) => us >= first && us <= generation.ended_us;
   const events = messages.flatMap(messageEvents);
-  for (const state of tables.states.filter((one) => one.group === generation.group && one.began_us >= generation.began_us && within(one.began_us))) {
+  for (const state of tables.states.filter((one) => one.group_id === generation.group_id && one.began_us >= generation.began_us && within(one.began_us))) {
     events.push({ at: state.began_us, kind: "state", text: state.state, aside: state.reason });
   }
-  for (const one of tables.evictions.filter((row) => row.group === generation.group && within(row.removed_us))) {
+  for (const one of tables.evictions.filter((row) => row.group_id === generation.group_id && within(row.removed_us))) {
     events.push({ at: one.removed_us, kind: "note", text: `${one.host} removed: ${one.reason}`, aside: one.alive ? "its process was alive" : `after ${one.cause}`, bad: true });
   }
   for (const doing of run.doings.filter((one) => within(one.began_us))) {
     events.push({ at: doing.began_us, kind: "note", text: doing.what, aside: doing.host });
   }
-  for (const call of tables.callbacks.filter((one) => (one.group === null || one.group === generation.group) && within(one.began_us))) {
+  for (const call of tables.callbacks.filter((one) => (one.group_id === null || one.group_id === generation.group_id) && within(one.began_us))) {
     events.push(...callbackEvents(call));
   }
   const order = { note: 0, begin: 1, request: 2, exchange: 2, state: 3, answer: 4, end: 5 };
@@ -133,7 +133,7 @@ function actorsOf(events, generation) {
 
 /** The diagram of one rebalance, what it leaves out, and the same as a table. */
 function sequenceDiagram(run, generation) {
-  const hosts = [...new Set(run.tables.phases.filter((one) => one.group === generation.group).map((one) => one.host))];
+  const hosts = [...new Set(run.tables.phases.filter((one) => one.group_id === generation.group_id).map((one) => one.host))];
   const events = sequenceEvents(run, generation, messagesOf(run.tables, generation, hosts));
   const actors = actorsOf(events, generation);
   const seen = events.filter((one) => !one.host || actors.drawn.includes(one.host));
@@ -150,7 +150,7 @@ function sequenceDiagram(run, generation) {
     notes.map((note) => el("p", { class: "note" }, note)),
     asTable("The messages as a table", `Events of generation ${generation.generation}`, [
       { title: "when", cell: (one) => clock(one.at), number: true },
-      { title: "who", cell: (one) => one.host || generation.group },
+      { title: "who", cell: (one) => one.host || generation.group_id },
       { title: "what", cell: (one) => one.text, class: "text" },
       { title: "more", cell: (one) => one.aside || (one.message && one.message.reason) || "", class: "text" },
     ], () => events));
@@ -195,7 +195,7 @@ class Drawing {
     this.heading();
     const lines = this.names.map((name, index) => svg("line", { x1: this.x(name), x2: this.x(name), y1: 24, y2: this.y - 14, class: index < this.brokers ? "lifeline broker" : "lifeline" }));
     const { generation } = this;
-    return svg("svg", { viewBox: `0 0 ${this.width} ${this.y + 10}`, width: this.width, height: this.y + 10, role: "img", "aria-label": `Messages of generation ${generation.generation} of ${generation.group}, from ${clock(generation.began_us)} to ${clock(generation.ended_us)}: ${count(events.length, "event")}. The table below says the same.` },
+    return svg("svg", { viewBox: `0 0 ${this.width} ${this.y + 10}`, width: this.width, height: this.y + 10, role: "img", "aria-label": `Messages of generation ${generation.generation} of ${generation.group_id}, from ${clock(generation.began_us)} to ${clock(generation.ended_us)}: ${count(events.length, "event")}. The table below says the same.` },
       arrowHeads(), lines, this.back, this.front);
   }
 
@@ -271,7 +271,7 @@ function messageTitle(event) {
   const { message } = event;
   const times = [["sent", message.sent_us], ["received", message.received_us], ["answered", message.answered_us], ["returned", message.returned_us]];
   return [`${message.host} → ${message.broker || "coordinator"}: ${message.api}`, ...times.filter(([, us]) => us !== null).map(([what, us]) => `${what} ${clock(us)}`),
-    message.member ? `member ${message.member}` : "", message.error || "", message.reason || ""].filter((line) => line).join("\n");
+    message.member_id ? `member ${message.member_id}` : "", message.error || "", message.reason || ""].filter((line) => line).join("\n");
 }
 
 function arrowHeads() {

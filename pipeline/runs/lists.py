@@ -106,7 +106,7 @@ _values = attrgetter(*COLUMNS.values())
 
 
 def traces(events: Iterable[TraceEvent]) -> Iterator[Row]:
-    """Every event as it stands in a Parquet trace."""
+    """Every event as it stands in a Parquet trace (`sinks.PARQUET` has the names of the columns)."""
     for event in events:
         *columns, payload = _values(event)
         columns[2] = event.kind.value

@@ -139,16 +139,23 @@ def _records(found: Records | None) -> Row:
 # --- tables that the story has --------------------------------------------------------------------------------------
 
 
-def _generations(_: By, story: Story) -> Iterator[Row]:
+REBALANCE = "rebalance"  # the kind of change of the classic protocol
+
+
+def _changes(_: By, story: Story) -> Iterator[Row]:
     for group in story.groups:
-        for one in group.generations:
+        forming = len(group.generations) - len(group.rebalances)
+        for index, one in enumerate(group.generations):
             held = one.held_by
             yield (
                 one.group,
+                REBALANCE,
                 one.number,
                 one.cause.value,
+                one.kafka_cause,
                 one.culprit.host if one.culprit else None,
                 one.why,
+                index < forming,
                 one.follow_up,
                 one.began_us,
                 one.completing_us,
@@ -212,7 +219,7 @@ def _faults(_: By, story: Story) -> list[Row]:
 
 
 _MAKERS: dict[str, Callable[[By, Story], Iterable[Row]]] = {
-    "generations": _generations,
+    "changes": _changes,
     "spans": _spans,
     "stops": _stops,
     "phases": _phases,

@@ -95,7 +95,7 @@ FATES = ("once", "again", "skipped", "expired", "waiting", "truncated", "phantom
 def _records(story: Story, rows: Tables) -> dict[str, Any]:
     summed = {name: sum(column(rows, "deliveries", name)) for name in SUMMED}
     summed |= {name: sum(number or 0 for number in column(rows, "deliveries", name)) for name in FATES}
-    errors, counts = column(rows, "commits", "error"), column(rows, "commits", "count")
+    errors, counts = column(rows, "commits", "error"), column(rows, "commits", "n")
     return {
         **summed,
         "lag_max": max((one.lag.most for one in story.totals if one.lag), default=0),

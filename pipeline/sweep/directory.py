@@ -3,6 +3,7 @@
     DIR/experiment.json                 the experiment, the hash of the code, the version of the tables
     DIR/chunks/<chunk>.json             manifests: which runs are finished, and which files hold their rows (`chunks`)
     DIR/tables/<table>/part-*.parquet   the rows of some runs
+    DIR/tables/cells/cells.parquet      what the numbers of the cells stand for
     DIR/results/, DIR/report.html       the analysis and the page
 
 The directory is a `Place`: a local folder, or a URL. Which runs share a part, and in which order parts were written,
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from groupsim.pipeline import cells
 from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.pipeline.sweep import chunks, files
 from groupsim.pipeline.sweep.chunks import Chunk, Cost, File, Finished, Manifest, Run
@@ -81,8 +83,11 @@ class Directory:
             directory = cls(place, wanted, unlock)
             directory._go_on(alone)
             text = directory.contents.text().encode()
-            if not place.is_file(EXPERIMENT) or place.read(EXPERIMENT) != text:
+            changed = not place.is_file(EXPERIMENT) or place.read(EXPERIMENT) != text
+            if changed:
                 place.write(EXPERIMENT, text)
+            if changed or not place.is_file(cells.FILE):
+                place.write_table(cells.FILE, cells.cells_of(directory.experiment))
         except BaseException:
             unlock()
             raise

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from groupsim.pipeline.schemas import TABLES, Table
+from groupsim.pipeline.columns import Table
+from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep.parts import table_file
 from groupsim.pipeline.sweep.remote import reading
 

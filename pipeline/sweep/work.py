@@ -113,7 +113,7 @@ def _simulated(packed: Package, mine: Sequence[Run]) -> tuple[runs.Rows, list[Co
     costs: dict[int, list[int]] = {}
     cells = dict.fromkeys(cell for cell, _ in mine)
     documents = {cell: zlib.decompress(packed["cells"][cell]["document"]).decode() for cell in cells}
-    for cell_number, seed in mine:
+    for cell_number, seed in sorted(mine):  # so that its files are sorted by cell and seed
         cell = packed["cells"][cell_number]
         begun = time.perf_counter_ns()
         made = runs.simulate(

@@ -87,14 +87,13 @@ class Generation:
 
     number         the generation it led to, or would have
     cause, culprit, why    from the closed list; whose doing; a clause about him: "left (rolling restart)"
-    follow_up      the second half of a cooperative rebalance
+    kafka_cause, follow_up    Kafka's code for what began it; whether it is the second half of a cooperative rebalance
     began_us, completing_us, stable_us    when it got there, None for never
     ended_us       the end of the rebalance, or of the trace
     late, absent   the last to join; those who never came
     members, size  who is in the generation; how many, also when they are not listed
     moves          partitions that another process owns now
-    stopped_us     time in which at least one partition was unserved because of it
-    hindrances     what hindered it without having begun it
+    stopped_us, hindrances    when partitions were unserved because of it; what hindered it without having begun it
     assignment     who owns what since it is stable; None for others, and where the trace does not tell
     """
 
@@ -119,6 +118,7 @@ class Generation:
     stopped_us: int = 0
     hindrances: tuple[Hindrance, ...] = ()
     assignment: Assignment | None = None
+    kafka_cause: str | None = None
 
     @property
     def duration_us(self) -> int:

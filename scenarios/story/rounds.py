@@ -45,6 +45,7 @@ def _tell(facts: Facts, this: Round, found: Blame) -> Generation:
         size=payload["members"] if isinstance(payload.get("members"), int) else len(present),
         leader=who(facts, this.leader),
         protocol=payload.get("protocol"),
+        kafka_cause=(this.prepare.payload or {}).get("cause_code"),
     )
 
 

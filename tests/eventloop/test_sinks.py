@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from groupsim.eventloop import JsonLinesSink, Kind, ParquetSink, TraceEvent, read_trace, sink_for, write_trace
-from groupsim.eventloop.sinks import COLUMNS
+from groupsim.eventloop.sinks import COLUMNS, PARQUET
 
 PAYLOAD = {"seed": 7, "scenario": "länge ∆\u2028", "a": {"z": 1, "b": [True, None]}}
 COUNT = {"count": 2, "base": 0}
@@ -79,10 +79,10 @@ def test_what_was_written_is_read_back(tmp_path: Path, name: str) -> None:
 
 
 def test_parquet_has_the_same_columns(tmp_path: Path) -> None:
-    """Parquet has the columns of the schema, numbers as 64-bit integers, the payload as JSON text."""
+    """Parquet has the columns of the schema by names fit for SQL, numbers as 64-bit integers, the payload as JSON."""
     write_trace(EVENTS, tmp_path / "t.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
-    assert table.column_names == list(COLUMNS)
+    assert table.column_names == [PARQUET[name] for name in COLUMNS]
     assert str(table.schema.field("t_us").type) == "int64"
     assert table.column("payload")[2].as_py() == '{"base":0,"count":2}'
 

@@ -13,8 +13,9 @@ from library_scenes import scene
 
 from groupsim.cluster.traffic import Traffic
 from groupsim.eventloop.events import Kind
+from groupsim.pipeline.columns import Type
 from groupsim.pipeline.runs import Rows
-from groupsim.pipeline.schemas import TABLES, Type
+from groupsim.pipeline.schemas import TABLES
 from groupsim.scenarios.catalogue import names
 from groupsim.scenarios.runner import Run
 
@@ -61,20 +62,21 @@ def test_totals_are_those_of_the_headline_and_sums_of_the_other_tables(name: str
     groups = evidence.story.groups
     assert one["headline"] == evidence.story.headline
     assert one["rebalances"] == sum(len(group.rebalances) for group in groups)
-    assert one["generations"] == len(rows["generations"])
+    assert one["generations"] == len(rows["changes"])
+    assert one["rebalances"] == sum(not change["first_start"] for change in named(rows, "changes"))
     assert one["stopped_us"] == sum(group.stopped_us for group in groups)
-    assert one["moved"] == total(rows, "generations", "moves") == sum(group.moved for group in groups)
-    assert one["moved_back"] == total(rows, "generations", "moves_back")
+    assert one["moved"] == total(rows, "changes", "moves") == sum(group.moved for group in groups)
+    assert one["moved_back"] == total(rows, "changes", "moves_back")
     assert one["unserved_us"] == sum(stop["ended_us"] - stop["began_us"] for stop in named(rows, "stops"))
     assert one["unserved_us"] == sum(group.unserved_us for group in groups)
-    stops = by(named(rows, "stops"), "group", "topic", "partition").values()
+    stops = by(named(rows, "stops"), "group_id", "topic", "partition_id").values()
     worst = max((sum(stop["ended_us"] - stop["began_us"] for stop in each) for each in stops), default=0)
     assert one["worst_unserved_us"] == worst
     for table in ("members", "deliveries"):
         assert one["delivered"] == total(rows, table, "delivered")
         assert one["duplicates"] == total(rows, table, "duplicates")
     assert one["commits"] == total(rows, "members", "commits")
-    assert one["commits"] + one["commits_failed"] == total(rows, "commits", "count")
+    assert one["commits"] + one["commits_failed"] == total(rows, "commits", "n")
     assert one["commits_failed"] == total(rows, "members", "commits_failed")
     assert one["lag_area"] == total(rows, "deliveries", "lag_area")
     assert one["events"] == len(run.events) == len(rows["traces"])
@@ -91,7 +93,7 @@ def test_every_record_of_a_run_is_accounted_for(name: str) -> None:
             offsets = range(event.payload["base"], event.payload["base"] + event.payload["count"])
             given.setdefault((event.group, event.topic, event.partition), Counter()).update(offsets)
     for row in named(rows, "deliveries"):
-        counts = given.get((row["group"], row["topic"], row["partition"]), Counter())
+        counts = given.get((row["group_id"], row["topic"], row["partition_id"]), Counter())
         assert row["delivered"] == counts.total()
         if row["written"] is None:  # its topic was deleted
             continue
@@ -137,7 +139,7 @@ def test_states_of_a_group_follow_each_other_to_the_end(name: str) -> None:
     run, rows = scene(name).run, scene(name).rows
     changes = [event.t_us for event in run.events if event.kind is Kind.GROUP_STATE]
     states = named(rows, "states")
-    for stretches in by(states, "group").values():
+    for stretches in by(states, "group_id").values():
         assert stretches[-1]["ended_us"] == run.events[-1].t_us
         assert all(one["ended_us"] == other["began_us"] for one, other in pairwise(stretches))
     assert sorted(set(changes)) == sorted({s["began_us"] for s in states} & set(changes))
@@ -150,12 +152,12 @@ def test_one_process_has_a_partition_once_at_a_time(name: str) -> None:
     end_us = run.events[-1].t_us
     spans = named(rows, "spans")
     for one, other in (
-        pair for each in by(spans, "group", "topic", "partition", "host").values() for pair in pairwise(each)
+        pair for each in by(spans, "group_id", "topic", "partition_id", "host").values() for pair in pairwise(each)
     ):
         assert one["released_us"] is not None
         assert one["released_us"] <= other["owned_us"]
     both = 0
-    for each in by(spans, "group", "topic", "partition").values():
+    for each in by(spans, "group_id", "topic", "partition_id").values():
         ends = [end_us if span["released_us"] is None else span["released_us"] for span in each]
         both += sum(end > other["owned_us"] for end, (_, other) in zip(ends, pairwise(each), strict=False))
     overlapping = sum(len(group.overlaps) for group in evidence.story.groups)
@@ -202,8 +204,8 @@ def test_the_lag_area_is_the_time_that_records_waited(name: str) -> None:
             continue
         rate = round(topic.rate.per_second * 1_000_000)
         traffic = Traffic(topic.weights or [1] * topic.partitions, rate, 0)
-        due = partial(traffic.due_us, row["partition"])
-        written = traffic.end(row["partition"], run.events[-1].t_us)
+        due = partial(traffic.due_us, row["partition_id"])
+        written = traffic.end(row["partition_id"], run.events[-1].t_us)
         assert waited(run, row, due, written) == (row["lag_area"], row["lag_end"])
 
 
@@ -211,19 +213,22 @@ def appended(run: Run, row: Named) -> list[int]:
     """When each record of a replicated log was written, by offset."""
     found: list[int] = []
     for event in run.events:
-        if event.kind is Kind.RECORDS_APPENDED and (event.topic, event.partition) == (row["topic"], row["partition"]):
+        if event.kind is Kind.RECORDS_APPENDED and (event.topic, event.partition) == (
+            row["topic"],
+            row["partition_id"],
+        ):
             found += [event.t_us] * (event.payload or {})["count"]
     return found
 
 
 def waited(run: Run, row: Named, due_us: Callable[[int], int | None], written: int) -> tuple[int, int]:
     """Lag area and lag at the end of one partition, by adding up the waits of its records."""
-    end_us, number = run.events[-1].t_us, row["partition"]
+    end_us, number = run.events[-1].t_us, row["partition_id"]
     steps = [
         (event.t_us, (event.payload or {}).get("offset", None), event.payload or {})
         for event in run.events
         if event.kind in (Kind.RECORDS_PROCESSED, Kind.POSITION_SET)
-        and (event.group, event.topic, event.partition) == (row["group"], row["topic"], number)
+        and (event.group, event.topic, event.partition) == (row["group_id"], row["topic"], number)
     ]
     come = [(t, said["base"] + said["count"] if offset is None else offset) for t, offset, said in steps]
     first = next((offset for _, offset, _ in steps if offset is not None), 0)
@@ -272,10 +277,10 @@ def test_a_crash_is_detected_within_the_session_unless_a_rebalance_held_the_memb
 def test_rows_of_one_table_stand_in_the_runs_order(name: str) -> None:
     """Generations, standstills of a partition, messages: in the order in which they happened."""
     rows = scene(name).rows
-    for table, column in (("generations", "began_us"), ("faults", "began_us"), ("callbacks", "began_us")):
+    for table, column in (("changes", "began_us"), ("faults", "began_us"), ("callbacks", "began_us")):
         moments = [row[column] for row in named(rows, table)]
         assert moments == sorted(moments), table
-    for _, spans in groupby(named(rows, "spans"), key=lambda row: (row["group"], row["topic"], row["partition"])):
+    for _, spans in groupby(named(rows, "spans"), key=lambda row: (row["group_id"], row["topic"], row["partition_id"])):
         owned = [span["owned_us"] for span in spans]
         assert owned == sorted(owned)
 
@@ -289,5 +294,5 @@ def test_rollouts_and_what_hindered_a_group_stand_in_the_tables_as_told(name: st
     rollouts = [one for group in story.groups for one in group.rollouts]
     assert run["rollout_us"] == max((one.took_us for one in rollouts), default=None)
     told = ["; ".join(h.words for h in one.hindrances) or None for g in story.groups for one in g.generations]
-    assert [row["hindered"] for row in named(done.rows, "generations")] == told
+    assert [row["hindered"] for row in named(done.rows, "changes")] == told
     assert any(told) or rollouts

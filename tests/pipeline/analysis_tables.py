@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import Factory, define
 
+from groupsim.pipeline.columns import Table, Type
 from groupsim.pipeline.experiment.model import Cell, Experiment, Goal
-from groupsim.pipeline.schemas import TABLES, Table, Type, arrow_schema
+from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.pipeline.sweep.directory import Contents, Directory
 
 FILLERS = {Type.INT: 0, Type.LONG: 0, Type.BOOL: False, Type.TEXT: ""}
@@ -49,7 +50,7 @@ class Made:
 
     runs: list[dict[str, Any]] = Factory(list)
     stops: list[dict[str, Any]] = Factory(list)
-    generations: list[dict[str, Any]] = Factory(list)
+    changes: list[dict[str, Any]] = Factory(list)
     deliveries: list[dict[str, Any]] = Factory(list)
 
     def run(self, cell: int, seed: int, **values: Any) -> None:
@@ -58,7 +59,7 @@ class Made:
 
     def stop(self, cell: int, seed: int, partition: int, us: int, **values: Any) -> None:
         """A standstill of one partition; the old owner began to let go of it half a second after its last record."""
-        row = {"cell": cell, "seed": seed, "group": "g", "topic": "t", "partition": partition}
+        row = {"cell": cell, "seed": seed, "group_id": "g", "topic": "t", "partition_id": partition}
         self.stops.append({**row, "began_us": 1_000_000, "ended_us": 1_000_000 + us, **values})
 
     def read(self, name: str, columns: Sequence[str]) -> pa.Table:
@@ -78,7 +79,7 @@ def on_disk(
 
     `turn` decides which part a seed's rows are in; `more` are rows of other tables.
     """
-    rows = {name: getattr(made, name) for name in ("runs", "stops", "generations", "deliveries")} | dict(more or {})
+    rows = {name: getattr(made, name) for name in ("runs", "stops", "changes", "deliveries")} | dict(more or {})
     with Directory.prepare(path, Contents(of, "code", traces="traces" in rows)) as directory:
         for part in range(parts):
             mine = {name: [row for row in found if turn(row["seed"]) % parts == part] for name, found in rows.items()}

@@ -11,8 +11,9 @@ from textwrap import dedent
 
 import pyarrow as pa
 
+from groupsim.pipeline.columns import Type
 from groupsim.pipeline.experiment import Experiment, load_experiment
-from groupsim.pipeline.schemas import TABLES, Type, arrow_schema
+from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.pipeline.sweep.directory import Contents, Directory
 
 TEXT = """

@@ -350,7 +350,8 @@ def test_standstills_are_pooled_over_the_seeds_of_a_cell() -> None:
     made = _stopped(ONE_AXIS, 10, lambda cell: S)
     for seed in range(10):
         made.deliveries += [
-            {"cell": 0, "seed": seed, "group": "g", "topic": "t", "partition": partition} for partition in range(4)
+            {"cell": 0, "seed": seed, "group_id": "g", "topic": "t", "partition_id": partition}
+            for partition in range(4)
         ]
         made.stop(0, seed, 0, 2 * S)
         made.stop(0, seed, 0, 3 * S)

@@ -16,7 +16,8 @@ from groupsim.pipeline.analysis import intervals, significance
 from groupsim.pipeline.analysis.intervals import Interval, Pooled
 from groupsim.pipeline.analysis.metrics import METRICS, MOST, P50, P95, P99, POOLED_METRICS, RUN_METRICS, Quantile
 from groupsim.pipeline.analysis.resampling import flips, resamples
-from groupsim.pipeline.schemas import TABLES, Type
+from groupsim.pipeline.columns import Type
+from groupsim.pipeline.schemas import TABLES
 
 TRIALS = 400
 

@@ -34,7 +34,7 @@ GRIDS = {
 # Two cells of each that differ in what the experiment is about: the first and the last.
 ENDS = [(name, end) for name in GRIDS for end in (0, -1)]
 COLUMN = {name: place for place, name in enumerate(TABLES["runs"].names)}
-TABLE_OF_POOL = {"standstill": "stops", "unavailable": "stops", "rebalance": "generations"}
+TABLE_OF_POOL = {"standstill": "stops", "unavailable": "stops", "rebalance": "changes"}
 
 
 def section(name: str) -> str:

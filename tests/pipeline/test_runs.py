@@ -63,7 +63,7 @@ def test_two_seeds_are_two_runs() -> None:
         simulate(document("deploy-jvm-S-eager"), seed, cell=0, digest="", code="", repeat="") for seed in (1, 2)
     )
     assert {row[1] for table in other.values() for row in table} == {2}
-    assert one["generations"] != [(0, 1, *row[2:]) for row in other["generations"]]
+    assert one["changes"] != [(0, 1, *row[2:]) for row in other["changes"]]
 
 
 def failed(text: str) -> Named:

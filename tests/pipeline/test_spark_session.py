@@ -114,7 +114,9 @@ def _made() -> Made:
             made.run(cell, seed, stopped_us=stopped, lag_area=luck.below(10**12), detection_us=detection)
             for partition in range(4):
                 made.stop(cell, seed, partition, luck.below(stopped))
-            made.generations.append({"cell": cell, "seed": seed, "began_us": 5, "ended_us": 5 + luck.below(10**7)})
+            made.changes.append(
+                {"cell": cell, "seed": seed, "kind": "rebalance", "began_us": 5, "ended_us": 5 + luck.below(10**7)}
+            )
     made.run(2, 9, status="failed", error="boom")
     return made
 

@@ -120,7 +120,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_was_finished(
     assert not caught.value.bad_input
     assert "same command" in caught.value.remedy
     assert set(one.finished) == {(0, 0)}
-    assert len(list(one.path.glob("tables/*/*"))) == 2
+    assert len(list(one.path.glob("tables/*/part-*"))) == 2
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
