@@ -13,11 +13,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story
+from groupsim.owners_shown import ranges
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
 
 MANY_PARTITIONS = 8
 MANY_PRODUCERS = 8
+LONGEST = 40  # of partitions of the same figures
 NOTABLE_US = 1_000_000  # a partition changes hands in less
 
 COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
@@ -132,16 +135,29 @@ def _unserved(total: GroupAccount, story: Story) -> Iterator[str]:
 
 
 def _table(odd: Sequence[Account]) -> Iterator[str]:
+    """The worst partitions first; those of the same figures in one line."""
     worst = sorted(odd, key=lambda one: (-trouble(one.records or Records()), one.partition))
-    shown, rest = worst[:MANY_PARTITIONS], worst[MANY_PARTITIONS:]
     columns = [(name, of) for name, of in COLUMNS if any(of(one.records or Records()) for one in odd)]
-    names = max(len("partition"), *(len(str(one.partition)) for one in shown))
-    cells = [[name, *(_number(of(one.records or Records())) for one in shown)] for name, of in columns]
-    widths = [max(9, *(len(cell) + 2 for cell in column)) for column in cells]
-    for name, *row in zip(("partition", *(str(one.partition) for one in shown)), *cells, strict=True):
+    alike: dict[tuple[str, ...], list[TopicPartition]] = {}
+    for one in worst:
+        alike.setdefault(tuple(_number(of(one.records or Records())) for _, of in columns), []).append(one.partition)
+    shown = list(alike.items())[:MANY_PARTITIONS]
+    rows = [("partition", tuple(name for name, _ in columns)), *((_named(ones), row) for row, ones in shown)]
+    names = max(len(name) for name, _ in rows)
+    widths = [max(9, *(len(row[at]) + 2 for _, row in rows)) for at in range(len(columns))]
+    for name, row in rows:
         yield f"{name:<{names}}" + "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+    rest = len(worst) - sum(len(ones) for _, ones in shown)
     if rest:
-        yield f"… {len(rest)} more"
+        yield f"… {rest} more"
+
+
+def _named(partitions: Sequence[TopicPartition]) -> str:
+    """One partition by its name, several as ranges; the figures are those of each."""
+    if len(partitions) == 1:
+        return str(partitions[0])
+    ranged = ranges(partition_set(partitions)).plain
+    return (ranged if len(ranged) <= LONGEST else ranged[: LONGEST - 1] + "…") + ", each"
 
 
 def _others(total: GroupAccount, odd: Sequence[Account]) -> Iterator[str]:

@@ -39,6 +39,7 @@ ALIKE = 3  # of generations of one cause in a row so many are shown, and the las
 BACK = "↩"  # beside the number of partitions that moved: so many of them back
 MANY_LANES = 24
 MANY_STANDSTILLS = 8
+SHORT_BESIDE = 100  # what is so many times shorter than the longest is counted
 LONGEST = 40  # of partitions that stood still in the same time
 MANY_NOTES = 12
 NARROW = 40
@@ -311,17 +312,18 @@ SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}
 
 def _show_standstills(group: GroupStory, console: Console) -> None:
     longest = sorted(group.standstills, key=lambda s: (-s.length_us, s.began_us, s.partition))
+    notable = [one for one in longest if one.length_us * SHORT_BESIDE >= longest[0].length_us]
     rows: dict[tuple[str, str, str], list[TopicPartition]] = {}
-    for still in longest:
+    for still in notable:
         rows.setdefault((span(still.length_us), _owners(still), _when(still)), []).append(still.partition)
-    shown, rest = list(rows.items())[:MANY_STANDSTILLS], list(rows.values())[MANY_STANDSTILLS:]
+    shown = list(rows.items())[:MANY_STANDSTILLS]
     console.print(Text("  partitions that stood still, longest first", "dim"))
     told = [(length, _short(_together(partitions), LONGEST), *more) for (length, *more), partitions in shown]
     wide, names, owners = (max(len(row[at]) for row in told) for at in range(3))
     for length, partitions, whose, when in told:
         _print_line(console, Text(f"{length:>{max(12, wide + 4)}}  {partitions:<{names}}  {whose:<{owners}}  {when}"))
-    if rest:
-        number = sum(len(partitions) for partitions in rest)
+    number = len(longest) - sum(len(partitions) for _, partitions in shown)
+    if number:
         console.print(Text(f"    … {number} more, up to {span(longest[-number].length_us)}", "dim"))
 
 

@@ -123,3 +123,29 @@ def test_events_of_a_failure_stay_in_line_after_an_hour() -> None:
     """The kinds of events begin in one column, with hours and without."""
     events = [TraceEvent(1, 1, Kind.ACTION, "c1"), TraceEvent(2, 30 * HOUR_US, Kind.ACTION, "c1")]
     assert len({line.index("action") for line in failure_told.told(events, {})}) == 1
+
+
+def test_partitions_that_fared_alike_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standstills of the same owners and times, and records of the same figures; short ones are counted."""
+    tape = formed("c1", "c2", "c3").own("c3", 3, 4, 5).at(20).crash("c3").at(60).remove("c3", "session-expired")
+    tape.prepare("c3", "HEARTBEAT_EXPIRED").release("c1", 0).at(60.01).complete("c1", "c2").stable()
+    tape.own("c1", 0, 2, 3, 4, 5)
+    lines = printed(tell(tape.at(80).end()), monkeypatch, 100)
+    at = next(number for number, line in enumerate(lines) if "stood still, longest" in line)
+    assert re.search(r"40\.0 s  orders 2-5  c3 → c1", lines[at + 1])
+    assert lines[at + 2].strip() == "… 1 more, up to 10 ms"
+
+
+def test_partitions_of_the_same_figures_share_a_line() -> None:
+    """The records of each are told once; a partition of other figures has a line of its own."""
+    books = [Records(written=10, once=8, again=2)] * 4 + [Records(written=10, once=7, again=3)]
+    accounts = tuple(
+        Account("g1", TopicPartition("orders", at), 10, one.again, 0, records=one) for at, one in enumerate(books)
+    )
+    total = GroupAccount("g1", 5, 50, 11, 0, Records(written=50, once=39, again=11), None, None)
+    output = io.StringIO()
+    console = Terminal()
+    console.file = output
+    records_shown.show("g1", evolve(story(), accounts=accounts, totals=(total,)), console)
+    rows = [line.split() for line in output.getvalue().splitlines()]
+    assert rows[-2:] == [["orders-4", "10", "3"], ["orders", "0-3,", "each", "10", "2"]]
