@@ -23,7 +23,7 @@ TASK_US = 1_000_000  # until costs are known
 SHORTEST_TASK_US = 250_000  # near the end tasks get smaller, so that all cores end together
 LONGEST_TASK_US = 20_000_000  # Spark's driver needs some ms for each task
 TASKS_PER_CORE = 6  # in a wave
-WAVES = 4  # that what is left would take; two are under way at a time
+WAVES = 3  # that what is left would take; two are under way at a time
 MOST_RUNS = 2_000  # in one task, however short they are
 
 

@@ -93,6 +93,20 @@ class Spark:
 PROBLEM = "problem string, remedy string, bad_input boolean"
 
 
+# One statement: Spark's driver analyses each step of a DataFrame anew, which would be most of what it does in a sweep.
+RUNS_OF = """
+select cast(part[0] as bigint) as task, cast(cell as int) as cell, seed
+from (
+    select split(element_at(split('{places}', ';'), cast(id as int) + 1), ':') as part
+    from range(0, {count}, 1, {count})
+)
+lateral view explode(split(part[1], ',')) spans as text
+lateral view explode(array(cast(split(text, ' ') as array<bigint>))) numbers as span
+lateral view explode(sequence(span[2], span[3])) seeds as seed
+lateral view explode(sequence(span[0], span[1])) cells as cell
+"""
+
+
 def runs_of(spark: Any, tasks: Iterable[Task]) -> Any:
     """The runs of tasks as a DataFrame (task, cell, seed), in order, with one partition for each task.
 
@@ -103,16 +117,7 @@ def runs_of(spark: Any, tasks: Iterable[Task]) -> Any:
         f"{number}:" + ",".join(f"{s.first_cell} {s.last_cell} {s.first_seed} {s.last_seed}" for s in found)
         for number, found in named
     )
-    part = f"element_at(split('{places}', ';'), cast(id as int) + 1)"
-    return (
-        spark.range(0, len(named), 1, len(named))
-        .selectExpr(f"split({part}, ':') as part")
-        .selectExpr("cast(part[0] as bigint) as task", "explode(split(part[1], ',')) as span")
-        .selectExpr("task", "cast(split(span, ' ') as array<bigint>) as span")
-        .selectExpr("task", "span", "explode(sequence(span[2], span[3])) as seed")
-        .selectExpr("task", "explode(sequence(span[0], span[1])) as cell", "seed")
-        .selectExpr("task", "cast(cell as int) as cell", "seed")
-    )
+    return spark.sql(RUNS_OF.format(places=places, count=len(named)))
 
 
 def _chunk(row: dict[str, Any]) -> Chunk:

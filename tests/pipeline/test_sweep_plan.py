@@ -11,7 +11,7 @@ import small_sweep
 
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep.chunks import Cost, Finished, spans
-from groupsim.pipeline.sweep.plan import LONGEST_TASK_US, TASKS_PER_CORE, Plan
+from groupsim.pipeline.sweep.plan import LONGEST_TASK_US, TASKS_PER_CORE, WAVES, Plan
 from groupsim.pipeline.sweep.repeat import repeat_command
 
 
@@ -52,7 +52,7 @@ def test_a_task_is_about_a_second_of_work(experiment: Experiment) -> None:
     first = next(plan.waves())
     assert len(first.tasks) == 2 * TASKS_PER_CORE
     costs = [sum(us[cell] for cell, _ in task.runs) for task in first.tasks]
-    wanted = 200 * sum(us.values()) // (2 * TASKS_PER_CORE * 4)  # what is left, in four waves
+    wanted = 200 * sum(us.values()) // (2 * TASKS_PER_CORE * WAVES)
     assert all(wanted <= cost <= wanted + max(us.values()) for cost in costs)
 
 
