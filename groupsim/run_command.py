@@ -65,7 +65,7 @@ def run(
     if rebalance is not None:
         rebalance_command.show(rebalance, done.events, story, wants_json)
         if done.failed:
-            _say(f"{count(len(done.failed), 'expectation')} failed: without --rebalance they are told", "yellow")
+            _say(f"{count(len(done.failed), 'expectation')} failed; run it without --rebalance to see them", "yellow")
     elif wants_json:
         print(as_json.text(document(story, done)))
     else:

@@ -135,7 +135,7 @@ _ALL = (
     ClientDefect(
         "KAFKA-14024",
         _java(("3.2", "3.2.1")),
-        "Each turn of poll begins the commit before a rebalance anew: a cooperative member that commits never joins, "
+        "Each turn of poll begins the commit before a rebalance again: a cooperative member that commits never joins, "
         "an eager one joins before its commit is answered.",
         flag="restarts_commit",
     ),

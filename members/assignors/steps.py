@@ -118,7 +118,7 @@ class _NoSteps(Steps):
         """Keep nothing."""
 
 
-#: For an assignment that nobody wants explained.
+#: For an assignment without an explanation.
 NO_STEPS: Steps = _NoSteps()
 
 

@@ -267,7 +267,7 @@ class Flights:
                 flight.skipped += self._missed(flight, since_us)
 
     def _missed(self, flight: Flight, since_us: int) -> int:
-        """The long polls of a Fetch that nobody would have sent, in a time away that began then and lasts until now."""
+        """The long polls that a consumer away from poll since then would not have sent, up to now."""
         period_us, begun_us = self._max_wait_ms * MS_US, flight.sent_us
         over = (self._member.now_us - begun_us) // period_us - max(since_us - begun_us, 0) // period_us
         return max(over - 1, 0)

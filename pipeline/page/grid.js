@@ -42,7 +42,7 @@ function circumstancesOf(sweep) {
   }));
 }
 
-/** A cell by the labels of the axes that somebody chooses: without those of its circumstance. */
+/** A cell by the labels of the axes that are a choice: without those of its circumstance. */
 function chosenName(sweep, number) {
   const given = sweep.circumstances.length ? sweep.circumstances[0].labels : {};
   return cellOf(sweep, number).labels.filter((_, axis) => !(sweep.axes[axis][0] in given)).join(" · ") || "as it is";

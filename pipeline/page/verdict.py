@@ -39,7 +39,7 @@ def _clause(decision: str, cell: str) -> str:
 
 
 def _cell(one: Answer | Circumstance, answer: Answer) -> str:
-    """The cell to use or to keep, by what somebody chooses: without the labels of its circumstance."""
+    """The cell to use or to keep, by the axes that are a choice: without the labels of its circumstance."""
     number = one.baseline if one.recommended is None else one.recommended
     given: Mapping[str, str] = one.labels if isinstance(one, Circumstance) else {}
     return name({axis: label for axis, label in answer.cell(number).labels.items() if axis not in given})

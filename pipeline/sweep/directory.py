@@ -292,7 +292,7 @@ def _locked(place: Place) -> Callable[[], None]:
 
 
 def _refuse_foreign(place: Place) -> None:
-    """Nothing is written among files of somebody else."""
+    """Refuse a folder that holds files of another program."""
     if place.local is not None and place.local.exists() and not place.local.is_dir():
         raise SweepError(f"{place.url}: this is a file", "name a directory with --out", bad_input=True)
     present = place.names()
