@@ -169,7 +169,7 @@ def _read(entries: Sequence[str]) -> PartitionSet:
 
 def _without_owner(shares: Mapping[Who, Share], there: Mapping[str, int]) -> PartitionSet:
     """The partitions of known topics that no share has; topics of which only a part is assigned count, too."""
-    if sum(there.values()) == sum(len(share.partitions) for share in shares.values()):
+    if not there or sum(there.values()) == sum(len(share.partitions) for share in shares.values()):
         return _NOTHING
     owned = {one for share in shares.values() for one in share.partitions}
     every = (TopicPartition(topic, number) for topic, size in there.items() for number in range(size))
