@@ -229,7 +229,7 @@ def test_workers_without_arrow_are_refused_before_the_first_run(
     assert "has no pyarrow" in said
     assert "pip install pyarrow" in said
     assert "Traceback" not in said
-    assert not list((tmp_path / "out").glob("tables/*/*"))
+    assert not list((tmp_path / "out").glob("chunks/*"))
 
 
 def test_workers_with_another_python_are_refused(
