@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim import cli_looking, cli_run, engine_options, lint_options
+from groupsim import cli_looking, cli_run, cli_tables, engine_options, lint_options
 from groupsim import serve_options as said
 from groupsim.exits import BAD_INPUT, complain, explain, guarded
 from groupsim.mistyped import Commands
@@ -432,6 +432,7 @@ def serve(
 
 
 cli_looking.register(app)
+cli_tables.register(app)
 
 
 def main() -> None:

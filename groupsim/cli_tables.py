@@ -1,0 +1,71 @@
+"""The commands that ask a sweep's tables."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from groupsim import engine_options
+from groupsim.exits import guarded
+from groupsim.options import AsJson, Traceback
+
+Swept = Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.", metavar="")]
+
+
+@guarded
+def sql(
+    directory: Swept,
+    query: Annotated[str, typer.Argument(help="A query over the tables; `groupsim tables` has them.", metavar="SQL")],
+    engine: Annotated[
+        str,
+        typer.Option("--engine", help="duckdb; spark; auto: duckdb, where it is installed.", metavar="NAME"),
+    ] = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Ask the tables of a sweep; the directory is only read.
+
+    Examples:
+
+    - `groupsim sql results/ "select cause, count(*) as n from changes where not first_start group by cause"`
+    - `groupsim sql results/ "select value, avg(unserved_us) from runs join cells using (cell) group by value"`
+    - `groupsim sql results/ "from changes" --csv > changes.csv`
+    - `groupsim sql s3a://bucket/results "select * from runs" --master spark://head:7077 --json`
+    """
+    from groupsim import tables_command
+
+    options = engine_options.of("auto", master, remote, None, conf)
+    raise typer.Exit(tables_command.sql(directory, query, engine, options, as_json, as_csv))
+
+
+@guarded
+def tables(
+    directory: Swept,
+    names: Annotated[list[str] | None, typer.Argument(help="Only these tables.", metavar="TABLE")] = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Say what a sweep's tables hold: how many rows, which columns, and what they mean.
+
+    Examples:
+
+    - `groupsim tables results/`
+    - `groupsim tables results/ changes stops`
+    - `groupsim tables results/ --csv`
+    """
+    from groupsim import tables_command
+
+    raise typer.Exit(tables_command.tables(directory, names or [], as_json, as_csv))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("sql")(sql)
+    app.command("tables")(tables)
