@@ -160,7 +160,7 @@ _ALL = (
     ClientDefect(
         "kafkajs-1361",
         (Affected("kafkajs", "2.0", "2.0.1"),),
-        "A member without partitions sends no heartbeats, falls out of the group and comes back, again and again.",
+        "A member without partitions sends no heartbeats: it falls out of the group, and never finds out.",
         flag="idle_without_heartbeats",
     ),
     ClientDefect(

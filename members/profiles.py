@@ -48,7 +48,7 @@ from groupsim.members.profiles_java import (
     JAVA_3_7,
     JAVA_4,
 )
-from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_2
+from groupsim.members.profiles_librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_1_9, LIBRDKAFKA_2
 from groupsim.members.profiles_python import (
     AIOKAFKA,
     KAFKA_PYTHON_1_3,
@@ -138,8 +138,9 @@ KAFKAJS = ClientProfile(
         fetch_max_bytes=10_485_760,
         isolation_level="read_committed",
     ),
-    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=5, find=1, metadata=6, data=(11, 3, None)),
+    versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=4, find=2, metadata=6, data=(11, 3, None)),
     subscription_version=0,
+    no_user_data=b"",
     heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
     heartbeats_while_syncing=False,
     session_check=SessionCheck.NEVER,
@@ -315,6 +316,7 @@ _ALL = (
     JAVA_3,
     JAVA_4,
     LIBRDKAFKA_1,
+    LIBRDKAFKA_1_9,
     LIBRDKAFKA_2,
     BROD,
     KAFKA_PYTHON_1_3,
@@ -347,6 +349,7 @@ _RELEASE_OF = {
     "java-2.3": "2.3.1",
     "java-2.4": "2.4.1",
     "librdkafka-1.x": "1.6.2",
+    "librdkafka-1.9": "1.9.2",
     "sarama-1.33": "1.33.0",
 }
 

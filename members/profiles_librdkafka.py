@@ -23,7 +23,7 @@ from groupsim.protocol.messages import Api
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
 LIBRDKAFKA_2 = ClientProfile(
     name="librdkafka-2.x",
-    title="librdkafka 1.7 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
+    title="librdkafka 2.1 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
     client_id="rdkafka",
     defaults=defaults_of(
         45_000,
@@ -59,6 +59,19 @@ LIBRDKAFKA_2 = ClientProfile(
         "fetch.wait.max.ms": SettingName("fetch.max.wait.ms"),
         "fetch.message.max.bytes": SettingName("max.partition.fetch.bytes"),
     },
+)
+# Versions as 1.7.0, 1.8.2, 1.9.0 and 2.0.2 sent them.
+# Epochs are committed since 2.1, backoffs grow since 2.3 (KIP-580).
+LIBRDKAFKA_1_9 = evolve(
+    LIBRDKAFKA_2,
+    name="librdkafka-1.9",
+    title="librdkafka 1.7 to 2.0",
+    versions=versions_of(
+        join=5, sync=3, heartbeat=3, leave=1, commit=7, fetch=7, find=2, metadata=4, data=(11, 2, None)
+    ),
+    subscription_version=1,
+    exponential_backoff=False,
+    commits_epochs=False,
 )
 LIBRDKAFKA_1 = evolve(
     LIBRDKAFKA_2,

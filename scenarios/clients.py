@@ -57,7 +57,8 @@ _OWN_NUMBERS = ("node-rdkafka", "rust-rdkafka", "spring-kafka")
 #: What a profile's name means, where it is more than the version in it.
 _MEANT: Mapping[str, tuple[Version, Version]] = {
     "librdkafka-1.x": ((1,), (1, 6, ANY)),
-    "librdkafka-2.x": ((1, 7), (ANY,)),
+    "librdkafka-1.9": ((1, 7), (2, 0, ANY)),
+    "librdkafka-2.x": ((2, 1), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
     "java-3.3": ((3, 3), (3, 3, 1, ANY)),  # 3.3.2 was mended
     "kafka-python-2.x": ((1, 4, 7), (2, 2, ANY)),

@@ -72,7 +72,9 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
             "before 1.0 max.poll.interval.ms is not enforced and the session timeout is sent as rebalance timeout",
         ),
         Row("1.0", "librdkafka-1.x"),
-        Row("1.7", "librdkafka-2.x"),
+        Row("1.7", "librdkafka-1.9"),
+        Row("2.1", "librdkafka-2.x", _ALIKE, "before 2.4 some of its requests are of older versions"),
+        Row("2.4", "librdkafka-2.x"),
     ),
     "kafka-python": (
         Row("1.0", "kafka-python-1.3"),

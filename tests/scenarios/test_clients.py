@@ -33,7 +33,7 @@ groups:
         ("java-3.4.0", "java-3.4"),
         ("java-3.3.0", "java-3.3"),
         ("java-3.3.2", "java-3.2"),
-        ("confluent-kafka-go-1.9.2", "librdkafka-2.x"),
+        ("confluent-kafka-go-1.9.2", "librdkafka-1.9"),
         ("Java-2.8", "java-2.8"),
     ],
 )

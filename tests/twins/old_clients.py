@@ -23,13 +23,17 @@ from groupsim.protocol.messages import Api
 from groupsim.scenarios.clients import simulated
 from tests.twins import facts
 from tests.twins.clients import Client, Unavailable, old_java
+from tests.twins.old_libraries import old_kafkajs, old_librdkafka
 from tests.twins.old_scenes import SCENES, Scene
 from tests.twins.simulated import play_simulated
 from tests.twins.writing import Told
 
 TRIES = 3
 _UNSEEN = frozenset({Api.FIND_COORDINATOR})
-_CLIENTS = {"java": old_java}
+_CLIENTS = {"java": old_java, "librdkafka": old_librdkafka, "kafkajs": old_kafkajs}
+_ALL = ("",)
+#: What its application hears; kafkajs calls nobody back for what is revoked.
+_HEARS = {"kafkajs": ("assigned", "threw", "closed")}
 
 
 def folder(scene: Scene, release: str) -> str:
@@ -63,9 +67,12 @@ def _heard(scene: Scene, told: Told) -> Told:
         requests = [line.replace(words, left) for line in requests]
         application = [line.replace(words, left) for line in application]
     if scene.bursts:
-        requests = [line.replace(" -> waiting", " -> NONE") for line in requests if not line.startswith("Heartbeat ")]
+        requests = [line for line in requests if not line.startswith("Heartbeat ")]
+    if scene.bursts or scene.repeats:
+        requests = [line.replace(" -> waiting", " -> NONE") for line in requests]
         requests = [line for line, _ in groupby(requests)]
-    return facts.timeless(evolve(told, requests=tuple(requests), application=tuple(application)))
+    told = evolve(told, requests=tuple(requests), application=tuple(application))
+    return facts.timeless(facts.heard(told, _HEARS.get(scene.library, _ALL)))
 
 
 def fact_of(scene: Scene, release: str) -> facts.Fact:

@@ -31,6 +31,9 @@ _OF_3_2_0 = {
 }
 #: 0.10 has the profile of 0.11, which speaks newer versions.
 _OF_0_10 = {"JoinGroup v1 ": "JoinGroup v2 ", "SyncGroup v0 ": "SyncGroup v1 "}
+#: It writes the fields of version 0 of a subscription and calls them version 1, which Java could not read. Its leader
+#: sends no assignment to a member without partitions.
+_OF_KAFKAJS = {"(v1 [": "(v0 [", "O1=[t-0] -> nothing": "M1=[] O1=[t-0] -> []"}
 
 
 @frozen
@@ -38,7 +41,8 @@ class Scene:
     """A story, and the two releases of a library between which the fix lies.
 
     `broker` is the release whose versions of requests they are offered. `leaves`: words of the real one that the
-    simulated one has otherwise. `bursts`: how often a request is sent in a row is not compared, nor are heartbeats.
+    simulated one has otherwise. `repeats`: how often a request is sent in a row is not compared; `bursts`: nor are
+    heartbeats.
     """
 
     story: Story
@@ -47,6 +51,7 @@ class Scene:
     good: str
     broker: str = BASELINE
     leaves: Mapping[str, str] = {}
+    repeats: bool = False
     bursts: bool = False
 
     @property
@@ -233,6 +238,27 @@ _ALL = (
         "2.0.0",
         "2.0.1",
         broker="2.0",
+    ),
+    Scene(
+        Story(
+            "kafkajs-1361",
+            (then(HEARTBEAT, 1, 100, "partner"),),
+            14_000,
+            {"partition.assignment.strategy": "roundrobin", "fetch.max.wait.ms": 200},
+            partitions=1,
+            partner_id="a partner",
+        ),
+        "kafkajs",
+        "2.0.0",
+        "2.0.1",
+        leaves=_OF_KAFKAJS,
+        repeats=True,
+    ),
+    Scene(
+        Story("librdkafka-3818", (), 2500, {"partition.assignment.strategy": "roundrobin,range"}),
+        "librdkafka",
+        "1.8.2",
+        "1.9.0",
     ),
 )
 

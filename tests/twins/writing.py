@@ -12,7 +12,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupsim.protocol.consumer_protocol import decode_assignment, decode_subscription
+from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, decode_subscription
+from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -138,12 +139,20 @@ def _assignment(data: bytes) -> str:
 
 
 def _protocol(name: str, metadata: bytes) -> str:
-    said = decode_subscription(metadata)
+    said = _subscription(metadata)
     generation = -1 if said.generation is None else said.generation
     data = "" if said.user_data is None else f" data {said.user_data.hex()}"
     rack = "" if said.rack is None else f" rack {said.rack}"
     version = int.from_bytes(metadata[:2])
     return f"{name}(v{version} {_partitions(said.topics)} owned {_partitions(said.owned)} of {generation}{data}{rack})"
+
+
+def _subscription(metadata: bytes) -> Subscription:
+    """What is in it; kafkajs calls the fields of version 0 version 1."""
+    try:
+        return decode_subscription(metadata)
+    except ProtocolError:
+        return decode_subscription(bytes(2) + metadata[2:])
 
 
 def _join(request: JoinGroupRequest) -> str:
