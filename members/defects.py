@@ -154,7 +154,7 @@ _ALL = (
     ClientDefect(
         "franz-go-dcfcacb5",
         (Affected("franz-go", "1.0", "1.10"),),
-        "Sticky assignors see no previous owner, so that any rebalance may move any partition.",
+        "The eager sticky assignor sees no previous owner, so that any rebalance may move any partition.",
         flag="joins_without_claims",
     ),
     ClientDefect(

@@ -139,7 +139,7 @@ class Heartbeat:
         if self._main_loop is None:
             member.poll_clock.restart()
             self._last_sent_us = now_us
-            self._again(self._interval_us)
+            self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
         else:  # the interval has gone on since the last one, whichever generation that was in
             due_us = self._last_sent_us + member.settings.heartbeat_interval_ms * MS_US
             self._again(self._main_loop.heartbeat_wait_us(member.started_us, now_us, due_us))

@@ -82,7 +82,7 @@ class Ownership:
     def offers(self) -> tuple[JoinProtocol, ...]:
         """Each configured assignor with the member's subscription, in order of preference."""
         member, topics = self._member, self._member.subscription.topics
-        owned = () if member.profile.joins_without_claims else tuple(self.owned)
+        owned = tuple(self.owned)
         assignors = sorted(self._assignors, key=_rank) if member.profile.own_assignor_order else self._assignors
         version, rack = member.profile.subscription_version, member.settings.client_rack
         tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
@@ -112,6 +112,8 @@ class Ownership:
             data = self._claims
         if profile.claims_without_generation and _is_cooperative(assignor):
             data = None
+        if profile.joins_without_claims and data is not None and not _is_cooperative(assignor):
+            data = encode_sticky_user_data((), self._member.generation.id)
         return profile.no_user_data if data is None else data
 
     def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:

@@ -180,6 +180,8 @@ class ClientProfile:
     session_check: SessionCheck = SessionCheck.BEFORE_SENDING
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True
+    #: The first heartbeat goes out at once when heartbeats start, not an interval later.
+    heartbeats_at_start: bool = False
     rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
     #: max.poll.interval.ms is enforced by leaving (KIP-62).
     enforces_poll_limit: bool = True
@@ -296,7 +298,7 @@ class ClientProfile:
     idle_without_heartbeats: bool = False
     #: Assignors are offered in the library's order, not in that of the configuration (librdkafka 3818).
     own_assignor_order: bool = False
-    #: What a member owns is cleared before it is written into its JoinGroup (franz-go dcfcacb5).
+    #: What an eager sticky member owned is cleared before it is written into its JoinGroup (franz-go dcfcacb5).
     joins_without_claims: bool = False
 
     def reaction(self, api: Api, error: ErrorCode) -> Reaction:

@@ -186,6 +186,8 @@ SARAMA = ClientProfile(
     ),
     subscription_version=1,
     heartbeats_while_syncing=False,
+    heartbeats_at_start=True,
+    offsets_one_by_one=True,
     session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
@@ -218,6 +220,7 @@ SARAMA_1_33 = evolve(
     name="sarama-1.33",
     title="sarama 1.19 to 1.33 (Go): JoinGroup v1, no static members",
     versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=5, data=(11, 1, None)),
+    subscription_version=0,
 )
 FRANZ_GO = ClientProfile(
     name="franz-go",

@@ -268,10 +268,10 @@ async def test_sarama_1462_new_partitions_find_an_owner(sim: Simulation) -> None
 
 @caught(bug.owned_list_empty_at_join)
 async def test_franz_go_dcfcacb5_a_join_lists_what_is_owned(sim: Simulation) -> None:
-    """franz-go dcfcacb5: a third cooperative member costs the two others one partition each, and no more."""
+    """franz-go dcfcacb5: a third sticky member costs the two others one partition each, and no more."""
     sim.topic("orders", 6)
     for count, name in enumerate(("c1", "c2", "c3"), 1):
-        sim.member(name, assignors=COOPERATIVE)
+        sim.member(name, assignors=("sticky",))
         await sim.settled(members=count)
     sim.expect("moved", 5)
     sim.expect("no-two-owners")

@@ -190,6 +190,7 @@ def _start(program: Program, client: Client, bootstrap: str, story: Story) -> No
         stubborn=story.stubborn,
         assigns=[story.topic(one) for one in story.assigns],
         tells=story.tells,
+        clean_up_ms=story.clean_up_ms,
         poll_ms=story.poll_ms,
         error_pause_ms=ERROR_PAUSE_MS,
     )

@@ -23,14 +23,20 @@ from groupsim.protocol.messages import Api
 from groupsim.scenarios.clients import simulated
 from tests.twins import facts
 from tests.twins.clients import Client, Unavailable, old_java
-from tests.twins.old_libraries import old_kafkajs, old_librdkafka
+from tests.twins.old_libraries import old_franz_go, old_kafkajs, old_librdkafka, old_sarama
 from tests.twins.old_scenes import SCENES, Scene
 from tests.twins.simulated import play_simulated
 from tests.twins.writing import Told
 
 TRIES = 3
 _UNSEEN = frozenset({Api.FIND_COORDINATOR})
-_CLIENTS = {"java": old_java, "librdkafka": old_librdkafka, "kafkajs": old_kafkajs}
+_CLIENTS = {
+    "java": old_java,
+    "librdkafka": old_librdkafka,
+    "kafkajs": old_kafkajs,
+    "sarama": old_sarama,
+    "franz-go": old_franz_go,
+}
 _ALL = ("",)
 #: What its application hears; kafkajs calls nobody back for what is revoked.
 _HEARS = {"kafkajs": ("assigned", "threw", "closed")}

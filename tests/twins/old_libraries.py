@@ -1,11 +1,12 @@
 """Old releases of other libraries than Java's as real clients: each in a folder of its own in the user's cache.
 
 librdkafka is the one inside the wheel that confluent-kafka for Python had for it: pip fetches it for the Python that it
-was made for, and `twin_rdkafka.py` loads the library alone.
+was made for, and `twin_rdkafka.py` loads the library alone. npm fetches kafkajs; Go's modules are pinned in `go_old`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -87,6 +88,29 @@ def _of_kafkajs(properties: Mapping[str, object]) -> Mapping[str, object]:
     }
 
 
+def old_sarama(version: str) -> Client:
+    """A release of sarama."""
+    return Client(f"sarama-{version}", "", partial(_go, "sarama", version), dict)
+
+
+def old_franz_go(version: str) -> Client:
+    """A release of franz-go."""
+    return Client(f"franz-go-{version}", "", partial(_go, "franz", version), dict)
+
+
+def _go(program: str, version: str) -> Sequence[str]:
+    """A program in Go, built with a release: `go_old` has a list of modules and of their checksums for each."""
+    source = _PROGRAMS / "go_old" / program
+    parts = [source / name for name in ("main.go", f"{version}.mod", f"{version}.sum")]
+    digest = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:16]
+    path = _folder(program, f"{version}-{digest}")
+    if not path.exists():
+        made = path.with_name(f"{path.name}.{os.getpid()}")
+        _called(["go", "build", "-mod=readonly", f"-modfile={version}.mod", "-trimpath", "-o", str(made), "."], source)
+        made.rename(path)
+    return [str(path)]
+
+
 def _folder(library: str, version: str) -> Path:
     folder = kafka_jars.cache().with_name("old") / f"{library}-{version}"
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +120,10 @@ def _folder(library: str, version: str) -> Path:
 def _called(command: Sequence[str], folder: Path) -> None:
     """Run a command. Raises `kafka_jars.Unavailable` where it fails."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        environment = {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": ""}
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as why:
         raise kafka_jars.Unavailable(f"{' '.join(command[:3])}: {why}") from None
     if done.returncode:

@@ -34,6 +34,17 @@ _OF_0_10 = {"JoinGroup v1 ": "JoinGroup v2 ", "SyncGroup v0 ": "SyncGroup v1 "}
 #: It writes the fields of version 0 of a subscription and calls them version 1, which Java could not read. Its leader
 #: sends no assignment to a member without partitions.
 _OF_KAFKAJS = {"(v1 [": "(v0 [", "O1=[t-0] -> nothing": "M1=[] O1=[t-0] -> []"}
+#: The profile is that of later releases, and has Java's reasons. Its sticky subscription is of version 0, and has user
+#: data in its first JoinGroup, too.
+_OF_FRANZ_GO = {
+    "sticky(v0 ": "sticky(v3 ",
+    " data 0000000000000000)": ")",
+    '"rejoining from normal rebalance" sticky(v3 [t] owned [] of -1': '"rejoining" sticky(v3 [t] owned [] of 1',
+    '"rejoining"': '"group is already rebalancing"',
+    'member - timeouts 6000/60000 "beginning to manage the group lifecycle"': 'member - timeouts 6000/60000 ""',
+    '"beginning to manage the group lifecycle"': '"need to re-join with the given member-id: M1"',
+    "OffsetFetch v8 [t-0 t-1] unstable too": "OffsetFetch v9 [t-0 t-1]",
+}
 
 
 @frozen
@@ -252,6 +263,35 @@ _ALL = (
         "2.0.0",
         "2.0.1",
         leaves=_OF_KAFKAJS,
+        repeats=True,
+    ),
+    Scene(
+        Story("sarama-1462", (then(HEARTBEAT, 1, 100, "partitions", total=4),), 5000, {"metadata.max.age.ms": 1_000}),
+        "sarama",
+        "1.24.0",
+        "1.24.1",
+        broker="2.0",
+        repeats=True,
+    ),
+    Scene(
+        Story("sarama-1608", (answer(HEARTBEAT, 2, "REBALANCE_IN_PROGRESS"),), 6000, clean_up_ms=3_000),
+        "sarama",
+        "1.31.0",
+        "1.31.1",
+        broker="2.0",
+        repeats=True,
+    ),
+    Scene(
+        Story(
+            "franz-go-dcfcacb5",
+            (answer(HEARTBEAT, 2, "REBALANCE_IN_PROGRESS"),),
+            4000,
+            {"partition.assignment.strategy": "sticky"},
+        ),
+        "franz-go",
+        "1.9.1",
+        "1.10.0",
+        leaves=_OF_FRANZ_GO,
         repeats=True,
     ),
     Scene(

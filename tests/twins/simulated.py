@@ -55,6 +55,7 @@ def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
     behaviour = Behaviour(
         poll_timeout=parse_distribution(f"{story.poll_ms}ms"),
         commit=CommitPolicy(story.policy),
+        on_revoked=f"{story.clean_up_ms}ms" if story.clean_up_ms else None,
         on_error=OnError.RETRY_ALL if story.stubborn else OnError.STOP,
         on_commit_failure=OnError.STOP,
         error_pause_us=ERROR_PAUSE_MS * 1_000,

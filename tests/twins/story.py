@@ -85,7 +85,7 @@ class Story:
 
     `assigns`: the partitions that it takes without joining, in place of topics. Each topic has so many `partitions`,
     each with so many `replicas`. `partner_id`: the partner's client id, where its place in the order of members counts.
-    `tells`: the application says which records it got.
+    `tells`: the application says which records it got. It needs `clean_up_ms` to give its partitions up.
     """
 
     name: str
@@ -107,6 +107,7 @@ class Story:
     replicas: int = 1
     partner_id: str = ""
     tells: bool = False
+    clean_up_ms: int = 0
 
     @property
     def slug(self) -> str:
