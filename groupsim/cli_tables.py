@@ -65,7 +65,29 @@ def tables(
     raise typer.Exit(tables_command.tables(directory, names or [], as_json, as_csv))
 
 
+@guarded
+def compact(
+    directory: Swept,
+    conf: engine_options.Conf = None,
+    traceback: Traceback = False,
+) -> None:
+    """Write a large sweep's tables again: by cells, in files of about 128 MB.
+
+    Rows and answers stay the same. It may be interrupted, and nothing is lost.
+
+    Examples:
+
+    - `groupsim compact results/`
+    - `groupsim compact s3a://bucket/results`
+    """
+    from groupsim import tables_command
+
+    settings = engine_options.of("auto", None, None, None, conf).conf
+    raise typer.Exit(tables_command.compact(directory, settings))
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("sql")(sql)
     app.command("tables")(tables)
+    app.command("compact")(compact)

@@ -1,4 +1,4 @@
-"""`groupsim sql` and `groupsim tables`: ask the tables of a sweep, and say what they hold."""
+"""`groupsim sql`, `groupsim tables` and `groupsim compact`: ask a sweep's tables, say what they hold, make them few."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,17 @@ def tables(directory: str, chosen: Sequence[str], wants_json: bool, wants_csv: b
         sys.stdout.write(_csv(("table", "column", "type", "meaning"), lines))
     else:
         _describe(described)
+    return WELL
+
+
+def compact(directory: str, settings: Mapping[str, str]) -> int:
+    """Write the tables of a directory in few large files; returns the exit code. Raises Trouble and SweepError."""
+    _need_pyarrow()
+    from groupsim.pipeline.sweep.compact import compact as compacted
+
+    done = compacted(directory, settings)
+    words = f"{done.before:,} files before, {done.after:,} now" if done.before != done.after else "nothing to do"
+    Terminal(soft_wrap=True).print(Text(f"{directory}: {words}"))
     return WELL
 
 

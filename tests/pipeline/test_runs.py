@@ -133,7 +133,7 @@ def test_fetches_stand_with_their_members_and_in_the_run() -> None:
     """Those of a run are the sum over its members; a producer has none."""
     rows = finished("four-scenes")
     members, (run,) = named(rows, "members"), named(rows, "runs")
-    assert [row["fetches"] is None for row in members] == [row["group"] is None for row in members]
+    assert [row["fetches"] is None for row in members] == [row["group_id"] is None for row in members]
     for name in ("fetches", "fetches_empty"):
         assert run[name] == sum(row[name] or 0 for row in members)
     assert run["fetches"] > run["fetches_empty"]
