@@ -33,6 +33,7 @@ from groupsim.members.profile import defaults_of as _defaults
 from groupsim.members.profile import versions_of as _versions
 from groupsim.members.profiles_java import (
     JAVA_0_9,
+    JAVA_0_10,
     JAVA_0_11,
     JAVA_2,
     JAVA_2_0,
@@ -304,6 +305,7 @@ RUBY_KAFKA = ClientProfile(
 
 _ALL = (
     JAVA_0_9,
+    JAVA_0_10,
     JAVA_0_11,
     JAVA_2_0,
     JAVA_2_2,
@@ -338,7 +340,6 @@ _ALIASES = {
     "java": "java-3.9",
     "java-3.x": "java-3.9",
     "java-2.x": "java-2.8",
-    "java-0.10": "java-0.11",
     "librdkafka": "librdkafka-2.x",
     "kafka-python": "kafka-python-2.x",
 }
@@ -346,6 +347,7 @@ _ALIASES = {
 #: The release that a profile by its own name is, where defects of its age are rows of `defects.py`.
 _RELEASE_OF = {
     "java-0.9": "0.9.0.1",
+    "java-0.10": "0.10.2.2",
     "java-0.11": "0.11.0.3",
     "java-2.0": "2.0.1",
     "java-2.2": "2.2.2",

@@ -94,7 +94,7 @@ JAVA_2_4 = evolve(
 JAVA_0_11 = evolve(
     JAVA_2,
     name="java-0.11",
-    title="Apache Kafka Java consumer 0.10.1 to 1.x (0.11)",
+    title="Apache Kafka Java consumer 0.11 to 1.x",
     client_id="consumer-1",
     defaults=_defaults(10_000, 3_000, "range", request_timeout_ms=305_000),
     versions=_versions(join=2, sync=1, heartbeat=1, leave=1, commit=3, fetch=3, find=1, metadata=4, data=(5, 2, None)),
@@ -130,6 +130,13 @@ JAVA_2_0 = evolve(
     title="Apache Kafka Java consumer 2.0 and 2.1: request.timeout.ms is 30 s (KIP-266)",
     restarts_when_found=True,  # 2.0 alone; 2.1 restarts the session alone
     versions=_versions(join=3, sync=2, heartbeat=2, leave=2, commit=4, fetch=4, find=2, metadata=6, data=(8, 3, 1)),
+)
+# JoinGroup and SyncGroup as 0.10.2.2 sent them (tests/twins/old_scenes.py), the others as its Protocol.java has them.
+JAVA_0_10 = evolve(
+    JAVA_0_11,
+    name="java-0.10",
+    title="Apache Kafka Java consumer 0.10.1 and 0.10.2",
+    versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=2, find=0, metadata=2, data=(3, 1, None)),
 )
 JAVA_0_9 = evolve(
     JAVA_0_11,

@@ -47,7 +47,8 @@ _ALIKE, _DIFFERS = Standing.ALIKE, Standing.DIFFERS
 RELEASES: Mapping[str, tuple[Row, ...]] = {
     "java": (
         Row("0.9", "java-0.9"),
-        Row("0.10.1", "java-0.11"),
+        Row("0.10.1", "java-0.10"),
+        Row("0.11", "java-0.11"),
         Row("2.0", "java-2.0"),
         Row("2.2", "java-2.2"),
         Row("2.3", "java-2.3"),

@@ -29,8 +29,6 @@ _OF_3_2_0 = {
     "'The group member needs to have a valid member id before actually entering a consumer group.' "
     "(MemberIdRequiredException)": "MemberIdRequiredException"
 }
-#: 0.10 has the profile of 0.11, which speaks newer versions.
-_OF_0_10 = {"JoinGroup v1 ": "JoinGroup v2 ", "SyncGroup v0 ": "SyncGroup v1 "}
 #: It writes the fields of version 0 of a subscription and calls them version 1, which Java could not read. Its leader
 #: sends no assignment to a member without partitions.
 _OF_KAFKAJS = {"(v1 [": "(v0 [", "O1=[t-0] -> nothing": "M1=[] O1=[t-0] -> []"}
@@ -197,7 +195,6 @@ _ALL = (
         "0.10.2.2",
         "0.11.0.3",
         broker="2.0",
-        leaves=_OF_0_10,
     ),
     Scene(
         Story(
