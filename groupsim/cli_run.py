@@ -21,6 +21,7 @@ def run(
     data_dir: options.DataDir = None,
     fetches: options.Fetches = False,
     owners: options.Owners = False,
+    checks: options.Checks = False,
     rebalance: options.Rebalance = None,
     group: options.Group = None,
     every: options.Every = False,
@@ -47,7 +48,7 @@ def run(
     files = (trace, logs, report, data_dir)
     one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds)
     if seeds is None:
-        shown = {"fetches": fetches, "owners": owners}
+        shown = {"fetches": fetches, "owners": owners, "checks": checks}
         raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, rebalance=one, **shown))
     seeds_command.refuse_files(source, seed, files)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))

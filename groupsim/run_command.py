@@ -36,13 +36,14 @@ def run(
     *,
     fetches: bool = False,
     owners: bool = False,
+    checks: bool = False,
     rebalance: rebalance_command.Asked | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
     `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
-    those of each member are printed, too, with `owners` every assignment whole; with `rebalance` the course of that one
-    is printed in place of the story.
+    those of each member are printed, too, with `owners` every assignment whole, with `checks` every expectation that
+    holds; with `rebalance` the course of that one is printed in place of the story.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -69,7 +70,7 @@ def run(
     elif wants_json:
         print(as_json.text(document(story, done)))
     else:
-        show(story, done, fetches=fetches, owners=owners)
+        show(story, done, fetches=fetches, owners=owners, checks=checks)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
@@ -82,13 +83,13 @@ def _say(words: str, style: str) -> None:
     Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
 
 
-def show(story: Story, done: Run, *, fetches: bool = False, owners: bool = False) -> None:
+def show(story: Story, done: Run, *, fetches: bool = False, owners: bool = False, checks: bool = False) -> None:
     """Headline, timeline, expectations, notes."""
     console = Terminal()
     timeline.show(story, console, _introduction(done.scenario), owners=owners)
     if fetches:
         show_fetches(story, console)
-    verdicts.show(done.checks, console)
+    verdicts.show(done.checks, console, checks)
     for note in done.scenario.notes:
         _say(str(note), "yellow")
     sys.stdout.flush()

@@ -27,6 +27,7 @@ Fetches = Annotated[
 Owners = Annotated[
     bool, typer.Option("--owners", help="Who owns what: every member, every assignment, nothing cut.", metavar="")
 ]
+Checks = Annotated[bool, typer.Option("--checks", help="Every expectation, those that hold, too.", metavar="")]
 Rebalance = Annotated[
     int | None,
     typer.Option("--rebalance", help="The requests of one rebalance in order, by its generation.", metavar="N"),

@@ -12,9 +12,12 @@ from groupsim.lanes_drawn import can_print
 from groupsim.scenarios.runner import Judged
 from groupsim.scenarios.story.words import clock
 
+SHOWN = 3
+"""Of the expectations that hold so many are printed, unless all are asked for: a run fits on a screen."""
 
-def show(checks: Sequence[Judged], console: Console) -> None:
-    """Print the expectations; those that hold in one line each."""
+
+def show(checks: Sequence[Judged], console: Console, every: bool = False) -> None:
+    """Print the expectations: all that failed, and the first that hold (with `every` all) in one line each."""
     if not checks:
         return
     failed = sum(not check.holds for check in checks)
@@ -22,9 +25,17 @@ def show(checks: Sequence[Judged], console: Console) -> None:
     summary = "all hold" if not failed else f"{failed} of {len(checks)} failed"
     console.print(Text.assemble(("  expectations: ", "dim"), (summary, "bold red" if failed else "bold green")))
     well, bad = ("✓", "✗") if can_print(console, "✓✗") else ("ok", "NO")
+    holding = len(checks) - failed
+    room = holding if every or holding <= SHOWN + 1 else SHOWN  # no line to say that a single one is left out
+    left = holding - room
     for check in checks:
-        for row in _rows(check, well, bad):
-            console.print(Padding(row, (0, 0, 0, 4), expand=False))
+        if check.holds:
+            room -= 1
+        if not check.holds or room >= 0:
+            for row in _rows(check, well, bad):
+                console.print(Padding(row, (0, 0, 0, 4), expand=False))
+    if left:
+        console.print(Padding(Text(f"… {left} more hold; --checks lists them", "dim"), (0, 0, 0, 4), expand=False))
 
 
 def _rows(check: Judged, well: str, bad: str) -> Iterable[Text]:
