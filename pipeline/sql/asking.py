@@ -61,7 +61,7 @@ def _by_duckdb(directory: Directory, query: str, _: EngineOptions | None) -> pa.
         try:
             return connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
-            raise explained(error, tables) from error
+            raise explained(error, tables, query) from error
 
 
 def _view(connection: Any, directory: Directory, name: str) -> None:
@@ -108,5 +108,5 @@ def _by_spark(directory: Directory, query: str, options: EngineOptions | None) -
                 return on.session.sql(query).toArrow()
         except Exception as error:
             if re.search(r"AnalysisException|ParseException", type(error).__name__):
-                raise explained(error, tables) from error
+                raise explained(error, tables, query) from error
             raise of_spark(error) from error

@@ -19,6 +19,7 @@ _COLUMN = (
     re.compile(r"column, variable, or function parameter with name ((?:`[^`]+`\.?)+) cannot be resolved"),
 )
 _PLACE = re.compile(r"(LINE \d+: .*?\n\s*\^)", re.DOTALL)
+_CLAUSE = re.compile(r"\b(group|partition)\b(?!\s+by\b)", re.IGNORECASE)  # as a column it cannot stand there
 # What tables and columns were called, or are called in traces and elsewhere.
 OTHERWISE = {
     "generations": "changes",
@@ -34,7 +35,7 @@ OTHERWISE = {
 }
 
 
-def explained(error: Exception, tables: Iterable[str]) -> SweepError:
+def explained(error: Exception, tables: Iterable[str], query: str) -> SweepError:
     """An engine's error in a sentence, with the place in the query and the remedy; `tables` are those it names."""
     text = str(error)
     if name := _found(_TABLE, text):
@@ -45,9 +46,9 @@ def explained(error: Exception, tables: Iterable[str]) -> SweepError:
     place = _PLACE.search(text)
     first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
     where = f"\n{place[1]}" if place else ""
-    return SweepError(
-        f"the query cannot be answered: {first}{where}", "`groupsim tables DIR` lists names", bad_input=True
-    )
+    clause = _CLAUSE.search(query)
+    remedy = f"the column is {OTHERWISE[clause[1].lower()]}" if clause else "`groupsim tables DIR` lists names"
+    return SweepError(f"the query cannot be answered: {first}{where}", remedy, bad_input=True)
 
 
 def _found(patterns: Iterable[re.Pattern[str]], text: str) -> str | None:

@@ -130,6 +130,7 @@ REFUSED = [
     ("select * from generations", "no table 'generations'", "did you mean changes"),
     ("select caus from changes", "no column 'caus'", "did you mean `cause`"),
     ("select c.partition from stops c", "no column 'partition'", "did you mean partition_id"),
+    ("select group from changes", "syntax error", "the column is group_id"),
     ("select 1; select 2", "two statements", "one at a time"),
     ("  -- nothing\n", "empty", "such as"),
     ("drop view changes", "`drop`", "only|standard output"),
