@@ -28,10 +28,11 @@ def topics_ignored(patch: pytest.MonkeyPatch) -> None:
 def roundrobin_asymmetric(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 2121: the next member gets the next partition, whether or not it subscribes to the topic."""
 
-    def mutant(topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Any]]) -> int:
-        for number in builtins.range(partitions):
-            hands[(cursor + number) % len(hands)].append((topic, slice(number, number + 1)))
-        return cursor + partitions
+    def mutant(topic: str, count: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Any]]) -> Sequence[int]:
+        takers = [(cursor + number) % len(hands) for number in builtins.range(count)]
+        for number, taker in enumerate(takers):
+            hands[taker].append((topic, slice(number, number + 1)))
+        return takers
 
     patch.setattr(roundrobin, "_deal", mutant)
 
@@ -69,8 +70,8 @@ def sticky_double_claim(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-12984: a partition that two members claim in the same generation stays with the one seen last."""
     settle = sticky_claims.settle
 
-    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
-        return evolve(settle(claims, known), by_member=_raw(claims, known), contested=frozenset())
+    def mutant(claims: Sequence[Claim], known: Any, steps: Any) -> Owned:
+        return evolve(settle(claims, known, steps), by_member=_raw(claims, known), contested=frozenset())
 
     patch.setattr(sticky_base, "settle", mutant)
 
@@ -83,10 +84,10 @@ def drop_older_claims(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-14639: who is not of the newest generation has no claims at all."""
     settle = sticky_claims.settle
 
-    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
+    def mutant(claims: Sequence[Claim], known: Any, steps: Any) -> Owned:
         newest = max(claim.generation for claim in claims)
         kept = [claim if claim.generation == newest else evolve(claim, partitions=()) for claim in claims]
-        return settle(kept, known)
+        return settle(kept, known, steps)
 
     patch.setattr(sticky_base, "settle", mutant)
 
@@ -95,7 +96,7 @@ def sticky_lowest_generation(patch: pytest.MonkeyPatch) -> None:
     """librdkafka 4252: of several who claim a partition the one of the oldest generation has it."""
     settle = sticky_claims.settle
 
-    def mutant(claims: Sequence[Claim], known: Any) -> Owned:
+    def mutant(claims: Sequence[Claim], known: Any, steps: Any) -> Owned:
         turned = [
             evolve(
                 claim,
@@ -104,7 +105,7 @@ def sticky_lowest_generation(patch: pytest.MonkeyPatch) -> None:
             )
             for claim in claims
         ]
-        return settle(turned, known)
+        return settle(turned, known, steps)
 
     patch.setattr(sticky_base, "settle", mutant)
 
