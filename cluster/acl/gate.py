@@ -119,6 +119,14 @@ class Reshaped:
         return self._call.busy
 
     @property
+    def took_us(self) -> int:
+        return self._call.took_us
+
+    @took_us.setter
+    def took_us(self, took_us: int) -> None:
+        self._call.took_us = took_us
+
+    @property
     def give_up(self) -> Callable[[], None] | None:
         return self._call.give_up
 

@@ -87,6 +87,13 @@ MEMBERS = (
     Row("scale up", (do("20s", "scale", to=4),), Cause.DEPLOY_JOIN, "c-4", ("c-4 joined (scale: to 4)",)),
     Row("scale down", (do("20s", "scale", to=2),), Cause.DEPLOY_LEAVE, "c-3", ("c-3 left (scale: to 2)",)),
     Row(
+        "autoscaler",
+        (do("20s", "autoscale", lag=1, max=4, every="5m"),),
+        Cause.DEPLOY_JOIN,
+        "c-4",
+        ("c-4 joined (scale: to 4 by the autoscaler, lag ",),
+    ),
+    Row(
         "subscribe",
         (do("20s", "subscribe", member=C2, topics=["other"]),),
         Cause.METADATA,
