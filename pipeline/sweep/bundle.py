@@ -88,9 +88,13 @@ def _more(distributions: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def _base() -> str:
-    """The hash of what every run depends on. A copy that was shipped has it with it: its packages do not say any more
-    which files they consist of."""
-    shipped = metadata.distribution("groupsim").read_text(MARK)
+    """The hash of what every run depends on.
+
+    A copy that was shipped has it with it: its packages do not say any more which files they consist of. A worker of
+    Spark on this machine may find the checkout first and the packages in the copy behind it, so all copies are asked.
+    """
+    copies = (copy.read_text(MARK) for copy in metadata.distributions(name="groupsim"))
+    shipped = next((text for text in copies if text), None)
     return shipped or _code(_with_effect({**_ours(), **_others(())}))
 
 
