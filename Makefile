@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 EXTRAS := report,serve
+SPARK  := $(EXTRAS),spark
 SWEEP  := .build/demo
 
 # A command with a sign of life every few seconds; what it prints itself, its exit code and ctrl-C pass through.
@@ -34,7 +35,7 @@ $(VENV)/.dev: $(VENV)/.runtime
 
 $(VENV)/.spark: $(VENV)/.runtime
 	@echo "installing Spark (once) ..."
-	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS),spark]')
+	@$(call told,$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[$(SPARK)]')
 	@touch $@
 
 demo: $(VENV)/.runtime  ## replay a real incident, then sweep a rolling deploy on Spark
