@@ -93,7 +93,7 @@ class Spark:
 PROBLEM = "problem string, remedy string, bad_input boolean"
 
 
-# One statement: Spark's driver analyses each step of a DataFrame anew, which would be most of what it does in a sweep.
+# One statement: Spark's driver analyses each step of a DataFrame again, which would be most of what it does in a sweep.
 RUNS_OF = """
 select cast(part[0] as bigint) as task, cast(cell as int) as cell, seed
 from (

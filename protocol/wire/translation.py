@@ -54,7 +54,7 @@ class Translation:
 
 
 def operations_of(operations: int, header: Header) -> int:
-    """The operations that are told, as the broker's release says that they are not told."""
+    """The authorised operations of an answer; where they were not asked for, the value that this release gives."""
     return 0 if operations == NOT_ASKED and header.release < _NO_OPERATIONS else operations
 
 

@@ -332,7 +332,7 @@ class Lane:
     failed: str | None = None  # the fatal error that ended it
     alive: bool = True  # at the end of the trace
     crashes: int = 0  # how often it died without a word
-    fetches: Fetches | None = None  # None: none are told of, as for counted logs
+    fetches: Fetches | None = None  # None: not counted, as on counted logs
 
     @property
     def producer(self) -> bool:

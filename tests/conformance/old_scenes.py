@@ -290,7 +290,7 @@ async def everything_during_a_load(s: Script, bad: bool, node: Node) -> None:
 
 
 async def joins_that_are_refused(s: Script, bad: bool, node: Node) -> None:
-    """Before 2.2 a JoinGroup that is refused is told generation 0."""
+    """Before 2.2 the answer to a refused JoinGroup has generation 0."""
     a = await s.actor("a")
     for refused in (
         await a.join(2, protocols=RANGE, session=1, error="INVALID_SESSION_TIMEOUT"),

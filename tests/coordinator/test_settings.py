@@ -56,7 +56,7 @@ def test_a_bad_setting_is_refused_with_the_remedy(properties: dict[str, object],
 def test_a_setting_that_is_not_modelled_is_refused_with_what_holds(
     config: type[CoordinatorConfig] | type[ReplicatedConfig],
 ) -> None:
-    """A setting of old coordinators that nothing heeds here is no unknown one: what holds in its place is told."""
+    """A setting of old coordinators without effect here is known, and the error says what holds in its place."""
     with pytest.raises(ValueError, match=r"required\.acks is not modelled: .* append with its default, -1"):
         config.from_properties({"offsets.commit.required.acks": 1})
 

@@ -137,7 +137,7 @@ def test_partitions_that_fared_alike_share_a_line(monkeypatch: pytest.MonkeyPatc
 
 
 def test_partitions_of_the_same_figures_share_a_line() -> None:
-    """The records of each are told once; a partition of other figures has a line of its own."""
+    """Partitions with equal figures share a line; a partition of other figures has a line of its own."""
     books = [Records(written=10, once=8, again=2)] * 4 + [Records(written=10, once=7, again=3)]
     accounts = tuple(
         Account("g1", TopicPartition("orders", at), 10, one.again, 0, records=one) for at, one in enumerate(books)

@@ -403,7 +403,7 @@ def test_lanes_open_where_something_happens(browser: Any, tmp_path: Path) -> Non
 
 
 def test_twelve_owners_have_twelve_colours(run: Any) -> None:
-    """No two of twelve pods share a fill, so that an old pod and its successor are told apart."""
+    """No two of twelve pods share a fill, so that an old pod and its successor can be distinguished."""
     assert run.evaluate("new Set([...Array(12).keys()].map(ownerFill)).size") == 12
 
 

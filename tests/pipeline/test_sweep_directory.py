@@ -43,7 +43,7 @@ def test_what_no_manifest_names_is_never_read(tmp_path: Path, wanted: Contents) 
         lost = one.write(small_sweep.chunk([(1, 0)]))
     (path / f"chunks/{lost.chunk}.json").unlink()
     (path / "tables/runs/.part-00002.parquet.1.tmp").write_bytes(b"half")
-    (path / "tables/runs/part-foreign.parquet").write_bytes(b"of somebody else")
+    (path / "tables/runs/part-foreign.parquet").write_bytes(b"of another program")
     found = Directory.open(path)
     assert (found.tables("faults").num_rows, found.tables("runs").num_rows, set(found.finished)) == (2, 1, {(0, 0)})
     with Directory.prepare(path, wanted) as again:
