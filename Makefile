@@ -17,7 +17,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,9 @@ spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, kil
 
 cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, those that take long too
 	@$(BIN)/python -m pytest -q -m 'slow or not slow' -n $(JOBS) tests/pipeline/test_cross_checks.py
+
+hashes: $(VENV)/.dev  ## traces of every scene and experiment beside the recorded ones (HASHES="NAME --against ../other")
+	@$(BIN)/python tools/trace_hashes.py --check $(HASHES)
 
 conformance: $(VENV)/.dev  ## a real Kafka broker and `groupsim serve` are asked the same (CONFORMANCE="--short")
 	@$(BIN)/python -m tests.conformance $(CONFORMANCE)
