@@ -31,6 +31,7 @@ from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.network import Network, Timing
 from groupsim.cluster.node import Node
 from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.replicated_parts import ReplicatedParts
 from groupsim.cluster.roles import ClusterRoles
 from groupsim.cluster.stores import Stores
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
@@ -88,20 +89,9 @@ class ReplicatedCluster:
         self._keeping.begin(self.controller)
         self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
         self._stores.begin(self.controller.image.topics)
-        self.brokers = {
-            node: Node(
-                self.network,
-                node,
-                self._rack(node),
-                config,
-                self._stores.of(node),
-                self._keeping.blocks,
-                self.make_transaction_topic,
-            )
-            for node in config.nodes
-        }
-        for broker in self.brokers.values():
-            broker.peers = self.brokers.get
+        self._parts = ReplicatedParts(self._stores, self._keeping.blocks, self.make_transaction_topic)
+        self.brokers = {node: Node(self.network, node, self._rack(node), config, self._parts) for node in config.nodes}
+        self._parts.brokers = self.brokers
         self.network.attach(self.brokers, {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)})
         self.feeds: dict[str, Producer] = {}
         self._tapped = False
@@ -293,7 +283,7 @@ class ReplicatedCluster:
             raise LookupError(
                 f"transactional id {transactional_id!r}: nobody leads its partition of {TRANSACTION_TOPIC} just now"
             )
-        return leader, self.brokers[leader].transactions.coordinator
+        return leader, self._parts.transaction_coordinator_on(leader)
 
     def snapshot(self, group: str) -> GroupSnapshot | None:
         """The group as its coordinator sees it now; None when nobody knows it."""
