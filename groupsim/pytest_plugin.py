@@ -27,7 +27,6 @@ Nothing of the simulator is imported before a test asks for it.
 from __future__ import annotations
 
 import inspect
-import sys
 from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -303,8 +302,6 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the story of a test that failed."""
-    if call.excinfo is not None and isinstance(call.excinfo.value, AttributeError | TypeError):
-        _tell_what_there_is(call.excinfo.value)
     report = yield
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
@@ -313,16 +310,6 @@ def pytest_runtest_makereport(
     if report.when == "call" and report.failed and labs is not None and labs.started:
         report.sections.append(("groupsim: what the coordinator saw", labs.story()))
     return report
-
-
-def _tell_what_there_is(error: BaseException) -> None:
-    """Tests of other packages are left alone: they have imported nothing of this one."""
-    if any(name in sys.modules for name in ("groupsim.simulation", "groupsim.control", "groupsim.protocol")):
-        from groupsim.attribute_told import what_there_is
-
-        remedy = what_there_is(error)
-        if remedy is not None:
-            error.add_note(remedy)
 
 
 def _story(simulation: Simulation) -> str:
