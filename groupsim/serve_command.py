@@ -51,7 +51,7 @@ class Options:
 def serve(options: Options) -> int:
     """Serve until told to stop; returns the exit code."""
     _need_extra()
-    from groupsim.serving.log import ServeLog
+    from groupsim.serving.log import server_log
     from groupsim.serving.server import CannotServe, Server
 
     check_target(options.trace)
@@ -59,7 +59,7 @@ def serve(options: Options) -> int:
     wanted = _wanted(options, origin)
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(6), "big")  # new ids at every start
     loop = RealTimeLoop(seed, Trace(), origin_us=origin)
-    log = ServeLog(sys.stderr, lambda: loop.now_us, as_json=options.log_json)
+    log = server_log(sys.stderr, lambda: loop.now_us, as_json=options.log_json)
     loop.on_error = lambda error, where: log.error("an error in the cluster", exc_info=error, where=where)
     with ExitStack() as closing:
         sinks = [closing.enter_context(sink_for(options.trace))] if options.trace is not None else []

@@ -1,24 +1,26 @@
-"""The served cluster's own log: short lines for people, or JSON lines for programs.
+"""The served cluster's log, a structlog logger: short lines for people, or JSON lines for programs.
 
-Lines of the trace that somebody in front of a terminal wants to see (a group's state, a fault, a broker's life) are
-told too; everything else is in the trace.
+A few kinds of trace events (a group's state, a fault, a broker's start and stop) are written to the log, too;
+everything else is in the trace. structlog is not configured globally.
 """
 
 from __future__ import annotations
 
-import json
-import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, TextIO
+from typing import Final, TextIO
+
+import structlog
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.printable import visible
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_MS)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_MS)
 
-TOLD = (
+LOGGED_KINDS: Final = (
     Kind.GROUP_STATE,
     Kind.GROUP_DELETED,
     Kind.MEMBER_REMOVED,
@@ -29,62 +31,77 @@ TOLD = (
     Kind.PROCESS_CRASHED,
     Kind.WARNING,
 )
-"""Kinds of events that are told in the log, too."""
+"""Kinds of trace events that are written to the log."""
 
 
-class ServeLog:
-    """Writes lines. As a logger it has structlog's `info`, `warning` and `error`."""
+def server_log(file: TextIO, now_us: Callable[[], int], *, as_json: bool = False) -> FilteringBoundLogger:
+    """Return a logger that writes to `file`; `now_us` is the loop's time since `EPOCH_MS`, in microseconds."""
+    for_programs = (_exception_as_error, structlog.processors.JSONRenderer(default=str))
+    processors: list[Processor] = [_stamped(now_us), structlog.processors.ExceptionRenderer()]
+    processors += for_programs if as_json else (_for_people,)
+    every_level = structlog.make_filtering_bound_logger(0)
+    logger: FilteringBoundLogger = structlog.wrap_logger(_Lines(file), processors, every_level)
+    return logger
 
-    def __init__(self, file: TextIO, now_us: Callable[[], int], *, as_json: bool = False) -> None:
+
+class _Lines:
+    """The logger below structlog's: writes and flushes each line."""
+
+    def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._now_us = now_us
-        self._as_json = as_json
-        self._begun: dict[int, str] = {}
 
-    def info(self, event: str, **values: Any) -> None:
-        """Something worth a line."""
-        self._write("info", event, values)
-
-    def warning(self, event: str, **values: Any) -> None:
-        """Somebody did what he should not, or something could not be done."""
-        self._write("warning", event, values)
-
-    def error(self, event: str, **values: Any) -> None:
-        """A defect of ours; `exc_info` is the exception."""
-        self._write("error", event, values)
-
-    def tell(self, event: TraceEvent) -> None:
-        """A line for an event of the trace."""
-        warned = event.kind in (Kind.WARNING, Kind.ACTION_REFUSED)
-        if event.kind is Kind.FAULT_BEGUN and event.span:
-            self._begun[event.span] = event.reason or ""
-        elif event.kind is Kind.FAULT_ENDED:
-            words = f"fault over: {self._begun.pop(event.span or 0, '')}"
-            self._write("info", words + (f" ({event.reason})" if event.reason else ""), {"seq": event.seq})
-            return
-        self._write("warning" if warned else "info", _words(event), {"seq": event.seq})
-
-    def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
-        error = values.pop("exc_info", None)
-        when = _EPOCH + timedelta(microseconds=self._now_us())
-        try:
-            self._file.write(self._line(level, event, values, when, error) + "\n")
+    def info(self, line: str) -> None:
+        with suppress(OSError, ValueError):  # a closed terminal is no reason to stop serving
+            self._file.write(line + "\n")
             self._file.flush()
-        except (OSError, ValueError):
-            pass  # nobody reads: a closed terminal is no reason to stop serving
 
-    def _line(self, level: str, event: str, values: dict[str, Any], when: datetime, error: object) -> str:
-        if self._as_json:
-            more = {"error": _trace_of(error)} if error is not None else {}
-            return json.dumps({"time": when.isoformat(), "level": level, "event": event, **values, **more}, default=str)
-        said = ", ".join(f"{name} {value}" for name, value in values.items() if name != "seq")
-        mark = "" if level == "info" else f"{level}: "
-        line = visible(f"{when:%H:%M:%S} {mark}{event}" + (f" ({said})" if said else ""))
-        return line if error is None else f"{line}\n{_trace_of(error)}"
+    warning = error = info
 
 
-def _trace_of(error: object) -> str:
-    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)
+def _stamped(now_us: Callable[[], int]) -> Processor:
+    """Return a processor that puts the loop's time, level and event before the values."""
+
+    def stamp(_logger: WrappedLogger, level: str, values: EventDict) -> EventDict:
+        when = _EPOCH + timedelta(microseconds=now_us())
+        return {"time": when.isoformat(), "level": level, "event": values.pop("event"), **values}
+
+    return stamp
+
+
+def _exception_as_error(_logger: WrappedLogger, _level: str, values: EventDict) -> EventDict:
+    """Name the traceback `error`, as readers of the JSON lines know it (structlog processor)."""
+    if "exception" in values:
+        values["error"] = values.pop("exception")
+    return values
+
+
+def _for_people(_logger: WrappedLogger, level: str, values: EventDict) -> str:
+    """Render one line, and below it the traceback of an exception (structlog processor)."""
+    time, event = datetime.fromisoformat(values.pop("time")), values.pop("event")
+    traceback = values.pop("exception", None)
+    shown = ", ".join(f"{name} {value}" for name, value in values.items() if name not in ("level", "seq"))
+    mark = "" if level == "info" else f"{level}: "
+    line = visible(f"{time:%H:%M:%S} {mark}{event}" + (f" ({shown})" if shown else ""))
+    return line if traceback is None else f"{line}\n{traceback}"
+
+
+class EventLog:
+    """Writes trace events of `LOGGED_KINDS` to a log."""
+
+    def __init__(self, log: FilteringBoundLogger) -> None:
+        self._log = log
+        self._faults: dict[int, str] = {}
+
+    def write(self, event: TraceEvent) -> None:
+        """Write a line for one event; the end of a fault repeats the words of its begin."""
+        line = _words(event)
+        if event.kind is Kind.FAULT_BEGUN and event.span:
+            self._faults[event.span] = event.reason or ""
+        elif event.kind is Kind.FAULT_ENDED:
+            begun = self._faults.pop(event.span or 0, "")
+            line = f"fault over: {begun}" + (f" ({event.reason})" if event.reason else "")
+        write = self._log.warning if event.kind in (Kind.WARNING, Kind.ACTION_REFUSED) else self._log.info
+        write(line, seq=event.seq)
 
 
 def _words(event: TraceEvent) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+from structlog.typing import FilteringBoundLogger as Log
 
 from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.log.data_dir import DataDirRefused
@@ -28,7 +29,7 @@ from groupsim.scenarios.model import Scenario
 from groupsim.serving import http
 from groupsim.serving.api import Port, application
 from groupsim.serving.book import Book
-from groupsim.serving.log import TOLD, ServeLog
+from groupsim.serving.log import LOGGED_KINDS, EventLog
 from groupsim.serving.ready import ReadyFile
 from groupsim.serving.stage import LiveStage
 from groupsim.serving.tail import Tail
@@ -63,7 +64,7 @@ class Serving:
 class Server:
     """One served cluster: `run` returns when it was told to `stop`."""
 
-    def __init__(self, loop: RealTimeLoop, wanted: Serving, log: ServeLog, sinks: Sequence[Sink] = ()) -> None:
+    def __init__(self, loop: RealTimeLoop, wanted: Serving, log: Log, sinks: Sequence[Sink] = ()) -> None:
         self._loop = loop
         self._wanted = wanted
         self._log = log
@@ -114,7 +115,7 @@ class Server:
         wanted, trace = self._wanted, self._loop.trace
         raise_file_limit()  # segments are open files
         trace.subscribe(self.tail)
-        trace.subscribe(self._log.tell, TOLD)
+        trace.subscribe(EventLog(self._log).write, LOGGED_KINDS)
         for sink in self._sinks:
             trace.subscribe(sink)
         try:
