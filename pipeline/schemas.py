@@ -9,7 +9,8 @@ One place for the tables in memory, in Parquet, in Spark and in `docs/tables.md`
 - What depends on the machine (wall-clock and CPU time, the number of workers) is not in a table.
 - No column has a name that means something in SQL (a test has the words): `group_id`, not `group`. A trace's columns
   have the names of Parquet traces (`sinks.PARQUET`).
-- A change of a column's name, type or meaning raises `TABLES_VERSION`; a new column at the end does not.
+- Any change of the columns (a name, a type, a meaning, a new one) raises `TABLES_VERSION`. A directory of another
+  version is refused, for reading and for sweeping: no reader has to guess what is in a column that is not there.
 """
 
 from __future__ import annotations

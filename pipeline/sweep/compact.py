@@ -2,27 +2,34 @@
 
 A sweep writes a file per table and task, in the order in which it simulates: seed by seed over all cells. Compacted, a
 file has some neighbouring cells with all their seeds (of a cell that is too large for one file, some of its seeds),
-sorted by cell and seed, so a query about a cell reads one file of each table.
+sorted by cell and seed, and its row groups are small: a query about a cell reads what has it, and passes over the rest.
+There are no folders `cell=…`, which would be one small file each for thousands of cells.
 
-It may be cut short at any time. New files count from the moment their rows are in the manifests, all at once; they have
-names before those of the old rows, which from then on repeat what is there and do not count. Old files go last.
+What is to be merged is cut into jobs of at most `JOB` bytes, which workers do beside each other (`merging`); what is
+large enough already stays as it is, so the work grows with what is new. It may be cut short at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import attrs
 from attrs import frozen
 
-from groupsim.pipeline.schemas import RUNS, TABLES
+from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep import chunks
-from groupsim.pipeline.sweep.chunks import Chunk, Cost, File, Run, spans
+from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk
 from groupsim.pipeline.sweep.directory import Directory
+from groupsim.pipeline.sweep.merging import Job, held, merge
 from groupsim.pipeline.sweep.parts import table_file
 
 TARGET = 128 << 20
+JOB = 4 * TARGET  # of the largest table in the chunks that one worker merges
+SMALL = 4  # a chunk below this part of the target is merged with others
+GATHERED = 2_000  # chunks, after which a sweep that goes on has them merged
+WORTH = 16  # chunks: a sweep does not trouble itself for fewer
 FIRST = "0000"  # what the names of compacted chunks begin with: before all others
 _LAST = 999_999
 
@@ -36,82 +43,86 @@ class Compacted:
 
 
 def compact(where: Path | str, conf: Mapping[str, str] | None = None, target: int = TARGET) -> Compacted:
-    """Write the tables of a directory again in files of about `target` bytes of its largest table.
+    """Write the tables of a directory again in files of about `target` bytes of its largest table, in this process.
 
     A local directory is locked meanwhile. Raises SweepError when it is none of a sweep, another sweep writes there, a
     file is damaged or there is no room; what counted before counts then.
     """
     contents = Directory.open(where, conf).contents
     with Directory.prepare(where, contents, conf) as directory:
-        old = list(directory.manifest.chunks)
-        groups = _groups(old, target)
-        before = sum(len(chunk.files) for chunk in old)
-        if len(groups) >= len(old):
-            return Compacted(before, before)
-        name = _name(old)
-        new: list[Chunk] = []
-        try:
-            costs = _costs(old)
-            for number, runs in enumerate(groups):
-                new.append(_written(directory, f"{name}-{number:06d}", runs, costs))
-            chunks.write_all(directory.place, name, new)
-        except BaseException:
-            if not directory.place.is_file(f"{chunks.CHUNKS}/{name}{chunks.SUFFIX}"):  # an end after that is too late
-                directory.place.remove(table_file(file) for chunk in new for file in chunk.files)
-            raise
-        stale = {file for file in chunks.names(directory.place) if file != name}
-        directory.place.remove(f"{chunks.CHUNKS}/{file}{chunks.SUFFIX}" for file in sorted(stale))
-        directory.place.remove(table_file(file) for chunk in old for file in chunk.files)
-        return Compacted(before, sum(len(chunk.files) for chunk in new))
+        before = _files(directory)
+        todo = jobs(directory.manifest.chunks, target)
+        merge_all(directory, todo)
+        return Compacted(before, _files(directory))
 
 
-def _groups(old: Sequence[Chunk], target: int) -> list[list[Run]]:
-    """The runs of each new file: as many neighbours as have about `target` bytes of the largest table."""
-    every = sorted(run for chunk in old for span in chunk.runs for run in span.runs())
-    sizes = {name: sum(file.bytes for chunk in old if (file := chunk.file(name))) for name in TABLES}
-    each = max(1, round(target * len(every) / max(1, *sizes.values())))  # runs of one file
-    by_cell: dict[int, list[Run]] = {}
-    for run in every:
-        by_cell.setdefault(run[0], []).append(run)
-    groups: list[list[Run]] = []
-    for mine in by_cell.values():
-        if groups and len(groups[-1]) + len(mine) <= each:
-            groups[-1] += mine
-        else:
-            groups += [mine[begin : begin + each] for begin in range(0, len(mine), each)]
-    return groups
+def merge_all(
+    directory: Directory, todo: Sequence[Job], perform: Callable[[Iterable[Job]], object] | None = None
+) -> None:
+    """Have jobs performed, here or by what `perform` is, and put what counts then into one manifest."""
+
+    def here(some: Iterable[Job]) -> None:
+        for job in some:
+            merge(directory.place, job)
+
+    (perform or here)(todo)
+    if todo or directory.manifest.repeated:
+        tidy(directory)
 
 
-def _name(old: Sequence[Chunk]) -> str:
-    """A name before those of all chunks, also of those that were compacted earlier."""
-    heads = [chunk.chunk.split("-") for chunk in old]
+def jobs(there: Iterable[Chunk], target: int = TARGET, worth: int = 2) -> list[Job]:
+    """What to merge of the chunks that count: nothing when fewer than `worth` of them are small."""
+    there = list(there)
+    small = [chunk for chunk in there if size(chunk) < target // SMALL]
+    if len(small) < worth:
+        return []
+    name = name_before(there)
+    batches = (batch for batch in _batches(small, JOB * target // TARGET) if len(batch) > 1)
+    return [Job(f"{name}-{number:04d}", tuple(batch), target) for number, batch in enumerate(batches)]
+
+
+def size(chunk: Chunk) -> int:
+    """What its largest table has."""
+    return max(map(held, chunk.files), default=0)
+
+
+def _batches(small: Iterable[Chunk], most: int) -> Iterator[list[Chunk]]:
+    """Chunks, one after the other, until one table has so many bytes in them."""
+    batch: list[Chunk] = []
+    sums = dict.fromkeys(TABLES, 0)
+    for chunk in small:
+        batch.append(chunk)
+        for file in chunk.files:
+            sums[file.table] += held(file)
+        if max(sums.values()) >= most:
+            yield batch
+            batch, sums = [], dict.fromkeys(TABLES, 0)
+    yield batch
+
+
+def name_before(there: Iterable[Chunk]) -> str:
+    """A name before those of all chunks, also of those that were compacted earlier, and unlike that of any other
+    compaction that is under way: object stores have no locks.
+    """
+    heads = [chunk.chunk.split("-") for chunk in there]
     earlier = [int(parts[1]) for parts in heads if parts[0] == FIRST and parts[1].isdigit()]
-    return f"{FIRST}-{min(earlier, default=_LAST + 1) - 1:06d}"
+    token = zlib.crc32(f"{time.time_ns()} {id(heads)}".encode()) & 0xFFFFFF
+    return f"{FIRST}-{min(earlier, default=_LAST + 1) - 1:06d}-{token:06x}"
 
 
-def _costs(old: Sequence[Chunk]) -> dict[int, Cost]:
-    """What the runs of each cell have cost, from all chunks."""
-    found: dict[int, Cost] = {}
-    for cost in (cost for chunk in old for cost in chunk.costs):
-        so_far = found.get(cost.cell, Cost(cost.cell, 0, 0))
-        found[cost.cell] = Cost(cost.cell, so_far.runs + cost.runs, so_far.us + cost.us)
-    return found
+def tidy(directory: Directory) -> None:
+    """Put the rows that count into one manifest, and remove the others with their files."""
+    place = directory.place
+    old = chunks.names(place)  # first: what another sweep adds from now on is not ours to remove
+    directory.refresh()
+    manifest = directory.manifest
+    name = f"{name_before(manifest.chunks)}-all"
+    chunks.write_all(place, name, manifest.chunks)
+    place.remove(f"{CHUNKS}/{file}{SUFFIX}" for file in old)
+    named = {file for chunk in manifest.chunks for file in chunk.files}
+    place.remove(table_file(file) for chunk in manifest.repeated for file in chunk.files if file not in named)
+    directory.refresh()
 
 
-def _written(directory: Directory, name: str, runs: Sequence[Run], costs: dict[int, Cost]) -> Chunk:
-    """Write the tables of some runs, one after the other; `costs` of their cells go with the first chunk of each."""
-    place, failed = directory.place, 0
-    written: list[File] = []
-    try:
-        for table in TABLES:
-            rows = directory.tables(table, runs=runs)
-            if table == RUNS.name:
-                failed = rows["status"].to_pylist().count("failed")
-            if len(rows):
-                written.append(File(table, f"part-{name}.compact.parquet", len(rows), 0))
-                written[-1] = attrs.evolve(written[-1], bytes=place.write_table(table_file(written[-1]), rows))
-    except BaseException:
-        place.remove(map(table_file, written))
-        raise
-    mine = tuple(costs.pop(cell) for cell in dict.fromkeys(cell for cell, _ in runs) if cell in costs)
-    return Chunk(name, len(runs), failed, tuple(spans(runs)), mine, tuple(written))
+def _files(directory: Directory) -> int:
+    return sum(len(chunk.files) for chunk in directory.manifest.chunks)

@@ -185,7 +185,7 @@ class Directory:
         wanted = None if runs is None else _expression(runs)
         having = None if runs is None else _having(self.manifest.chunks, runs)
         parts = [
-            read_part(self.place, table_file(file), schema, wanted)
+            read_part(self.place, table_file(file), schema, wanted, file.rows)
             for file in self.files(name)
             if having is None or file.file in having
         ]

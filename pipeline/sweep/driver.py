@@ -16,12 +16,14 @@ from attrs import frozen
 
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep import assignors, chunks, work
+from groupsim.pipeline.sweep import compact as compacting
 from groupsim.pipeline.sweep.bundle import Bundle, bundle, code
 from groupsim.pipeline.sweep.choosing import Choice, choose
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, cores
+from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, Merging, cores
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.merging import Job
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Plan, Task, Wave
 from groupsim.pipeline.sweep.ticking import ticking
@@ -87,6 +89,7 @@ def sweep(
         if lacking:
             name, result = at_work.perform(name, then)
         else:
+            at_work.compact(None)
             result = then(directory, None)
             name = POOL if name == AUTO else name
         return Outcome(
@@ -175,6 +178,7 @@ class _Sweep:
         self._name = directory.next_name()
         self._flying: dict[str, int] = {}  # chunk → its runs
         self._rows: list[Chunk] = []  # of the manifest, each in a file of its own
+        self._gathered: list[Chunk] = []  # to be merged while the sweep goes on
         self._folds = 0
         self.workers = min(options.workers or cores(), max(1, self.lacking))
 
@@ -236,8 +240,32 @@ class _Sweep:
         finally:
             self._fold()
             self._directory.refresh()
+        self.compact(engine)
 
-    def _through(self, engine: Engine, waves: Iterable[Wave]) -> None:
+    def compact(self, engine: Engine | None) -> None:
+        """Make few large files of many small ones, on the engine if there is one. Where that fails, all rows are there
+        yet, and a sentence says what is to be done.
+        """
+        directory = self._directory
+        todo = compacting.jobs(directory.manifest.chunks, worth=compacting.WORTH)
+        if not todo:
+            return
+        state = Progress(self._finished, self._total, self._failed, None, "compacting")
+
+        def on(some: Iterable[Job]) -> None:
+            assert engine is not None
+            with closing(engine.perform([Merging(tuple(some), directory.place)], self._pack)) as done:
+                for _ in done:
+                    pass
+
+        try:
+            with ticking(lambda: self._watch(state)):
+                compacting.merge_all(directory, todo, on if engine is not None and engine.shares else None)
+        except SweepError as error:
+            self._note(f"the tables stay in many small files: {error.message}; groupsim compact DIR makes few of them")
+            directory.refresh()
+
+    def _through(self, engine: Engine, waves: Iterable[Wave | Merging]) -> None:
         """Perform waves, and take what comes back."""
         self._engine = engine
         with closing(engine.perform(self._noted(waves), self._pack)) as tasks:
@@ -247,13 +275,20 @@ class _Sweep:
                 else:
                     self._take(done)
 
-    def _noted(self, waves: Iterable[Wave]) -> Iterator[Wave]:
+    def _noted(self, waves: Iterable[Wave | Merging]) -> Iterator[Wave | Merging]:
         for wave in waves:
             if self._engine is not None:
                 self.workers = self._engine.workers
-            for task in wave.tasks:
+            for task in wave.tasks if isinstance(wave, Wave) else ():
                 self._flying[f"{self._name}-{task.number:06d}"] = len(task.runs)
             yield wave
+            if len(self._gathered) >= compacting.GATHERED and self._engine is not None and self._engine.shares:
+                yield self._merging()
+
+    def _merging(self) -> Merging:
+        """What has gathered while the sweep goes on, to be merged beside it."""
+        gathered, self._gathered = self._gathered, []
+        return Merging(tuple(compacting.jobs(gathered)), self._directory.place)
 
     def _pack(self, tasks: Iterable[Task]) -> work.Package:
         needed = {cell for task in tasks for cell, _ in task.runs}
@@ -272,6 +307,7 @@ class _Sweep:
         self._finished += chunk.count
         self._failed += chunk.failed
         self._rows.append(chunk)
+        self._gathered.append(chunk)
         if len(self._rows) >= FOLD:
             self._fold()
         self._show()

@@ -10,6 +10,8 @@ from typing import Protocol
 from attrs import field, frozen
 
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.merging import Job
+from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.work import Answer, Package
 
@@ -77,6 +79,14 @@ class Done:
     answer: Answer
 
 
+@frozen
+class Merging:
+    """A wave of another kind: chunks that workers which share the storage merge."""
+
+    jobs: tuple[Job, ...]
+    place: Place
+
+
 class Pack(Protocol):
     """Packs what tasks need for their journey."""
 
@@ -94,11 +104,11 @@ class Engine(Protocol):
     def shares(self) -> bool:
         """Whether its workers write where the sweep lies; otherwise their tables come back."""
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
+    def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
         """Perform waves, each asked for when there is room for it; tasks come back in any order.
 
-        Yields nothing (None) every few seconds in which no task came back. Raises SweepError when it cannot go on. A
-        closed iterator stops what is still running.
+        Yields nothing (None) for chunks that were merged, and every few seconds in which no task came back. Raises
+        SweepError when it cannot go on. A closed iterator stops what is still running.
         """
 
     def close(self) -> None:

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from groupsim.pipeline.sweep.place import Place
 
 
-def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None) -> pa.Table:
-    """The columns of `schema` from one file. Raises SweepError when it is damaged, or was written without them."""
+def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None, rows: int | None = None) -> pa.Table:
+    """The columns of `schema` from one file. Raises SweepError when it is damaged, lacks a column, or has not so many
+    `rows` as the manifest says: another program wrote it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with place.open(file) as source:
-            there = pq.read_schema(source).names
-            lacking = [name for name in schema.names if name not in there]
+            there = pq.read_metadata(source)
+            lacking = [name for name in schema.names if name not in there.schema.names]
             if lacking:
-                raise _earlier(place, file, lacking)
+                raise damaged(place, file, f"it has no column {', '.join(lacking)}: no sweep of this version wrote it")
+            if rows is not None and there.num_rows != rows:
+                raise damaged(place, file, f"it has {there.num_rows} rows, and the manifest says {rows}")
             source.seek(0)
             return pq.read_table(source, columns=schema.names, filters=filters).cast(schema)
     except FileNotFoundError:
@@ -42,14 +46,6 @@ def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None) -
 def _of_parquet(error: OSError) -> bool:
     """Whether the file was read and made no sense: Arrow says so with an OSError that no system has made."""
     return error.errno is None
-
-
-def _earlier(place: Place, file: str, lacking: list[str]) -> SweepError:
-    return SweepError(
-        f"{place / file}: has no column {', '.join(lacking)}: another version of groupsim wrote it",
-        "sweep into a new directory, or read this one with the version that wrote it",
-        bad_input=True,
-    )
 
 
 def damaged(place: Place, file: str, why: str) -> SweepError:

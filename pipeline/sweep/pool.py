@@ -12,8 +12,9 @@ import multiprocessing
 import signal
 import sys
 import traceback
-from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -22,11 +23,22 @@ from typing import Any
 from attrs import define
 
 from groupsim.pipeline.sweep import work
-from groupsim.pipeline.sweep.engines import TICK_S, Done, Pack
+from groupsim.pipeline.sweep.engines import TICK_S, Done, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.merging import Job, merge
 from groupsim.pipeline.sweep.plan import Task, Wave
 
 DEATHS = 3  # of workers over one task before it is given up
+
+
+@define(eq=False)
+class _Job:
+    """What a worker is asked: a function with its arguments, made when it is handed out. Merges have no `task`."""
+
+    asked: Callable[[], tuple[Any, ...]]
+    what: str
+    task: Task | None = None
+    deaths: int = 0
 
 
 @define(eq=False)
@@ -35,7 +47,7 @@ class _Worker:
 
     process: Any
     line: Connection[Any, Any]
-    job: Task | None = None
+    job: _Job | None = None
 
 
 class Pool:
@@ -49,14 +61,13 @@ class Pool:
         self._folder = str(folder or Path.cwd())
         self._context = multiprocessing.get_context("spawn")  # nothing of this process leaks into a run
         self._all: list[_Worker] = []
-        self._deaths: Counter[int] = Counter()
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
+    def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
         """See `Engine`."""
-        coming = (task for wave in waves for task in wave.tasks)
-        again: deque[Task] = deque()
+        coming = (job for wave in waves for job in _jobs(wave, pack))
+        again: deque[_Job] = deque()
         while True:
-            self._hand_out(coming, again, pack)
+            self._hand_out(coming, again)
             busy = {worker.line: worker for worker in self._all if worker.job is not None}
             if not busy:
                 return
@@ -64,9 +75,7 @@ class Pool:
             if not ready:
                 yield None
             for line in ready:
-                done = self._receive(busy[line], again)  # type: ignore[index]
-                if done is not None:
-                    yield done
+                yield self._receive(busy[line], again)  # type: ignore[index]
 
     def close(self) -> None:
         """End all workers, whatever they are doing."""
@@ -77,7 +86,7 @@ class Pool:
             worker.line.close()
         self._all.clear()
 
-    def _hand_out(self, coming: Iterator[Task], again: deque[Task], pack: Pack) -> None:
+    def _hand_out(self, coming: Iterator[_Job], again: deque[_Job]) -> None:
         """Give every idle worker a job, as long as there are any."""
         idle = [worker for worker in self._all if worker.job is None]
         while idle or len(self._all) < self.workers:
@@ -87,7 +96,7 @@ class Pool:
             worker = idle.pop() if idle else self._start()
             worker.job = job
             with contextlib.suppress(BrokenPipeError):  # it died while idle: noticed as one that died at work
-                worker.line.send((pack([job]), job.number, job.runs))
+                worker.line.send(job.asked())
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
@@ -99,7 +108,7 @@ class Pool:
         self._all.append(worker)
         return worker
 
-    def _receive(self, worker: _Worker, again: deque[Task]) -> Done | None:
+    def _receive(self, worker: _Worker, again: deque[_Job]) -> Done | None:
         job, worker.job = worker.job, None
         assert job is not None
         try:
@@ -112,23 +121,40 @@ class Pool:
             raise SweepError(**answer)
         if isinstance(answer, str):
             raise SweepError(f"a worker failed: {answer}", "this is a defect of groupsim; the message names the place")
-        return Done(job, answer)
+        return None if job.task is None else Done(job.task, answer)
 
-    def _bury(self, worker: _Worker, job: Task) -> None:
+    def _bury(self, worker: _Worker, job: _Job) -> None:
         """A worker has died at work; raises SweepError when its job seems to kill workers."""
         worker.process.join()
         worker.line.close()
         self._all.remove(worker)
-        self._deaths[job.number] += 1
-        if self._deaths[job.number] >= DEATHS:
-            cell, seed = job.runs[0]
+        job.deaths += 1
+        if job.deaths >= DEATHS:
             code = worker.process.exitcode
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             raise SweepError(
-                f"{DEATHS} worker processes died ({how}) over the same {len(job.runs)} runs, "
-                f"from cell {cell} with seed {seed} on",
+                f"{DEATHS} worker processes died ({how}) over the same {job.what}",
                 "perhaps memory ran out: try fewer workers (--workers 1); what was finished is kept",
             )
+
+
+def _jobs(wave: Wave | Merging, pack: Pack) -> Iterator[_Job]:
+    if isinstance(wave, Merging):
+        for one in wave.jobs:
+            yield _Job(partial(_to_merge, wave, one), f"{len(one.chunks)} chunks, to merge them")
+        return
+    for task in wave.tasks:
+        cell, seed = task.runs[0]
+        what = f"{len(task.runs)} runs, from cell {cell} with seed {seed} on"
+        yield _Job(partial(_to_perform, pack, task), what, task)
+
+
+def _to_merge(wave: Merging, job: Job) -> tuple[Any, ...]:
+    return merge, wave.place, job
+
+
+def _to_perform(pack: Pack, task: Task) -> tuple[Any, ...]:
+    return work.perform, pack([task]), task.number, task.runs
 
 
 @contextlib.contextmanager
@@ -178,11 +204,11 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
     gc.freeze()  # what was imported stays; no need to walk through it again
     while True:
         try:
-            packed, task, runs = line.recv()
+            function, *arguments = line.recv()
         except (EOFError, OSError):
             return
         try:
-            answer: Any = work.perform(packed, task, runs)
+            answer: Any = function(*arguments)
         except SweepError as error:
             answer = work.problem(error)
         except Exception as error:

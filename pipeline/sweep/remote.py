@@ -112,6 +112,29 @@ def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
     return give_back
 
 
+def merging(jobs: Any, place: Any, zip_name: str) -> Callable[[Batches], Batches]:
+    """The function that merges chunks: each row is the number of a job, and becomes a row with what kept it from being
+    done, if anything did. `jobs` are pickled, for the worker knows no class of ours before it has unpacked the zip.
+    """
+    unpack = unpacking(zip_name, WORK)
+
+    def merge(batches: Batches) -> Batches:
+        unpack()
+        import pickle
+
+        from groupsim.pipeline.sweep import manifest_rows, merging
+        from groupsim.pipeline.sweep.errors import SweepError
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                try:
+                    merging.merge(place, pickle.loads(jobs[number]))
+                except SweepError as error:
+                    yield manifest_rows.refused(number, error)
+
+    return merge
+
+
 def reading(place: Any, name: str, columns: Any, zip_name: str | None) -> Callable[[Batches], Batches]:
     """The function that reads files of a table: each row is a file of the place, whose columns come as they are."""
     unpack = unpacking(zip_name) if zip_name else None

@@ -7,6 +7,7 @@ come back as bytes instead, and the driver writes them.
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
@@ -18,12 +19,12 @@ from typing import Any
 
 from groupsim.pipeline.sweep.bundle import Bundle
 from groupsim.pipeline.sweep.chunks import ROW, Chunk, spans
-from groupsim.pipeline.sweep.engines import TICK_S, Done, EngineOptions, Pack
+from groupsim.pipeline.sweep.engines import TICK_S, Done, EngineOptions, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
-from groupsim.pipeline.sweep.remote import TABLES, returning, writing
+from groupsim.pipeline.sweep.remote import TABLES, merging, returning, writing
 from groupsim.pipeline.sweep.spark_session import jvm_log, session, ui
 from groupsim.pipeline.sweep.work import Answer, Package
 
@@ -53,15 +54,20 @@ class Spark:
             return self._options.workers
         return self._slots if self._options.remote else int(self.session.sparkContext.defaultParallelism)
 
-    def perform(self, waves: Iterable[Wave], pack: Pack) -> Generator[Done | None]:
+    def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
         """See `Engine`."""
-        coming = (wave for wave in waves if wave.tasks)
+        coming = (wave for wave in waves if isinstance(wave, Merging) or wave.tasks)
         threads = ThreadPoolExecutor(IN_FLIGHT, "groupsim-wave")
         flying: set[Future[list[Done]]] = set()
         try:
             while True:
                 more = islice(coming, IN_FLIGHT - len(flying))
-                flying |= {threads.submit(self._run, wave, pack(wave.tasks)) for wave in more}
+                flying |= {
+                    threads.submit(self._merge, wave)
+                    if isinstance(wave, Merging)
+                    else threads.submit(self._run, wave, pack(wave.tasks))
+                    for wave in more
+                }
                 if not flying:
                     return
                 ended, flying = wait(flying, TICK_S, return_when=FIRST_COMPLETED)
@@ -84,6 +90,14 @@ class Spark:
             return [Done(tasks[row["task"]], Answer(_chunk(row))) for row in rows.to_pylist()]
         rows = planned.mapInArrow(returning(packed, self.zip_name), f"task bigint, {ROW}, {TABLES}").toArrow()
         return list(_put_together(rows.to_pylist(), tasks))
+
+    def _merge(self, wave: Merging) -> list[Done]:
+        packed = [pickle.dumps(job) for job in wave.jobs]
+        numbers = self.session.range(0, len(packed), 1, len(packed))
+        done = numbers.mapInArrow(merging(packed, wave.place, self.zip_name), f"task bigint, {ROW}, {PROBLEM}")
+        for row in done.toArrow().to_pylist():
+            _chunk(row)  # raises what kept it from being done
+        return []
 
     def close(self) -> None:
         """Stop the session."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import small_sweep
@@ -143,18 +144,24 @@ def _without_a_column(path: Path) -> None:
     pq.write_table(pq.read_table(path).drop_columns(["what"]), path)
 
 
+def _of_another(path: Path) -> None:
+    rows = pq.read_table(path)
+    pq.write_table(pa.concat_tables([rows, rows]), path)
+
+
 @pytest.mark.parametrize(
     ("spoil", "says", "remedy"),
     [
         (_half, r"part-.*\.parquet: damaged: ", "the same sweep then runs these runs again"),
         (Path.unlink, r"part-.*\.parquet: damaged: it is not there", "the same sweep then runs these runs again"),
-        (_without_a_column, "has no column what: another version of groupsim wrote it", "into a new directory"),
+        (_without_a_column, "damaged: it has no column what", "the same sweep then runs these runs again"),
+        (_of_another, "damaged: it has 4 rows, and the manifest says 2", "the same sweep then runs these runs again"),
     ],
 )
 def test_a_spoilt_part_is_named_with_the_remedy(
     tmp_path: Path, wanted: Contents, spoil: Callable[[Path], None], says: str, remedy: str
 ) -> None:
-    """Half a file, none, or one with other columns is neither an error of Arrow's nor passed over."""
+    """Half a file, none, one with other columns or rows is neither an error of Arrow's nor passed over."""
     with Directory.prepare(tmp_path / "a", wanted) as one:
         chunk = one.write(small_sweep.chunk([(0, 0)]))
     spoil(next(one.path.glob("tables/faults/*")))
