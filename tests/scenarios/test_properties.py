@@ -40,6 +40,7 @@ groups:
         ("a=1,\\\n   2\n", {"a": "1,2"}),
         ("a\\:b=c\\u0041\\n", {"a:b": "cA\n"}),
         ("a=\na=2", {"a": "2"}),
+        ("a=x\x85y\rb = = c", {"a": "x\x85y", "b": "= c"}),
     ],
 )
 def test_properties_are_read_as_java_reads_them(text: str, found: dict[str, str]) -> None:
@@ -51,6 +52,12 @@ def test_a_line_without_a_key_is_an_error() -> None:
     """`=x` names no setting."""
     with pytest.raises(ValueError, match="line 2 of the properties has no key"):
         parse_properties("a=1\n=x\n")
+
+
+def test_an_incomplete_escape_is_an_error_of_its_line() -> None:
+    """java.util.Properties refuses it, too; the value is not shown, for it may be a secret's."""
+    with pytest.raises(ValueError, match=r"^line 4 of the properties has a \\u without four hexadecimal digits$"):
+        parse_properties("a=1,\\\n  2\n\nmy.password=\\u12\n")
 
 
 @pytest.mark.parametrize(
