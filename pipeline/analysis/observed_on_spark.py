@@ -92,7 +92,9 @@ class OnSpark:
 def observed_on(on: Cluster, directory: Directory) -> Iterator[OnSpark]:
     """The observations of a directory, kept on the cluster for as long as the block lasts."""
     from groupsim.pipeline.sweep.frames import frame
+    from groupsim.pipeline.sweep.spark_session import describe
 
+    describe(on.session, f"statistics of {directory.place.url.partition('?')[0]}")
     views = {name: f"groupsim_{name}" for name in COLUMNS}
     for name, columns in COLUMNS.items():
         frame(on, directory, name, columns).createOrReplaceTempView(views[name])

@@ -224,12 +224,17 @@ class _Told:
 
 def refused(what: str, error: BaseException, writing: bool) -> SweepError:
     """A place that does not let us read or write, in a sentence. It never advises to remove anything."""
-    first = (str(error).splitlines() or [type(error).__name__])[0][:300]
+    first = re.sub(r" *\(Request ID.*", "", (str(error).splitlines() or [type(error).__name__])[0])[:300]
     verb = "written" if writing else "read"
     if isinstance(error, OSError) and error.errno in _FULL:
         return SweepError(f"{what}: the disk is full", f"make room; {KEPT}")
     if re.search(r"ACCESS_DENIED|AccessDenied|Permission denied|Forbidden|403", first):
         return SweepError(f"{what}: no right to have it {verb}: {first}", "check the credentials", bad_input=True)
+    if re.search(
+        r"SIGNATURE_DOES_NOT_MATCH|INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|EXPIRED_TOKEN|Unauthenticated", first
+    ):
+        remedy = "check the key and the secret: in the environment, or with --conf"
+        return SweepError(f"{what}: the credentials are refused: {first}", remedy, bad_input=True)
     if re.search(r"NO_SUCH_BUCKET|NoSuchBucket", first):
         return SweepError(f"{what}: there is no such bucket", "name one that is there", bad_input=True)
     if re.search(r"libhdfs|libjvm|CLASSPATH", first):

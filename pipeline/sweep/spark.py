@@ -25,7 +25,7 @@ from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
 from groupsim.pipeline.sweep.remote import TABLES, merging, returning, writing
-from groupsim.pipeline.sweep.spark_session import jvm_log, session, ui
+from groupsim.pipeline.sweep.spark_session import describe, jvm_log, session, ui
 from groupsim.pipeline.sweep.work import Answer, Package
 
 IN_FLIGHT = 2
@@ -37,6 +37,7 @@ class Spark:
     def __init__(self, options: EngineOptions, shipped: Bundle, place: Place) -> None:
         self._options = options
         self.zip_name = shipped.name
+        self._where = place.url.partition("?")[0]
         self._stack = ExitStack()
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="groupsim-zip-"))
@@ -83,6 +84,7 @@ class Spark:
             threads.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, wave: Wave, packed: Package) -> list[Done]:
+        describe(self.session, f"simulate {len(wave.runs):,} runs in {len(wave.tasks)} tasks into {self._where}")
         planned = runs_of(self.session, wave.tasks)
         tasks = {task.number: task for task in wave.tasks}
         if packed["place"] is not None:
@@ -92,6 +94,8 @@ class Spark:
         return list(_put_together(rows.to_pylist(), tasks))
 
     def _merge(self, wave: Merging) -> list[Done]:
+        count = sum(len(job.chunks) for job in wave.jobs)
+        describe(self.session, f"merge the files of {count:,} chunks in {self._where}")
         packed = [pickle.dumps(job) for job in wave.jobs]
         numbers = self.session.range(0, len(packed), 1, len(packed))
         done = numbers.mapInArrow(merging(packed, wave.place, self.zip_name), f"task bigint, {ROW}, {PROBLEM}")

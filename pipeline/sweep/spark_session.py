@@ -253,6 +253,12 @@ def spark_defaults() -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
+def describe(spark: Any, what: str) -> None:
+    """Say on the session's own page what the jobs are for that this thread begins from now on; not with Connect."""
+    with suppress(Exception):
+        spark.sparkContext.setJobDescription(what)
+
+
 def ui(spark: Any) -> str:
     """Where the session's own page is; nothing when it shows none."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,13 +79,15 @@ def environment(folder: Path, python: Path) -> dict[str, str]:
 
 
 @contextmanager
-def program(folder: Path, name: str, python: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """One of Spark's programs and its log, for as long as the block lasts."""
+def program(
+    folder: Path, name: str, python: Path, *arguments: str, before: tuple[str, ...] = ()
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """One of Spark's programs and its log, for as long as the block lasts; `before` is a command that starts it."""
     log = folder / f"{name}.log"
     spark = site_packages() / "pyspark/bin"
     with log.open("wb") as said:
         process = subprocess.Popen(
-            [spark / arguments[0], *arguments[1:]],
+            [*before, spark / arguments[0], *arguments[1:]],
             stdout=said,
             stderr=subprocess.STDOUT,
             env=environment(folder, python),
@@ -139,8 +142,8 @@ def _workers(folder: Path, python: Path, master: str, count: int) -> Iterator[li
 
 
 @contextmanager
-def connect(folder: Path, python: Path) -> Iterator[str]:
-    """A Spark Connect server with two cores: its address."""
+def connect(folder: Path, python: Path, hidden: Path | None = None) -> Iterator[str]:
+    """A Spark Connect server with two cores: its address. It sees nothing of what is in the folder `hidden`."""
     port = free_port()
     settings = {
         "spark.connect.grpc.binding.port": str(port),
@@ -152,7 +155,7 @@ def connect(folder: Path, python: Path) -> Iterator[str]:
     }
     options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     server = ("spark-submit", "--master", "local[2]", *options, "--class", CONNECT_SERVER, "spark-internal")
-    with program(folder, "connect", python, *server) as (process, _):
+    with program(folder, "connect", python, *server, before=blind_to(hidden) if hidden else ()) as (process, _):
 
         def listens() -> bool:
             assert process.poll() is None
@@ -161,6 +164,20 @@ def connect(folder: Path, python: Path) -> Iterator[str]:
 
         until(listens, "no Connect server")
         yield f"sc://127.0.0.1:{port}"
+
+
+def blind_to(hidden: Path) -> tuple[str, ...]:
+    """A command that starts another, before whose eyes an empty file system lies over the folder."""
+    mounting = 'mount -t tmpfs none "$0" && exec "$@"'
+    return ("unshare", "--map-root-user", "--mount", "sh", "-c", mounting, str(hidden))
+
+
+def why_not_blind(folder: Path) -> str:
+    """Why a process cannot be kept from seeing a folder here; nothing when it can."""
+    if shutil.which("unshare") is None:
+        return "unshare is not installed"
+    tried = subprocess.run([*blind_to(folder), "true"], capture_output=True, text=True, check=False)
+    return tried.stderr.strip() if tried.returncode else ""
 
 
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

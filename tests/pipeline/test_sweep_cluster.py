@@ -217,6 +217,31 @@ def test_spark_connect_makes_the_tables_of_the_pool(
         assert small_sweep.tables(tmp_path / "out") == expected
 
 
+def test_a_connect_server_that_shares_no_storage_sends_rows_through_the_driver(
+    python: Path, experiment: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Its processes see another file system where the directory lies: a line says so, and every row is as from the
+    pool, the answer to the byte.
+    """
+    pytest.importorskip("grpc")
+    hidden, server = tmp_path / "laptop", tmp_path / "server"
+    hidden.mkdir()
+    server.mkdir()
+    if why := spark_cluster.why_not_blind(hidden):
+        pytest.skip(why)
+    with spark_cluster.connect(server, python, hidden) as remote:
+        command = ("sweep", experiment, "--out", hidden / "out", "--remote", remote)
+        process = spark_cluster.groupsim(*command)
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        assert f"the workers cannot write to {hidden / 'out'}: their tables come back through this process" in said
+        assert "Traceback" not in said
+        assert small_sweep.tables(hidden / "out") == expected
+        answer = (hidden / "out/results/answer.json").read_bytes()
+        assert results(hidden / "out", python, "pool")["answer.json"] == answer
+        assert results(hidden / "out", python, "spark", remote=remote)["answer.json"] == answer
+
+
 def test_workers_without_arrow_are_refused_before_the_first_run(
     cluster: tuple[str, list[int]], experiment: Path, tmp_path: Path
 ) -> None:

@@ -21,11 +21,17 @@ from groupsim.pipeline.sweep.spark_session import spark_defaults
 DENIED = OSError("When creating key 'x' in bucket 'b': AWS Error ACCESS_DENIED during PutObject operation: denied")
 NO_BUCKET = OSError("When listing objects under key '' in bucket 'b': AWS Error NO_SUCH_BUCKET during ListObjectsV2")
 
+BAD_KEY = OSError(
+    "When listing objects under key 'r1/' in bucket 'b': AWS Error INVALID_ACCESS_KEY_ID during ListObjectsV2 "
+    "operation: The AWS Access Key Id you provided does not exist in our records. (Request ID: qufwEJ)"
+)
+
 
 @pytest.mark.parametrize(
     ("error", "says", "remedy", "bad_input"),
     [
         (DENIED, "no right to have it written", "check the credentials", True),
+        (BAD_KEY, "the credentials are refused: When listing", "the key and the secret", True),
         (NO_BUCKET, "there is no such bucket", "name one that is there", True),
         (OSError("Unable to load libjvm"), "HDFS cannot be reached", "HADOOP_HOME", True),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "the disk is full", "same command goes on", False),
