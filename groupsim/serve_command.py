@@ -97,6 +97,7 @@ def _need_extra() -> None:
         import crc32c  # noqa: F401
         import hypercorn  # noqa: F401
         import kio  # noqa: F401
+        import re2  # noqa: F401
         import starlette  # noqa: F401
     except ImportError as error:
         remedy = 'pip install "groupsim[serve]"'

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from groupsim.cluster.transactions.patterns import NoPattern, compiled
 from groupsim.cluster.transactions.records import Txn
 from groupsim.cluster.transactions.states import TxnState
 from groupsim.protocol.errors import ErrorCode
@@ -17,6 +16,7 @@ from groupsim.protocol.operator_messages import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from groupsim.protocol.patterns import InvalidPattern, compile_pattern
 
 _STATES = {state.printed: state for state in TxnState}
 
@@ -49,8 +49,8 @@ def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
     if not pattern:
         return lambda name: True
     try:
-        return compiled(pattern)
-    except NoPattern:
+        return compile_pattern(pattern)
+    except InvalidPattern:
         return None
 
 

@@ -1,15 +1,24 @@
-"""Patterns of transactional ids: RE2's dialect, in time that does not explode."""
+"""Regular expressions of a broker: RE2/J's dialect and words, in linear time.
+
+`tests/data/re2j/answers.json` has the answers of RE2/J 1.8, the jar of Kafka 4.4.0, which `Ask.java` beside it prints.
+A running broker was asked 53 of the patterns (`tests/conformance`, patterns-of-transactional-ids).
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.cluster.transactions.patterns import NoPattern, compiled
+from groupsim.protocol.patterns import DEEPEST, InvalidPattern, compile_pattern
+
+ANSWERS = json.loads((Path(__file__).parents[1] / "data" / "re2j" / "answers.json").read_text("utf-8"))
 
 CHARACTERS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "\\w", "\\W", "\\d", "\\s", "-", "\\.", "(?i:A)"])
 PLACES = st.sampled_from(["\\b", "^", "$"])
@@ -29,7 +38,7 @@ PATTERNS = st.recursive(ATOMS, _larger, max_leaves=8)
 def test_what_both_dialects_know_means_the_same_in_both(pattern: str, text: str) -> None:
     """A text matches as a whole where Python's expressions say so, with classes of ASCII alone."""
     elsewhere = re.compile(pattern.replace("{,2}", "[{],2[}]"), re.ASCII)
-    assert compiled(pattern)(text) == (elsewhere.fullmatch(text) is not None)
+    assert compile_pattern(pattern)(text) == (elsewhere.fullmatch(text) is not None)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +64,8 @@ def test_what_both_dialects_know_means_the_same_in_both(pattern: str, text: str)
 )
 def test_what_is_res_own(pattern: str, good: str, bad: str) -> None:
     """Classes by name, names of groups, quotations, numbers of characters, brackets, flags."""
-    assert compiled(pattern)(good)
-    assert not compiled(pattern)(bad)
+    assert compile_pattern(pattern)(good)
+    assert not compile_pattern(pattern)(bad)
 
 
 @pytest.mark.parametrize(
@@ -69,21 +78,44 @@ def test_what_is_res_own(pattern: str, good: str, bad: str) -> None:
 )
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     """What leads back or ahead, what is not closed, what has no name or no number."""
-    with pytest.raises(NoPattern):
-        compiled(pattern)
+    with pytest.raises(InvalidPattern):
+        compile_pattern(pattern)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(a{1000}){1000}", "((a{100}){100}){100}", "(" * 5_000 + ")" * 5_000, "a" * 10_001]
-)
+@pytest.mark.parametrize("pattern", ANSWERS["patterns"])
+def test_a_pattern_is_taken_or_refused_as_by_re2j(pattern: str) -> None:
+    """The same texts match, or the description of the error is the same."""
+    try:
+        matches = compile_pattern(pattern)
+        answer = "ok " + "".join("01"[matches(text)] for text in ANSWERS["texts"])
+    except InvalidPattern as error:
+        answer = f"no {error.description}"
+    assert answer == ANSWERS["patterns"][pattern]
+
+
+@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", "((a{100}){100}){100}", "(" * 5_000 + ")" * 5_000])
 def test_what_is_too_large_is_refused(pattern: str) -> None:
-    """A pattern is bounded, before any of it is made."""
-    with pytest.raises(NoPattern):
-        compiled(pattern)
+    """RE2/J takes nested repetitions of more than 1,000 in all, and has a deep pattern overflow its stack."""
+    with pytest.raises(InvalidPattern):
+        compile_pattern(pattern)
+
+
+def test_a_long_or_deep_pattern_is_taken() -> None:
+    """As by RE2/J: a pattern of ten thousand letters, and groups in each other up to the limit."""
+    assert compile_pattern("a" * 10_001)("a" * 10_001)
+    assert compile_pattern("(" * DEEPEST + "a" + ")" * DEEPEST)("a")
+    assert compile_pattern("[(]" * 2 * DEEPEST)("(" * 2 * DEEPEST)
+
+
+def test_without_google_re2_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package works without the extra; a request with a pattern does not."""
+    monkeypatch.setitem(sys.modules, "re2", None)
+    with pytest.raises(ImportError, match=r'pip install "groupsim\[patterns\]"'):
+        compile_pattern("a")
 
 
 def test_a_pattern_that_others_try_for_ever_is_told_at_once() -> None:
     """Repetitions of repetitions cost their length times that of the text, no more."""
     began = time.monotonic()
-    assert not compiled("(a*)*(a|a)*(a?){20}b")("a" * 2_000)
+    assert not compile_pattern("(a*)*(a|a)*(a?){20}b")("a" * 2_000)
     assert time.monotonic() - began < 20
