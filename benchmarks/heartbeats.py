@@ -25,17 +25,15 @@ import argparse
 import json
 import random
 import sys
-from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import simpy
 
 from benchmarks.common import INTERVAL_US, LATENCY_US, Stopwatch, best, group, table, tracing
 from benchmarks.heartbeat_floor import FLOORS, bare_heapq
-from groupsim.cluster.choir import Choir, Columns
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
@@ -144,46 +142,19 @@ def toy(members: int, kind: str) -> dict[str, Any]:
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """Count the events of a run meanwhile; the count is the list's one number.
-
-    They are what the kernel takes off its row and its heap, but for the entries that choirs set there; and what happens
-    to the rows of these: each heartbeat that goes out, arrives, or is answered sets a time. `enter` sets two itself, in
-    the middle of an event.
-    """
+    """Count the events of a run meanwhile: what the kernel takes off its row and its heap. The list's one number."""
     count = [0]
-    turn, enter = VirtualLoop._turn.__code__, Choir.enter.__code__
-    of_choirs = (Choir._post.__code__, Choir._watch_from.__code__)
-    plain = Columns.__init__
-
-    class Counting(array):  # type: ignore[type-arg]
-        def __setitem__(self, row: Any, value: Any) -> None:
-            count[0] += 1
-            super().__setitem__(row, value)
-
-    def columns(self: Columns, last_ids: array[int]) -> None:
-        plain(self, last_ids)
-        self.sent_us, self.judged_us, self.alive_us = Counting("Q"), Counting("Q"), Counting("Q")
+    turn = VirtualLoop._turn.__code__
 
     def look(frame: FrameType, event: str, result: Any) -> None:
-        code = frame.f_code
-        if event == "c_call" and code is turn and result.__name__ in ("heappop", "pop"):
+        if event == "c_call" and frame.f_code is turn and result.__name__ in ("heappop", "pop"):
             count[0] += 1
-        elif event == "call" and code.co_name == "set_in_place" and _caller(frame) in of_choirs:
-            count[0] -= 1
-        elif event == "call" and code is enter:
-            count[0] -= 2
 
-    Columns.__init__ = columns  # type: ignore[method-assign]
     sys.setprofile(look)
     try:
         yield count
     finally:
         sys.setprofile(None)
-        Columns.__init__ = plain  # type: ignore[method-assign]
-
-
-def _caller(frame: FrameType) -> CodeType | None:
-    return frame.f_back and frame.f_back.f_code
 
 
 def churn(members: int, kind: str) -> dict[str, Any]:

@@ -10,14 +10,11 @@ from groupsim.cluster.endpoint import QUIET, Endpoint
 from groupsim.cluster.topics import Topics
 from groupsim.coordinator.interfaces import Call
 from groupsim.coordinator.placement import partition_for
-from groupsim.coordinator.steady import Steady
-from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
-    HeartbeatRequest,
     MetadataRequest,
     MetadataResponse,
 )
@@ -32,14 +29,6 @@ class Handles(Protocol):
 
     def handle(self, call: Call) -> None:
         """Take a request; its answer goes out through the call, now or later."""
-        ...
-
-    def heartbeat(self, call: Call) -> None:
-        """Take a Heartbeat: the same, by a shorter way."""
-        ...
-
-    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
-        """The shortest way for heartbeats like this one, and the session that they prolong."""
         ...
 
 
@@ -58,10 +47,7 @@ class Broker(Endpoint):
         self._topics = topics
 
     def receive(self, call: Line) -> None:
-        """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask.
-
-        Quiet heartbeats do not come this way but straight to `heartbeat`.
-        """
+        """Take the request in hand of a connection. Raises `RuntimeError` when there is no coordinator to ask."""
         call.request = request = normalise_request(call.request)
         if type(request) not in QUIET or self._trace.heartbeats:
             self.note_received(call)
@@ -76,8 +62,6 @@ class Broker(Endpoint):
     def serve_groups(self, coordinator: Handles) -> None:
         """Hand everything about groups to this coordinator from now on."""
         self.handle = coordinator.handle
-        self.heartbeat = coordinator.heartbeat
-        self.steady = coordinator.steady
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
         return self._topics.describe(request.topics)

@@ -13,9 +13,6 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
 correlation and the way back are fields of the connection.
 
-While all is well a member's heartbeats go by themselves (`beating`): the connection does not know of those under way.
-Whatever is done to it, or on it, begins by ending that (`_take_over`).
-
 A consumer's Fetch with a negative waiting time stands for all its long polls (`long_polls`).
 
 Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
@@ -42,7 +39,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace import OFF
 from groupsim.members.interfaces import REFUSED, Disconnected, Outcome
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
+from groupsim.protocol.messages import HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 
 if TYPE_CHECKING:
@@ -60,13 +57,19 @@ class Connection(Polling):
     __slots__ = (
         "_broken",
         "_check_handle",
+        "_floor_in",
+        "_floor_out",
         "_held_in",
         "_held_out",
+        "_ids",
+        "_life",
         "_more",
+        "_oldest",
         "_queue",
         "_ready_us",
         "_trace",
         "blame",
+        "broker",
         "client",
         "client_host",
         "client_id",
@@ -74,6 +77,7 @@ class Connection(Polling):
         "host_name",
         "number",
         "open",
+        "plain",
         "purpose",
         "took_us",
         "up",
@@ -134,7 +138,6 @@ class Connection(Polling):
         self._held_in: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
-        self.rhythm = None
         # When the last response will have arrived, and when the broker will have got to the last request: what is sent
         # next comes after that.
         self._floor_in = 0
@@ -158,8 +161,6 @@ class Connection(Polling):
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
         """See `members.interfaces.Connection.send`."""
-        if self.rhythm is not None:
-            self.rhythm.end()
         now = self._loop.now_us
         correlation = self._ids.draw()
         if not self.open:
@@ -226,7 +227,6 @@ class Connection(Polling):
 
     def _end(self) -> list[Flight]:
         """Nothing is sent or received from here on; returns what was in flight."""
-        self._take_over()
         self.open = self.up = self.plain = False
         flights = self._flights()
         self._oldest = self._more = self._held_out = None
@@ -303,10 +303,8 @@ class Connection(Polling):
             return
         self._busy = True
         self.correlation = flight[0]
-        self.request = request = flight[1]
-        if self.plain and request.__class__ is HeartbeatRequest and not self._trace.heartbeats:
-            self.broker.heartbeat(self)
-        elif self.plain or not self._network.taps.answers(self):
+        self.request = flight[1]
+        if self.plain or not self._network.taps.answers(self):
             self.broker.receive(self)
 
     def answer(self, response: Response) -> None:
@@ -380,7 +378,6 @@ class Connection(Polling):
 
     def pass_back(self, response: Response) -> None:
         """Send towards the client, or hold back while a stall lasts."""
-        self._take_over()
         if self._held_in or self._network.links.holds_in(self):
             self._held_in = queued(self._held_in, response)
         else:
@@ -403,7 +400,6 @@ class Connection(Polling):
         """Break the connection now; the client sees it `after_us` (a latency, unless given) later."""
         if not self.up:
             return
-        self._take_over()
         self._broken = True
         self.up = self.plain = False
         self._queue = self._held_out = self._held_in = None
@@ -413,13 +409,11 @@ class Connection(Polling):
 
     def delay(self, response: Response, by_us: int) -> None:
         """Send a response so late that it arrives after `by_us` at the earliest; what follows stays behind it."""
-        self._take_over()
         self._floor_in = max(self._floor_in, self._loop.now_us + by_us)
         self.pass_back(response)
 
     def hush(self) -> None:
         """Nothing comes back on this connection any more, though it stays up."""
-        self._take_over()
         self.conditions = (*self.conditions, SILENT)
 
     def refuse(self) -> None:
@@ -428,12 +422,10 @@ class Connection(Polling):
 
     def settle(self, tapped: bool) -> None:
         """See anew whether the connection is plain: up, and no fault near it."""
-        self._take_over()
         self.plain = self.up and not tapped and not self.conditions and self._thinking is None
 
     def impose(self, conditions: list[Condition]) -> None:
         """The faults of links that concern this connection from now on."""
-        self._take_over()
         silent = [c for c in self.conditions if c is SILENT]
         self.conditions = (*conditions, *silent)
         if conditions:
@@ -441,7 +433,6 @@ class Connection(Polling):
 
     def release_from(self, condition: Condition) -> None:
         """A fault has ended: what it held back goes out, in order."""
-        self._take_over()
         self.conditions = tuple(c for c in self.conditions if c is not condition)
         if self._oldest is None:
             self.blame = 0
@@ -459,12 +450,12 @@ class Connection(Polling):
 
 
 def _arrive(flight: Flight) -> None:
-    """A request arrives at the broker: `_take`, written out for what is no heartbeat."""
-    connection, request = flight[4], flight[1]
-    if connection.plain and not connection._busy and request.__class__ is not HeartbeatRequest:
+    """A request arrives at the broker: `_take`, written out for a connection that is plain."""
+    connection = flight[4]
+    if connection.plain and not connection._busy:
         connection._busy = True
         connection.correlation = flight[0]
-        connection.request = request
+        connection.request = flight[1]
         connection.broker.receive(connection)
     else:
         connection._take(flight)

@@ -6,13 +6,10 @@ listed only in a full trace. What they bring about has kinds of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
 from groupsim.coordinator.interfaces import Call
-from groupsim.coordinator.steady import Steady
-from groupsim.coordinator.timers import Timer
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.cluster_messages import (
@@ -54,8 +51,6 @@ class Endpoint:
     def __init__(self, loop: EventLoop, name: str) -> None:
         self.host: Host = loop.host(name)
         self.connects: type[Connection] | None = None  #: the class of its connections, where it is not the usual one
-        self.heartbeat: Callable[[Call], None] = self._no_groups
-        self.steady: Callable[[HeartbeatRequest], tuple[Steady, Timer] | None] = nobody
         self._loop = loop
         self._trace = loop.trace
 
@@ -125,10 +120,6 @@ class Endpoint:
             reason=reason,
             payload={"from": call.host_name},
         )
-
-
-def nobody(_: HeartbeatRequest) -> None:
-    """No member's heartbeats go by the shortest way (`coordinator.steady.Steady`): each is looked at."""
 
 
 def is_unanswered(request: Request) -> bool:

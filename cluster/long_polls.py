@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.beating import Beating
+from groupsim.cluster.sockets import Wire
 from groupsim.protocol.data_messages import FetchRequest, FetchResponse, PartitionData
 from groupsim.protocol.messages import Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.network import Network
+    from groupsim.eventloop.interface import EventLoop, Host
 
 NEVER = 1 << 62
 
@@ -70,19 +71,37 @@ class LongPoll:
             connection.answer(FetchResponse(partitions=found))
 
 
-class Polling(Beating):
-    """The part of a connection on which a Fetch may stand for its long polls; a base class, as `Beating` is."""
+class Polling(Wire):
+    """The part of a connection on which a Fetch may stand for its long polls.
 
-    __slots__ = ("_long_poll", "_network", "correlation", "give_up", "request")
+    It is a base class, for a connection is to be one object: of ten thousand each has to be found.
+    """
 
+    __slots__ = (
+        "_busy",
+        "_check_us",
+        "_long_poll",
+        "_loop",
+        "_network",
+        "broker_host",
+        "correlation",
+        "give_up",
+        "request",
+    )
+
+    broker_host: Host
     request: Request
     correlation: int
     give_up: Callable[[], None] | None
+    _busy: bool
+    _check_us: int
     _long_poll: LongPoll | None
+    _loop: EventLoop
     _network: Network
 
     if TYPE_CHECKING:
 
+        def _arm(self, deadline: int) -> None: ...
         def answer(self, response: Response) -> None: ...
 
     @property

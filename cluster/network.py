@@ -6,7 +6,6 @@ faults to those they concern; a connection without faults (`plain`) never asks.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -77,7 +76,6 @@ class Network:
         self._connections: dict[Line, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
         self._ids: dict[str, Correlations] = {}
-        self._last_ids = array("Q")
 
     def attach(self, brokers: Mapping[int, Endpoint], others: Mapping[int, Endpoint] | None = None) -> None:
         """Say which brokers there are, and who else can be reached (the controller); before anybody connects."""
@@ -124,7 +122,7 @@ class Network:
         """The correlation ids of a client's host."""
         ids = self._ids.get(host)
         if ids is None:
-            ids = self._ids[host] = Correlations(self._last_ids)
+            ids = self._ids[host] = Correlations()
         return ids
 
     def adopt(self, connection: Line) -> None:

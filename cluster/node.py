@@ -29,7 +29,6 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
-from groupsim.protocol.messages import HeartbeatRequest
 from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ class Node(Endpoint):
         self.groups = GroupCoordinator(self.loop, self.host, self.node, coordinator, self.log, self.metadata)
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
-        self.heartbeat, self.steady = self.groups.heartbeat, self.groups.steady
         self.services = self._parts.services(self)
         self._handlers = self.services.handlers
 
@@ -169,7 +167,7 @@ class Node(Endpoint):
     # --- requests --------------------------------------------------------------------------------------------
 
     def receive(self, call: Line) -> None:
-        """Take the request in hand of a connection; quiet heartbeats go straight to `heartbeat`."""
+        """Take the request in hand of a connection."""
         call.request = request = normalise_request(call.request)
         kind = type(request)
         if kind not in QUIET or self._trace.heartbeats:
@@ -177,7 +175,5 @@ class Node(Endpoint):
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(call, request)
-        elif kind is HeartbeatRequest:
-            self.heartbeat(call)
         else:
             self.groups.handle(call)

@@ -18,7 +18,6 @@ from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.admin.forwarding import Forwarding
 from groupsim.cluster.admin.operators import OperatorRequests
 from groupsim.cluster.admin.requests import AdminRequests
-from groupsim.cluster.endpoint import nobody
 from groupsim.cluster.metadata import TRANSACTION_KEY, with_errors
 from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.stores import disk_of
@@ -126,7 +125,6 @@ class ReplicatedServices:
         self._everybody = gate is None
         if gate is None:
             return handlers
-        broker.heartbeat, broker.steady = gate.heartbeat(broker.groups.heartbeat), nobody
         self.admin.forbids = gate.forbids
         return gate.guarded(handlers, lambda call, request: broker.groups.handle(call))
 

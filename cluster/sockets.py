@@ -32,27 +32,16 @@ def queued(queue: deque[T] | None, item: T) -> deque[T]:
 
 
 class Correlations:
-    """The correlation ids of one client host, shared by its connections, so that host and id name one request.
+    """The correlation ids of one client host, shared by its connections, so that host and id name one request."""
 
-    The last ids of all hosts lie side by side in `numbers`, this one's at `at`: a heartbeat of each of ten thousand
-    members draws one, and would have to find ten thousand objects.
-    """
+    __slots__ = ("last",)
 
-    __slots__ = ("at", "numbers")
-
-    def __init__(self, numbers: array[int]) -> None:
-        self.numbers = numbers
-        self.at = len(numbers)
-        numbers.append(0)
-
-    @property
-    def last(self) -> int:
-        """The last id that was drawn."""
-        return self.numbers[self.at]
+    def __init__(self) -> None:
+        self.last = 0  #: the last id that was drawn
 
     def draw(self) -> int:
         """The next id."""
-        self.numbers[self.at] = drawn = self.numbers[self.at] + 1
+        self.last = drawn = self.last + 1
         return drawn
 
 

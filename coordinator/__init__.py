@@ -9,7 +9,6 @@ Where to read:
     validation                             whether its sender is who it says it is
     rebalance, voting                      how a round opens and closes, and which protocol it chooses
     purgatory, timers                      what waits, and what ends the wait
-    steady                                 the short ways of a heartbeat while nothing happens
 
     commit, offsets, transactions          committed offsets: who may commit, what is written and told
     offset_store, offset_view              where they are kept, with what is on its way to the log

@@ -6,9 +6,6 @@ moves away, and looks again when it rings: if the deadline has moved, it is set 
 it was moved, so that the order within an instant is the same as if it had been moved at once. An alarm is set earlier
 only when a deadline comes nearer.
 
-Who keeps a session's deadline for a while (`timers.Keeper`) sees to it himself: an alarm that rings meanwhile is set
-anew when the deadline is given back.
-
 `lazy=False` moves every alarm at once; a test runs both ways and compares the traces.
 
 Alarms ring on the loop rather than on the broker's host, and what they find due is delivered to the host: so a paused
@@ -18,7 +15,6 @@ broker, whose deadlines cannot move, fires them at the end of the pause in the o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from groupsim.coordinator.timers import NEVER, Timer
 from groupsim.eventloop.heap import FREE, TIMER_RANK
@@ -62,18 +58,8 @@ class Alarms:
             return
         if rang_us == timer.due_us and timer.rings_ticket == timer.ticket:
             self._host.deliver(self._due, timer)
-        elif timer.keeper is not None:
-            timer.keeper.watch()
-            timer.on_return = partial(self._arm_again, self._loop.trace.cause)
         else:
             self._arm(timer)
-
-    def _arm_again(self, cause: int, timer: Timer) -> None:
-        """The deadline was given back: from here on the alarm rings as it would have rung all the time."""
-        trace = self._loop.trace
-        ambient, trace.cause = trace.cause, cause
-        self._arm(timer)
-        trace.cause = ambient
 
     def _due(self, timer: Timer) -> None:
         # A pause may lie between the ring and this: a heartbeat that came before it in the backlog saves the session.

@@ -21,7 +21,6 @@ from groupsim.coordinator.purgatory import ANSWERED
 from groupsim.coordinator.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.snapshot import GroupSnapshot, snapshot
 from groupsim.coordinator.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
-from groupsim.coordinator.steady import Steady, quick_heartbeat, steady_member
 from groupsim.coordinator.sync import sync, sync_timer_fired
 from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.coordinator.turn import Turn
@@ -41,9 +40,7 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 
 @define(eq=False)
 class ClassicGroup(GroupData):
-    """A group of the classic protocol. `short_way` is the one that heartbeats were last given."""
-
-    short_way: Steady | None = None
+    """A group of the classic protocol."""
 
     def join(self, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None:
         join(turn, self, arrival, request)
@@ -53,19 +50,6 @@ class ClassicGroup(GroupData):
 
     def heartbeat(self, turn: Turn, call: CallToken, request: HeartbeatRequest) -> None:
         heartbeat(turn, self, call, request)
-
-    #: Whether this was a steady heartbeat, now done without effects; the answer is NONE.
-    quick_heartbeat = quick_heartbeat
-
-    def steady(self, turn: Turn, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
-        """The short way for heartbeats like this one, and the member's session; None when this is none for it."""
-        member = steady_member(self, request)
-        if member is None or member.session is None:
-            return None
-        way, session_us = self.short_way, 1_000 * member.session_timeout_ms
-        if way is None or way.session_us != session_us or not way.holds:
-            way = self.short_way = Steady(turn, self, session_us)
-        return way, member.session
 
     def leave(self, turn: Turn, call: CallToken, request: LeaveGroupRequest) -> None:
         leave(turn, self, call, request)

@@ -1,7 +1,6 @@
 """What the core says should happen: values, carried out by whoever drives it.
 
 Each input to the core (a request, a timer, a finished append …) yields a list of effects, to be carried out in order.
-A steady heartbeat yields none at all; the service takes a shorter way for it (`Shard.heartbeat`).
 """
 
 from __future__ import annotations

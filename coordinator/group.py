@@ -26,7 +26,6 @@ class GroupData:
     """A classic group. `state_us` is when its state last changed, to the millisecond; None when an old record
     did not say.
 
-    `era` is another number with every change of the state and of who stands behind a member id (`steady.Steady`).
     `lookup` holds the same members as `members`, in no order that matters, for the ways that must be cheap.
     `supported` counts members per protocol name; a name once offered stays, with 0. `subscribed` are the topics of the
     last round, None when they could not be read (`ClassicGroup.subscribedTopics`).
@@ -49,7 +48,6 @@ class GroupData:
     awaiting_joins: int = 0
     new_member_added: bool = False
     subscribed: frozenset[str] | None = None
-    era: int = 0
 
     # --- state ---------------------------------------------------------------------------------------------------
 
@@ -57,7 +55,6 @@ class GroupData:
         """Change the state along the table; nothing else changes it. Raises IllegalState for a way that is none."""
         following = next_state(self.state, reason.cause)
         self.previous_state, self.state = self.state, following
-        self.era += 1
         self.state_us = whole_ms(now_us)
 
     @property
@@ -120,7 +117,6 @@ class GroupData:
         """Put `new`, the same instance under another id, into the place of `old`, whose requests must be answered."""
         del self.members[old.member_id]
         del self.lookup[old.member_id]
-        self.era += 1
         self._put(new)
         if self.leader == old.member_id:
             self.leader = new.member_id

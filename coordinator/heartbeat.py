@@ -1,4 +1,4 @@
-"""Heartbeat, and what happens when none comes. In a group in which nothing happens it takes a shorter way (`steady`).
+"""Heartbeat, and what happens when none comes.
 
 Sources: `GroupMetadataManager.classicGroupHeartbeatToClassicGroup`, `expireClassicGroupMemberHeartbeat`;
 classic-protocol reference, 1.5, 2.7 and 2.9.

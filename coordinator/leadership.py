@@ -23,7 +23,7 @@ from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatRequest, JoinGroupRequest, Request
+from groupsim.protocol.messages import JoinGroupRequest, Request
 
 _OUR_KINDS = (
     Kind.GROUP_STATE,
@@ -77,10 +77,6 @@ class Leadership:
         every_move = not lazy_timers or loop.trace.will_want(Kind.TIMER_SET)
         self.shard = Shard(partition, config, loop.ticket, noting=noting, every_move=every_move)
         self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
-        #: A steady heartbeat: True when it is done and the answer is NONE.
-        self.heartbeat: Callable[[HeartbeatRequest, int], bool] = (
-            self.shard.heartbeat if lazy_timers else self._heartbeat_moving_its_alarm
-        )
 
     # --- inputs --------------------------------------------------------------------------------------------------
 
@@ -107,13 +103,6 @@ class Leadership:
             self._host.cancel(self.load_handle)
         self.active = False
         self._carry_out(self.shard.unload(self._loop.now_us))
-
-    def _heartbeat_moving_its_alarm(self, request: HeartbeatRequest, now_us: int) -> bool:
-        """As the shard's `heartbeat`, for alarms that are not lazy."""
-        done = self.shard.heartbeat(request, now_us)
-        if done:
-            self._move_alarm(request)
-        return done
 
     def join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """A JoinGroup."""

@@ -5,9 +5,6 @@ timeout out of bounds, an unknown topic). Then the group's partition is found, a
 (NOT_COORDINATOR; `runtime`) and has loaded it (COORDINATOR_LOAD_IN_PROGRESS, but NONE for a Heartbeat). Then the
 partition's core handles it (`shard`), and its effects are carried out (`leadership`).
 
-A heartbeat of a quiet group takes a short way: one look-up, the deadline moved, one answer that is always the same
-object; and a shorter one where the look-up is kept (`steady`).
-
 Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2, 3.1 and 3.3.
 """
 
@@ -28,8 +25,6 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.coordinator.states import IllegalState
-from groupsim.coordinator.steady import Steady
-from groupsim.coordinator.timers import Timer
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
@@ -110,20 +105,6 @@ class GroupCoordinator(CoordinatorRuntime):
         else:
             self._handlers[type(call.request)](call)
 
-    def heartbeat(self, call: Call) -> None:
-        """Handle a Heartbeat, the short way if the group is quiet; else as `handle` does."""
-        request: HeartbeatRequest = call.request  # type: ignore[assignment]
-        led = self._by_group.get(request.group_id)
-        if led is not None and led.heartbeat(request, self._loop.now_us):
-            call.answer(ALIVE)
-        else:
-            self.handle(call)
-
-    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
-        """The short way for a heartbeat that is sent again and again; None where each has to be looked at."""
-        led = self._by_group.get(request.group_id)
-        return led.shard.steady(request) if led is not None and self._lazy_timers else None
-
     # --- routing -------------------------------------------------------------------------------------------------
 
     def _unavailable(self, led: Leadership | None) -> ErrorCode | None:
@@ -161,9 +142,7 @@ class GroupCoordinator(CoordinatorRuntime):
     def _heartbeat(self, call: Call) -> None:
         request: HeartbeatRequest = call.request  # type: ignore[assignment]
         led = self._leadership(request.group_id)
-        if led is not None and led.heartbeat(request, self._loop.now_us):
-            call.answer(ALIVE)
-        elif request.group_id and self._unavailable(led) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        if request.group_id and self._unavailable(led) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             call.answer(ALIVE)  # while the partition loads, nobody loses a session
         else:
             self._of_group(call)

@@ -2,7 +2,6 @@
 
     join         a JoinGroup, with who sent it and a fresh member id should one be needed
     handle       any other request
-    heartbeat    a steady heartbeat by the short way: no effects
     fire         a timer that is due
     append_done  how an append ended, in the order of the appends
     load         the records of the partition: from then on the shard is active
@@ -10,9 +9,9 @@
     topic_deleted
     force_rebalance, forget    by an operator's hand
 
-Every input comes with `now_us`, which never goes back, and every one but `heartbeat` returns the effects to be carried
-out, in order (`effects`); an operator's with a flag before them, whether there was anything to do. The shard does no
-input or output, knows no clock and draws nothing at random; ranks of timers come from `draw_ticket`.
+Every input comes with `now_us`, which never goes back, and returns the effects to be carried out, in order (`effects`);
+an operator's with a flag before them, whether there was anything to do. The shard does no input or output, knows no
+clock and draws nothing at random; ranks of timers come from `draw_ticket`.
 
 Source: `GroupCoordinatorShard`, `CoordinatorRuntime`; classic-protocol reference, 3.2 and 3.3.
 """
@@ -38,7 +37,6 @@ from groupsim.coordinator.registry import Registry
 from groupsim.coordinator.replay import replay
 from groupsim.coordinator.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.states import IllegalState
-from groupsim.coordinator.steady import Steady
 from groupsim.coordinator.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
@@ -122,20 +120,6 @@ class Shard:
             group.answered_otherwise(call)
         if not any(isinstance(effect, tuple) and effect[0] is call for effect in turn.effects):
             turn.reply(call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    def heartbeat(self, request: HeartbeatRequest, now_us: int) -> bool:
-        """A steady heartbeat, done without effects: True, and the answer is NONE. False: use `handle`."""
-        turn = self.turn
-        group = self.groups.get(request.group_id)
-        if group is None or not turn.purgatory.idle:
-            return False
-        turn.now_us = now_us
-        return group.quick_heartbeat(turn, request)
-
-    def steady(self, request: HeartbeatRequest) -> tuple[Steady, Timer] | None:
-        """The short way for heartbeats like this one, and the member's session; None when they are not steady."""
-        group = self.groups.get(request.group_id)
-        return None if group is None else group.steady(self.turn, request)
 
     def describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         """One group of a DescribeGroups."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
-from typing import Protocol
 
 NEVER = -1
 
@@ -40,47 +39,26 @@ class TimerKind(Enum):
     __hash__ = object.__hash__
 
 
-class Keeper(Protocol):
-    """Who keeps the deadline of a session at hand, and moves it at every heartbeat without looking for the timer."""
-
-    @property
-    def deadline(self) -> tuple[int, int]:
-        """What `due_us` and `ticket` are at the moment."""
-        ...
-
-    def watch(self) -> None:
-        """No alarm rings for the timer any more: give the deadline back at the latest when it has come."""
-        ...
-
-    def end(self) -> None:
-        """Somebody else moves or stops the timer: give the deadline back (`Timer.give_back`)."""
-        ...
-
-
 class Timer:
     """One named timer. `args` are what Kafka's closure would hold. `running`: whether it has a deadline.
 
     `alarm` and `cause` are the driver's own notes. `rings_us` and `rings_ticket` say for which deadline he has an alarm
     set, NEVER when for none: of a move to a later one he need not be told (`Turn.every_move`).
-
-    `keeper` has its deadline at hand; when he gives it back, `on_return` is called, if the driver has set it.
     """
 
     __slots__ = (
-        "_due_us",
-        "_ticket",
         "alarm",
         "args",
         "cause",
+        "due_us",
         "group_id",
-        "keeper",
         "kind",
         "member_id",
         "name",
-        "on_return",
         "rings_ticket",
         "rings_us",
         "running",
+        "ticket",
     )
 
     def __init__(self, name: str, kind: TimerKind, group_id: str, member_id: str) -> None:
@@ -94,40 +72,14 @@ class Timer:
         self.rings_ticket = 0
         self.cause = 0
         self.running = False
-        self._due_us = NEVER
-        self._ticket = 0
-        self.keeper: Keeper | None = None
-        self.on_return: Callable[[Timer], None] | None = None
-
-    @property
-    def due_us(self) -> int:
-        return self._due_us if self.keeper is None else self.keeper.deadline[0]
-
-    @property
-    def ticket(self) -> int:
-        """The rank among what falls on the same instant."""
-        return self._ticket if self.keeper is None else self.keeper.deadline[1]
+        self.due_us = NEVER
+        self.ticket = 0  #: the rank among what falls on the same instant
 
     def move(self, due_us: int, ticket: int) -> None:
         """Give it another deadline, or NEVER."""
-        if self.keeper is not None:
-            self.keeper.end()
-        self._due_us = due_us
-        self._ticket = ticket
+        self.due_us = due_us
+        self.ticket = ticket
         self.running = due_us != NEVER
-
-    def lend(self, keeper: Keeper) -> None:
-        """Let somebody keep the deadline, until it is moved here or given back. Only while it runs."""
-        self.keeper = keeper
-
-    def give_back(self) -> None:
-        """The keeper keeps it no longer; his numbers are taken over."""
-        if self.keeper is not None:
-            self._due_us, self._ticket = self.keeper.deadline
-            self.keeper = None
-            on_return, self.on_return = self.on_return, None
-            if on_return is not None:
-                on_return(self)
 
     def __repr__(self) -> str:
         return f"Timer({self.name!r}, due_us={self.due_us})"

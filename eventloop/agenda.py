@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from groupsim.eventloop.heap import LIFE, NEVER_US, RANK, WHEN, Entry, number_of
+from groupsim.eventloop.heap import LIFE, WHEN, Entry, number_of
 
 BUCKET_US = 1 << 14  # a message's latency stays within a bucket or crosses into the next
 CROWD = 1_500  # split a bucket with more entries than this: fewer, and each would have a bucket of its own
@@ -86,14 +86,6 @@ class Agenda:
         if near:
             return near[0] if not row or near[0] < row[-1] else row[-1]
         return self.row[-1] if row or self.advance() else None
-
-    def before(self) -> tuple[int, int]:
-        """Everything here comes at this time and rank, or later; without making another bucket the present one."""
-        row, near = self.row, self.near
-        if row or near:
-            first = near[0] if not row or (near and near[0] < row[-1]) else row[-1]
-            return first[WHEN], first[RANK]
-        return (self._later[0], 0) if self._later else (NEVER_US, 0)
 
     def take_back(self, entry: Entry) -> None:
         """Make an entry do nothing; once most of them do nothing, throw those out. Nothing happens if it has run."""

@@ -33,27 +33,16 @@ class Life:
     """One incarnation of a host, as the heap sees it: may what belongs to it run?
 
     `held` is the one question on the hot path. Held and `dead`: its entries are dropped. Held and not dead (paused):
-    they wait in `backlog`, in the order they came due. Who keeps events of it elsewhere than in the heap has to know
-    when that question has another answer: `tell`.
+    they wait in `backlog`, in the order they came due.
     """
 
-    __slots__ = ("_told", "backlog", "dead", "held", "name")
+    __slots__ = ("backlog", "dead", "held", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.held = False
         self.dead = False
         self.backlog: list[Entry] = []
-        self._told: tuple[Callable[[], None], ...] = ()
-
-    def tell(self, told: Callable[[], None]) -> None:
-        """Have `told()` called whenever it stops to run."""
-        self._told += (told,)
-
-    def tell_no_more(self, told: Callable[[], None]) -> None:
-        """Take that back."""
-        # Mostly there is nobody else.
-        self._told = () if self._told == (told,) else tuple(one for one in self._told if one != told)
 
     def stop(self, *, dead: bool = False) -> None:
         """Nothing that belongs to it runs from now on: for a while, or ever again."""
@@ -61,8 +50,6 @@ class Life:
         self.dead = dead
         if dead:
             self.backlog.clear()
-        for told in self._told:
-            told()
 
     def hold(self, entry: Entry) -> None:
         """Keep a due entry for later, or drop it."""

@@ -106,27 +106,11 @@ class EventLoop(Protocol):
         """As `Host.call_at` for a timer; shorter, for what is not in the past."""
         ...
 
-    # Somebody may have events of his own, with tickets drawn from here, and only the first of them in the loop's heap.
-    # When that runs, he carries out those that nothing of the loop's comes before, and sets the next one.
-
     def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Life, cause: int) -> Handle:
         """Schedule what is not in the past and has its place within the instant, and its cause, since before.
 
         The rank is that of `heap.RANKS` for the class, and the ticket.
         """
-        ...
-
-    def comes_next(self) -> tuple[int, int]:
-        """A time and a rank (`heap.RANKS` of the class, and the ticket) before which the loop has nothing to do."""
-        ...
-
-    def come_to(self, now_us: int) -> None:
-        """The last of the events that were carried out in one callback was at `now_us`."""
-        ...
-
-    @property
-    def watched(self) -> bool:
-        """Whether somebody looks after every event (`until`), so that one has to be carried out at a time."""
         ...
 
     def cancel(self, handle: Handle) -> None:
@@ -164,14 +148,6 @@ class Life(Protocol):
 
     dead: bool
     held: bool
-
-    def tell(self, told: Callable[[], None]) -> None:
-        """Have `told()` called when the host pauses or crashes; for who has its events elsewhere than in the heap."""
-        ...
-
-    def tell_no_more(self, told: Callable[[], None]) -> None:
-        """Take that back."""
-        ...
 
 
 class Host(Protocol):

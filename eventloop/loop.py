@@ -36,10 +36,6 @@ class Loop:
             """Microseconds since the start of the run."""
             ...
 
-        def come_to(self, now_us: int) -> None:
-            """See `interface.EventLoop.come_to`."""
-            ...
-
     def __init__(self, seed: int = 0, trace: Trace | None = None) -> None:
         self.seed = seed
         self.trace = Trace(OFF) if trace is None else trace
@@ -97,23 +93,12 @@ class Loop:
             agenda.push_later(when_us, entry)
         return entry
 
-    # And these are for events that lie elsewhere than in the heap, in rows of numbers (`cluster.choir`).
-
     def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Any, cause: int) -> Handle:
         """See `interface.EventLoop.set_in_place`."""
         # What was taken back may be set in the same place again: so this has a number of its own, too.
         entry: Entry = (when_us, rank, self.ticket(), callback, arg, cause, life)
         self._agenda.push(entry)
         return entry
-
-    def comes_next(self) -> tuple[int, int]:
-        """See `interface.EventLoop.comes_next`."""
-        return self._agenda.before()
-
-    @property
-    def watched(self) -> bool:
-        """See `interface.EventLoop.watched`."""
-        return bool(self._watchers)
 
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""

@@ -77,13 +77,6 @@ class RealTimeLoop(Loop):
         """Microseconds of the monotonic clock since the loop was made, from `origin_us` on."""
         return (time.monotonic_ns() - self._zero_ns) // 1_000
 
-    def comes_next(self) -> tuple[int, int]:
-        """See `interface.EventLoop.comes_next`: what lies in the future does not come before that it is there."""
-        return min(super().comes_next(), (self.now_us + 1, 0))
-
-    def come_to(self, now_us: int) -> None:
-        """See `interface.EventLoop.come_to`: the time comes by itself."""
-
     def from_outside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Carry out what a socket brought: nothing in the run is its cause, and whoever waits `until` looks at once."""
         self.trace.cause = 0

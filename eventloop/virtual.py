@@ -123,10 +123,6 @@ class VirtualLoop(Loop, trio.abc.Clock):
             raise self.failure
         return result
 
-    def come_to(self, now_us: int) -> None:
-        """See `interface.EventLoop.come_to`."""
-        self.now_us = now_us
-
     # -- the kernel ---------------------------------------------------------------------------------------------
 
     def _turn(self) -> None:

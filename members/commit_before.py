@@ -74,7 +74,6 @@ class CommitBefore:
         member = self._member
         self._rests = True
         member.links.stirred = member.wake.set
-        member.heartbeat.step_forward()
         member.fetcher.come_back()
         self._timer = member.host.call_at(until_us, self._wake)
 

@@ -1,10 +1,6 @@
 """Heartbeats: the background thread of the Java client, without a thread.
 
-A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire. While
-all is well they go by themselves (`interfaces.Rhythm`): the connection sends the same request every interval, and
-nothing here is touched. Whoever changes something here stops that first (`_take_over`), and learns what was sent and
-answered meanwhile. Anything that is not quiet (an error, a lost connection, a changed generation, a heartbeat that is
-still unanswered when the next is due) stops it, too, and is dealt with below; the next one that is due sets it off.
+A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire.
 
 The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
 where the library has one (`ClientProfile.checks_session`): after a longer pause it looks for the coordinator first.
@@ -22,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.heap import NEVER_US
 from groupsim.eventloop.units import MS_US, shared
 from groupsim.members.behaviour import Stuck
 from groupsim.members.failures import ClientFailure, exception_name
-from groupsim.members.interfaces import Connection, Disconnected, Outcome, Rhythm
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
 from groupsim.members.meanwhile import go_on
 from groupsim.members.member import ClientState, Generation, Member
@@ -52,13 +47,11 @@ class Heartbeat:
     __slots__ = (
         "_alive_us",
         "_backoff_at",
-        "_checked_us",
         "_handle",
         "_held_up",
         "_in_turn",
         "_interval_us",
         "_last_error",
-        "_last_sent_us",
         "_late",
         "_life",
         "_loop",
@@ -66,9 +59,7 @@ class Heartbeat:
         "_member",
         "_needs_poll",
         "_on_answer",
-        "_quiet",
         "_request",
-        "_rhythm",
         "_session_check",
         "_session_us",
         "_timeout_us",
@@ -77,7 +68,9 @@ class Heartbeat:
         "_unanswered",
         "blocked_until_us",
         "enabled",
+        "last_sent_us",
         "owed",
+        "quiet",
     )
 
     _request: HeartbeatRequest  # made with each generation, as its callback is
@@ -92,10 +85,7 @@ class Heartbeat:
         self._life = member.host.life
         self._interval_us = shared(heartbeat_interval_ms(member) * MS_US)
         self._session_us = settings.session_timeout_ms * MS_US
-        #: A heartbeat that is due so long after the last answer is not sent: the session is over. Never where the
-        #: library does not check, and where it checks after the answer.
         self._session_check = member.profile.session_check
-        self._checked_us = self._session_us if self._session_check is SessionCheck.BEFORE_SENDING else NEVER_US
         self._timeout_us = heartbeat_timeout_us(member)
         self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
         self._in_turn = member.profile.heartbeats_in_turn
@@ -103,26 +93,16 @@ class Heartbeat:
         self.blocked_until_us = 0  #: so long the thread gets no time
         self._held_up = False  # one fell due while the thread got no time
         self._backoff_at = -1  # how many were quiet at the last failure
-        self._rhythm: Rhythm | None = None
         self._handle: Handle | None = None
         self._unanswered = 0
         self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
         self._alive_us = 0
-        self._last_sent_us = 0 if self._main_loop is None else -self._interval_us
+        #: when the last heartbeat was sent, or the counting of the interval began
+        self.last_sent_us = 0 if self._main_loop is None else -self._interval_us
         self._tries = 0
         self._last_error: str | None = None  # of the last heartbeat that was answered or given up
-        self._quiet = 0
+        self.quiet = 0  #: how many were answered without an error
         self.enabled = False
-
-    @property
-    def last_sent_us(self) -> int:
-        """When the last heartbeat was sent, or the counting of the interval began."""
-        return self._last_sent_us if self._rhythm is None else max(self._last_sent_us, self._rhythm.sent_us)
-
-    @property
-    def quiet(self) -> int:
-        """How many were answered without an error."""
-        return self._quiet if self._rhythm is None else self._quiet + self._rhythm.answered
 
     # -- on and off ---------------------------------------------------------------------------------------------
 
@@ -133,26 +113,23 @@ class Heartbeat:
             return
         self.enabled = True
         self._renew()
-        self._look_at_link()
         self._unanswered = 0
         self._alive_us = now_us = self._loop.now_us
         if self._main_loop is None:
             member.poll_clock.restart()
-            self._last_sent_us = now_us
+            self.last_sent_us = now_us
             self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
         else:  # the interval has gone on since the last one, whichever generation that was in
-            due_us = self._last_sent_us + member.settings.heartbeat_interval_ms * MS_US
+            due_us = self.last_sent_us + member.settings.heartbeat_interval_ms * MS_US
             self._again(self._main_loop.heartbeat_wait_us(member.started_us, now_us, due_us))
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
-        self._take_over()
         self.enabled = self.owed = False
         self._cancel()
 
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
-        self._look_at_link()
         self._unanswered = 0
         if self._main_loop is None:
             self._alive_us = self._loop.now_us
@@ -168,8 +145,6 @@ class Heartbeat:
 
     def coordinator_lost(self) -> None:
         """There is no connection to send on; the session of a main loop goes on running out."""
-        self._take_over()
-        self._rhythm = None
         if self._main_loop is not None:
             self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
 
@@ -181,7 +156,6 @@ class Heartbeat:
     def once(self) -> None:
         """One goes out now, unless one just has."""
         if self.enabled and self._member.coordinator.known and self.last_sent_us < self._loop.now_us:
-            self._take_over()
             self._send_owed()
 
     def pausing(self) -> None:
@@ -197,7 +171,6 @@ class Heartbeat:
 
         What the thread would have done meanwhile it does in Kafka's order then: session, poll limit, heartbeat.
         """
-        self._take_over()
         self.blocked_until_us = max(self.blocked_until_us, self._loop.now_us + us)
         self._member.host.call_at(self._loop.now_us + us, self._unblocked)
 
@@ -207,56 +180,25 @@ class Heartbeat:
         self._look_around()
         if self._held_up:
             self._held_up = False
-            self._due_slowly()
+            self.due()
 
     def _look_around(self, _: Any = None) -> None:
         self._look_at_session()
         self._member.poll_clock.look()
 
-    # -- going by themselves ------------------------------------------------------------------------------------
-
-    def due(self) -> None:
-        """See `interfaces.Repeater.due`: the next one may go by itself if this one can."""
-        rhythm = self._rhythm
-        if (
-            rhythm is None
-            or self._unanswered
-            or self._member.links.stirred is not None
-            or self._loop.now_us - self._alive_us > self._checked_us
-            or self._loop.now_us < self.blocked_until_us
-            or not rhythm.begin()
-        ):
-            self._due_slowly()
-
-    def _take_over(self) -> None:
-        """From here on heartbeats do not go by themselves."""
-        if self._rhythm is not None:
-            self._rhythm.end()
-
-    step_forward = _take_over  #: somebody wants to see them (`Links.stirred`)
+    # -- one after the other -------------------------------------------------------------------------------------
 
     def _stir(self) -> None:
         stirred = self._member.links.stirred
         if stirred is not None:
             stirred()
 
-    def resume(self, handle: Handle, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
-        """See `interfaces.Repeater.resume`."""
-        self._handle = handle
-        self._last_sent_us = sent_us
-        if answered:
-            self._alive_us = alive_us
-            self._quiet += answered
-        self._unanswered = int(in_flight)
-
-    # -- one by one ---------------------------------------------------------------------------------------------
-
     def _send_owed(self) -> None:
         """What was owed goes out now, and not once more when a failure of the last one has been waited for."""
         self._cancel()
-        self._due_slowly()
+        self.due()
 
-    def _due_slowly(self) -> None:
+    def due(self) -> None:
         """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
         member = self._member
         self._handle = None
@@ -297,7 +239,7 @@ class Heartbeat:
 
     def _send(self, link: Connection) -> None:
         self._stir()
-        now = self._last_sent_us = self._loop.now_us
+        now = self.last_sent_us = self._loop.now_us
         self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
         if self._trace.heartbeats:
@@ -314,7 +256,6 @@ class Heartbeat:
 
         It only makes the client look for the coordinator again: the broker alone expels.
         """
-        self._take_over()
         member = self._member
         counts = self._session_check is SessionCheck.BEFORE_SENDING or (
             self._session_check is SessionCheck.WHILE_UNANSWERED and self._unanswered
@@ -349,19 +290,9 @@ class Heartbeat:
         joins = member.state is not ClientState.UNJOINED or member.joining.stage is not Stage.IDLE
         if joins or self.enabled or member.closing or link is None or not link.open:
             return
-        self._last_sent_us = self._loop.now_us
+        self.last_sent_us = self._loop.now_us
         link.send(evolve(self._request, member_id=""), self._on_answer, self._timeout_us)
         member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
-
-    def _look_at_link(self) -> None:
-        """Find out where heartbeats may go by themselves: not without a background thread, nor if each is traced."""
-        self._rhythm = None  # the one before has ended
-        idle = self._member.profile.idle_without_heartbeats
-        if not self.enabled or self._needs_poll or idle or self._trace.heartbeats:
-            return
-        link = self._member.coordinator.link
-        if link is not None:
-            self._rhythm = link.repeat(self._request, self._on_answer, self._timeout_us, self._interval_us, self)
 
     def _renew(self) -> None:
         """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
@@ -381,12 +312,11 @@ class Heartbeat:
 
     def answered(self, sent: Generation, outcome: Outcome) -> None:
         """A heartbeat that was sent in this generation has an outcome."""
-        self._take_over()
         self._stir()
         self._unanswered = 0
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us
-            self._quiet += 1
+            self.quiet += 1
             self._tries = 0
             self._last_error = None
             if self._late:
@@ -458,8 +388,8 @@ class Heartbeat:
 
     def _backoff_us(self) -> int:
         """The wait after a failure: the shortest one, if a heartbeat was answered since the failure before."""
-        if self._backoff_at != self._quiet:
-            self._backoff_at = self._quiet
+        if self._backoff_at != self.quiet:
+            self._backoff_at = self.quiet
             self._member.succeeded(_BACKOFF)
         return self._member.backoff(_BACKOFF).next_us()
 
@@ -471,7 +401,6 @@ class Heartbeat:
             member.host.call_at(member.now_us + self._backoff_us(), self._send_again)
 
     def _send_again(self, _: Any) -> None:
-        self._take_over()
         member = self._member
         link = member.coordinator.link
         if self._loop.now_us < self.blocked_until_us:

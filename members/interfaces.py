@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
-from groupsim.eventloop.interface import Handle
 from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.messages import HeartbeatRequest, Request, Response, TopicPartition
+from groupsim.protocol.messages import Request, Response, TopicPartition
 from groupsim.protocol.values import value
 
 REFUSED: Final = "connection refused"
@@ -34,47 +33,6 @@ Outcome: TypeAlias = Response | Disconnected
 """None of them has subclasses: what one is, is asked by `type(outcome) is …`, which is sooner said than isinstance."""
 
 
-class Repeater(Protocol):
-    """Who sends a heartbeat again and again, and has its connection do it while all is well."""
-
-    def due(self) -> None:
-        """A heartbeat is due, and the connection does not send it."""
-        ...
-
-    def resume(self, handle: Handle, sent_us: int, alive_us: int, answered: int, in_flight: bool) -> None:
-        """The connection has stopped. `handle` is that of the next one that is due, on which `due` follows.
-
-        The last was sent at `sent_us`; if it is in flight, its fate comes as that of anything that was sent. Of those
-        before `answered` were answered without an error, the last of them at `alive_us`.
-        """
-        ...
-
-
-class Rhythm(Protocol):
-    """A heartbeat that goes by itself, every interval, for as long as all is well with it and with its connection."""
-
-    @property
-    def answered(self) -> int:
-        """How many were answered since it began; 0 when it has ended."""
-        ...
-
-    @property
-    def sent_us(self) -> int:
-        """When it last sent one; 0 before it does."""
-        ...
-
-    def begin(self) -> bool:
-        """Send one, and go on so; False, with nothing done, where each has to be sent and looked at by itself.
-
-        Only when a heartbeat is due and none is in flight. Whatever is out of the ordinary ends it.
-        """
-        ...
-
-    def end(self) -> None:
-        """Stop, if it has begun; the owner's `resume` is called before this returns."""
-        ...
-
-
 class Connection(Protocol):
     """One TCP connection from a client to a broker: in order, one request answered at a time."""
 
@@ -93,20 +51,6 @@ class Connection(Protocol):
 
         When `timeout_us` passes without an answer the connection is broken, as the Java client does: everything in
         flight on it ends in `Disconnected`.
-        """
-        ...
-
-    def repeat(
-        self,
-        request: HeartbeatRequest,
-        on_done: Callable[[Outcome], None],
-        timeout_us: int,
-        interval_us: int,
-        owner: Repeater,
-    ) -> Rhythm | None:
-        """A heartbeat that may go by itself on this connection, every interval; what `send` takes, and who sends it.
-
-        None where none does.
         """
         ...
 

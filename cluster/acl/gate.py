@@ -19,7 +19,7 @@ from groupsim.cluster.acl.operations import SUPPORTED, bits
 from groupsim.cluster.acl.rules import Authorizer, Who
 from groupsim.protocol.acl_messages import ANONYMOUS, CLUSTER_NAME, Operation, Resource
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
+from groupsim.protocol.messages import HeartbeatResponse, Request, Response
 from groupsim.protocol.refusals import refusal
 
 if TYPE_CHECKING:
@@ -173,19 +173,6 @@ class Gate:
                 handler(call, request)
             else:
                 check(self.visit(call, handler), request)
-
-        return pass_gate
-
-    def heartbeat(self, pass_on: Callable[[Any], None]) -> Callable[[Any], None]:
-        """The short way of a Heartbeat, with the gate before it."""
-
-        def pass_gate(call: Line) -> None:
-            request = call.request
-            assert isinstance(request, HeartbeatRequest)
-            if self._authorizer.allows(who_is(call), Operation.READ, Resource.GROUP, request.group_id):
-                pass_on(call)
-            else:
-                call.answer(_REFUSED)
 
         return pass_gate
 

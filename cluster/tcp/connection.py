@@ -36,7 +36,7 @@ from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import TcpStream
 from groupsim.eventloop.units import MS_US
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, Request, Response
+from groupsim.protocol.messages import HeartbeatResponse, Request, Response
 from groupsim.protocol.versions import normalise_response
 from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 
@@ -254,9 +254,7 @@ class TcpConnection:
         self.request = request
         self._busy = True
         try:
-            if self.plain and request.__class__ is HeartbeatRequest and not self._trace.heartbeats:
-                self.broker.heartbeat(self)
-            elif self.plain or not self._network.taps.answers(self):
+            if self.plain or not self._network.taps.answers(self):
                 self.broker.receive(self)
         except Exception as error:
             self._failed(error, request)

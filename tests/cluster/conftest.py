@@ -32,11 +32,6 @@ class FakeCoordinator:
         else:
             self.parked.append(call)
 
-    heartbeat = handle
-
-    def steady(self, request: Any) -> None:
-        return None
-
 
 class Rig:
     """One network of three brokers."""

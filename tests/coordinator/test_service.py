@@ -197,7 +197,7 @@ def test_every_move_of_a_session_is_told_to_who_asks() -> None:
 
 
 def test_quiet_heartbeat_is_answered_with_one_and_the_same_object() -> None:
-    """A steady heartbeat allocates no answer of its own."""
+    """A quiet heartbeat allocates no answer of its own."""
 
     async def story(broker: Broker) -> None:
         ids = await form(broker, "a")

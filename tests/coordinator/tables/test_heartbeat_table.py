@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STABLE, E, bench, scene
 
-from groupsim.protocol.messages import HeartbeatRequest
-
 
 def test_unknown_group() -> None:
     """1.5: no such group: UNKNOWN_MEMBER_ID."""
@@ -102,15 +100,3 @@ def test_old_generation_stays_valid_until_the_round_closes() -> None:
     stage.bench.join(member_id=stage.follower)
     assert stage.bench.heartbeat(stage.leader, 1).error is E.ILLEGAL_GENERATION
     assert stage.bench.heartbeat(stage.leader, 2).error is E.NONE
-
-
-def test_a_quiet_heartbeat_and_a_long_one_are_the_same() -> None:
-    """The short way for steady heartbeats moves the same deadline and gives the same answer as the long one."""
-    short, long = scene(STABLE), scene(STABLE)
-    for stage in (short, long):
-        stage.bench.advance_ms(10_000)
-    assert (
-        short.bench.heartbeat(short.follower, 1).response
-        == long.bench.send(HeartbeatRequest("g", 1, long.follower)).response
-    )
-    assert short.bench.snapshot() == long.bench.snapshot()
