@@ -19,9 +19,6 @@ from typing import NamedTuple, TypeVar, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 
-LONGEST_MODULE = 500
-LONGEST_FUNCTION = 60
-
 # Module → why it is not for rooms.
 BANNED_MODULES = {
     "random": "take a stream from the event loop's randomness",
@@ -196,25 +193,7 @@ def _dotted(node: ast.expr) -> list[str]:
     return [node.id] if isinstance(node, ast.Name) else []
 
 
-# --- Size and words (everywhere) -------------------------------------------------------------------------------
-
-
-def short_modules(source: Source) -> Iterator[Offence]:
-    """No module above the limit."""
-    lines = source.text.count("\n")
-    if lines > LONGEST_MODULE:
-        yield Offence(
-            source.path, 1, f"{lines} lines, {LONGEST_MODULE} is the limit", "make it two modules, one idea each"
-        )
-
-
-def short_functions(source: Source) -> Iterator[Offence]:
-    """No function above the limit, docstring included."""
-    for node in source.functions():
-        lines = (node.end_lineno or node.lineno) - node.lineno + 1
-        if lines > LONGEST_FUNCTION:
-            what = f"{node.name} has {lines} lines, {LONGEST_FUNCTION} is the limit"
-            yield Offence(source.path, node.lineno, what, "give its steps names")
+# --- Words (everywhere) ----------------------------------------------------------------------------------------
 
 
 def public_docstrings(source: Source) -> Iterator[Offence]:
@@ -248,17 +227,16 @@ def described_tests(source: Source) -> Iterator[Offence]:
 Rule = Callable[[Source], Iterator[Offence]]
 DETERMINISM: tuple[Rule, ...] = (no_banned_imports, no_wall_clock, no_trio_primitives)
 ORDER: tuple[Rule, ...] = (no_hash, no_set_order)
-SIZE: tuple[Rule, ...] = (short_modules, short_functions)
 
 
 def rules_for(path: str) -> tuple[Rule, ...]:
     """The rules that hold in one file."""
     room = path.split("/")[0]
     if room == "tests":
-        return (*SIZE, described_tests)
+        return (described_tests,)
     if room in {"benchmarks", "tools"}:
-        return SIZE
-    return (*(() if room == "eventloop" else DETERMINISM), *ORDER, *SIZE, public_docstrings)
+        return ()
+    return (*(() if room == "eventloop" else DETERMINISM), *ORDER, public_docstrings)
 
 
 def check(source: Source) -> list[Offence]:
