@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from groupsim import run_options as options
@@ -39,6 +41,7 @@ def run(
     - `groupsim run my-rollout.yaml --seeds 20`
     - `groupsim run demo --report demo.html`
     - `groupsim run three-ages-today --owners`
+    - `groupsim run brokers-roll-forty-groups --group fleet-7`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     - `groupsim run four-scenes --rebalance 2`
     - `groupsim run four-scenes --rebalance 2 --mermaid > rebalance.mmd`
@@ -48,7 +51,7 @@ def run(
     files = (trace, logs, report, data_dir)
     one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds)
     if seeds is None:
-        shown = {"fetches": fetches, "owners": owners, "checks": checks}
+        shown: dict[str, Any] = {"fetches": fetches, "owners": owners, "checks": checks, "group": group}
         raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, rebalance=one, **shown))
     seeds_command.refuse_files(source, seed, files)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))

@@ -37,7 +37,10 @@ def asked(
 ) -> Asked | None:
     """What is asked for, None for nothing. Raises Trouble for options that do not go together."""
     if number is None:
-        for option, given in (("--group", group is not None), ("--all", every), ("--mermaid", as_mermaid)):
+        if group is not None and (wants_json or seeds is not None):
+            other = "--json" if wants_json else "--seeds"
+            raise Trouble(f"--group shows one group on the screen, {other} has them all", "leave --group out")
+        for option, given in (("--all", every), ("--mermaid", as_mermaid)):
             if given:
                 raise Trouble(f"{option} says how to show one rebalance", "say which: --rebalance N")
         return None

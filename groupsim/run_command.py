@@ -12,13 +12,14 @@ from rich.text import Text
 from groupsim import as_json, rebalance_command, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
-from groupsim.exits import ended_as_by_ctrl_c
+from groupsim.exits import Trouble, ended_as_by_ctrl_c
 from groupsim.fetches_shown import show_fetches
 from groupsim.logs import write_logs
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
 from groupsim.running import command_line, perform
 from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.words import count
@@ -37,13 +38,14 @@ def run(
     fetches: bool = False,
     owners: bool = False,
     checks: bool = False,
+    group: str | None = None,
     rebalance: rebalance_command.Asked | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
     `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
     those of each member are printed, too, with `owners` every assignment whole, with `checks` every expectation that
-    holds; with `rebalance` the course of that one is printed in place of the story.
+    holds; with `group` no other group is told; with `rebalance` the course of that one is printed in place of the story.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -70,7 +72,7 @@ def run(
     elif wants_json:
         print(as_json.text(document(story, done)))
     else:
-        show(story, done, fetches=fetches, owners=owners, checks=checks)
+        show(story, done, fetches=fetches, owners=owners, checks=checks, group=_formed(group, story))
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
@@ -83,10 +85,26 @@ def _say(words: str, style: str) -> None:
     Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
 
 
-def show(story: Story, done: Run, *, fetches: bool = False, owners: bool = False, checks: bool = False) -> None:
+def _formed(group: str | None, story: Story) -> str | None:
+    """The group asked for. Raises Trouble for one that did not form."""
+    names = [one.group for one in story.groups]
+    if group is not None and group not in names:
+        raise Trouble(f"no group {group!r} formed in this run", suggest(group, names, "its groups"))
+    return group
+
+
+def show(
+    story: Story,
+    done: Run,
+    *,
+    fetches: bool = False,
+    owners: bool = False,
+    checks: bool = False,
+    group: str | None = None,
+) -> None:
     """Headline, timeline, expectations, notes."""
     console = Terminal()
-    timeline.show(story, console, _introduction(done.scenario), owners=owners)
+    timeline.show(story, console, _introduction(done.scenario), owners=owners, group=group)
     if fetches:
         show_fetches(story, console)
     verdicts.show(done.checks, console, checks)

@@ -32,7 +32,9 @@ Rebalance = Annotated[
     int | None,
     typer.Option("--rebalance", help="The requests of one rebalance in order, by its generation.", metavar="N"),
 ]
-Group = Annotated[str | None, typer.Option("--group", help="Of --rebalance: the group.", metavar="GROUP")]
+Group = Annotated[
+    str | None, typer.Option("--group", help="Show this group alone; of --rebalance: the group.", metavar="GROUP")
+]
 Every = Annotated[
     bool, typer.Option("--all", help="Of --rebalance: each member's own lines in a large group.", metavar="")
 ]

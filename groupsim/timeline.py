@@ -12,7 +12,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from groupsim import lanes_drawn, records_shown
+from groupsim import lanes_drawn, many_groups_shown, records_shown
 from groupsim.owners_columns import columns_of
 from groupsim.owners_shown import picture, ranges
 from groupsim.protocol.messages import TopicPartition
@@ -30,6 +30,7 @@ from groupsim.scenarios.story import (
     partition_set,
 )
 from groupsim.scenarios.story.headline import REMOVALS
+from groupsim.scenarios.story.many_groups import many_groups
 from groupsim.scenarios.story.rollouts import in_words
 from groupsim.scenarios.story.words import clock, count, processes, span
 from groupsim.terminal import width_of
@@ -52,17 +53,37 @@ SHORTEST_CAUSE = 12
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
-def show(story: Story, console: Console, introduction: str = "", *, owners: bool = False) -> None:
-    """Print the whole story; `introduction` is what the scenario says of itself, `owners` lists all of them."""
+def show(
+    story: Story, console: Console, introduction: str = "", *, owners: bool = False, group: str | None = None
+) -> None:
+    """Print the whole story; `introduction` is what the scenario says of itself, `owners` lists all of them.
+
+    Many groups are summed up, and the one that was hit hardest is told; with a `group` that one is, and no other.
+    """
     console.print(Text(story.headline, "bold"), soft_wrap=_into_a_pipe(console))
     console.print(Text(_subtitle(story), "dim"))
     if introduction:
         console.print(Text(introduction, "dim italic"))
-    for group in story.groups:
+    for one in _told_in_full(story, console, group):
         console.print()
-        show_group(group, story, console, owners=owners)
+        show_group(one, story, console, owners=owners)
     records_shown.show_given_up(_unread(story), console)
     _show_doings(story, console)
+
+
+def _told_in_full(story: Story, console: Console, wanted: str | None) -> list[GroupStory]:
+    """The groups that are told one by one; of many that is one, and they are summed up first."""
+    if wanted is not None:
+        return [group for group in story.groups if group.group == wanted]
+    many = many_groups(story)
+    if many is None:
+        return list(story.groups)
+    console.print()
+    many_groups_shown.show(many, console)
+    console.print()
+    words = f"the one that was hit hardest is {many.worst.group}; --group NAME shows another one, --json has all"
+    console.print(Text(words, "dim"))
+    return [many.worst]
 
 
 def _unread(story: Story) -> list[GivenUp]:

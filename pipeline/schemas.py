@@ -144,6 +144,14 @@ RUNS = Table(
         ),
         large("fetches", "fetches of all members; nothing of counted logs", null=True),
         large("fetches_empty", "of these, answered with neither records nor an error", null=True),
+        whole("groups_rebalanced", "groups that rebalanced after they had formed", null=True),
+        large(
+            "without_coordinator_us",
+            "time in which a group had no coordinator, from the step that ended its broker on, summed over groups; one "
+            "that was cut off or stood still does not count",
+            null=True,
+        ),
+        whole("groups_without_at_once", "groups that had none at the same time, at most", null=True),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args, get_origin
 
-from attrs import frozen, has
+from attrs import Factory, frozen, has
 
 from groupsim.scenarios.document import Path_
 from groupsim.scenarios.keys import fields_of
@@ -51,6 +51,8 @@ class Known:
     brokers: Brokers
     #: What else there may be: members, topics, brokers.
     doubtful: frozenset[str] = frozenset()
+    #: Groups of a `count`: their ids by their key in the file.
+    fleets: Mapping[str, tuple[str, ...]] = Factory(dict)
 
     @classmethod
     def of(cls, scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> Known:
@@ -60,14 +62,16 @@ class Known:
             names += _made_later(scenario, group, list(spec.members), any_way="made" in doubtful)
         producers = tuple(plan.name for plan in producer_plans(scenario))
         brokers = scenario.cluster.brokers
-        return cls(tuple(scenario.groups), tuple(names), producers, partition_limits(scenario), brokers, doubtful)
+        limits, fleets = partition_limits(scenario), scenario.fleets
+        return cls(tuple(scenario.groups), tuple(names), producers, limits, brokers, doubtful, fleets)
 
 
 def _made_later(scenario: Scenario, group: str, keys: list[str], *, any_way: bool) -> list[str]:
     """Patterns of the names that scaling and rollouts give to new members."""
     makers = {"scale", "autoscale", "rolling-restart"}
+    names = (None, group, *(key for key, ids in scenario.fleets.items() if group in ids))
     made = any_way or any(
-        step.deed.NAME in makers and getattr(step.deed, "group", None) in (None, group) for step in scenario.timeline
+        step.deed.NAME in makers and getattr(step.deed, "group", None) in names for step in scenario.timeline
     )
     return [(key.replace("{n}", "*") if "{n}" in key else f"{key}-*") for key in keys] if made else []
 
@@ -88,18 +92,20 @@ def wrong_in(item: Any, known: Known) -> Found:
     return _walk(item, known)
 
 
-def _walk(item: Any, known: Known) -> Found:
+def _walk(item: Any, known: Known, *, whole: bool = True) -> Found:
+    """Names in an item; `whole` is a step or a check itself, which may be about each group of a `count`."""
     for name, field in fields_of(type(item)).items():
         value, wanted = getattr(item, field.name), _bare(field.type)
         if value is None:
             if wanted is TheGroup and len(known.groups) > 1:
-                remedy = f"there are several: {', '.join(known.groups)}"
-                yield (), Wrong("which group? add `group`", remedy)
+                yield (), Wrong("which group? add `group`", f"there are several: {_choices(known)}")
             continue
+        if name == "group" and whole and value in known.fleets:
+            continue  # each of its groups
         if get_origin(wanted) is not None:
             yield from _inside(value, wanted, known, name)
         elif has(type(value)) and wanted not in _RULES:
-            yield from (((name, *path), wrong) for path, wrong in _walk(value, known))
+            yield from (((name, *path), wrong) for path, wrong in _walk(value, known, whole=False))
         elif wanted in _RULES:
             yield from (((name,), wrong) for wrong in _RULES[wanted](value, known))
 
@@ -132,8 +138,18 @@ def _nothing(_: Any, __: Known) -> Iterator[Wrong]:
     return iter(())
 
 
+def _choices(known: Known) -> str:
+    """The groups there are, those of a `count` together."""
+    alone = [name for name in known.groups if not any(name in ids for ids in known.fleets.values())]
+    shown = [f"`{key}` for each of its {len(ids)}" for key, ids in known.fleets.items()]
+    return ", ".join([*alone, *shown])
+
+
 def _group(name: str, known: Known) -> Iterator[Wrong]:
-    if name not in known.groups and "members" not in known.doubtful:
+    if name in known.fleets:
+        ids = known.fleets[name]
+        yield Wrong(f"`{name}` is {len(ids)} groups; here one is named", f"write one of them, such as {ids[0]}")
+    elif name not in known.groups and "members" not in known.doubtful:
         yield Wrong(f"there is no group `{name}`", suggest(name, known.groups, "groups here"))
 
 

@@ -17,6 +17,7 @@ from groupsim.scenarios.actions import AddAcls, CrashBroker, RemoveAcls
 from groupsim.scenarios.clusters import ONLY_COUNTED, ONLY_REPLICATED, is_replicated, min_isr_commits, without_effect
 from groupsim.scenarios.document import Document, Path_
 from groupsim.scenarios.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
+from groupsim.scenarios.fleets import unfolded
 from groupsim.scenarios.mistakes import Wrong
 from groupsim.scenarios.model import GroupSpec, ProducerSpec, ProducesSpec, Scenario, TopicSpec
 from groupsim.scenarios.naming import partition_limits, plans
@@ -115,7 +116,7 @@ def _pushed(group: str, spec: GroupSpec) -> Found:
 
 def _producers(scenario: Scenario) -> Found:
     limits = partition_limits(scenario)
-    taken = {plan.name: f"a member of `{plan.group}`" for plan in plans(scenario)}
+    taken = {plan.name: f"a member of `{plan.group}`" for plan in plans(unfolded(scenario))}
     taken |= {f"{FEED_PREFIX}{topic}": f"the built-in producer of `{topic}`" for topic in scenario.topics}
     taken |= {f"broker-{node}": "a broker" for node in scenario.cluster.brokers.ids} | dict.fromkeys(_HOSTS, "taken")
     for plan in producer_plans(scenario):
@@ -179,7 +180,10 @@ def _noted_acls(scenario: Scenario, document: Document) -> Iterator[Problem]:
         remedy = f"add `{AUTHORIZER}: {STANDARD}` to `broker`"
         for path in _with_acls(scenario):
             yield Problem(document.at_key(path), "ACLs without an authorizer do nothing", remedy, WARNING)
-    members, producers = [plan.name for plan in plans(scenario)], [one.name for one in producer_plans(scenario)]
+    members, producers = (
+        [plan.name for plan in plans(unfolded(scenario))],
+        [one.name for one in producer_plans(scenario)],
+    )
     own = [f"{FEED_PREFIX}{topic}" for topic in scenario.topics] + [f"{name}-producer" for name in members]
     known = (*members, *producers, *own)
     for below, host in hosts_of(acls):

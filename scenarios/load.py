@@ -12,6 +12,7 @@ from pathlib import Path
 import attrs
 
 from groupsim.scenarios.document import Document, parse_document, read_document
+from groupsim.scenarios.fleets import unfolded
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.problems import ERROR, ScenarioError
 from groupsim.scenarios.semantics import judge
@@ -37,7 +38,8 @@ def scenario_of(document: Document, name: str) -> Scenario:
     problems = judge(found, document)
     if any(problem.severity == ERROR for problem in problems):
         raise ScenarioError(problems)
-    return _placed(attrs.evolve(found, name=found.name or name, file=document.file, notes=tuple(problems)), document)
+    named = attrs.evolve(found, name=found.name or name, file=document.file, notes=tuple(problems))
+    return unfolded(_placed(named, document))
 
 
 def _placed(scenario: Scenario, document: Document) -> Scenario:

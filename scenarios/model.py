@@ -238,6 +238,9 @@ class ProducesSpec:
 class GroupSpec(MemberDefaults):
     """A consumer group; what is said here holds for each member that says nothing else."""
 
+    count: Crowd = key(
+        "How many groups; more than one are called name-1, name-2 …, and their members name-1-c, or name-1-c-1 …", 1
+    )
     members: Mapping[str, MemberSpec] = key("Members by name; `{n}` in a name is the number.", factory=dict)
     produces: ProducesSpec | None = key("What each member produces of what it consumes, in transactions.", None)
 
@@ -291,3 +294,5 @@ class Scenario:
     expect: tuple[Expectation, ...] = key("What must hold, judged from the trace.", ())
     file: str = ""
     notes: tuple[Any, ...] = ()
+    #: The ids of the groups that one key of `groups` made, where it has a `count` (see `fleets.py`).
+    fleets: Mapping[str, tuple[str, ...]] = field(factory=dict)

@@ -25,6 +25,7 @@ from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError
 from groupsim.scenarios.document import STANDARD_INPUT
 from groupsim.scenarios.evidence import Evidence
+from groupsim.scenarios.fleets import for_each, judged
 from groupsim.scenarios.missed import missed
 from groupsim.scenarios.model import Expectation, Scenario, Step
 from groupsim.scenarios.problems import Place
@@ -145,7 +146,7 @@ def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged,
     if not scenario.expect:
         return ()
     evidence = Evidence(events)
-    return tuple(Judged(one, one.check.judge(evidence), scenario.file) for one in scenario.expect)
+    return tuple(Judged(one, judged(one.check, evidence, scenario.fleets), scenario.file) for one in scenario.expect)
 
 
 def repeat_command(scenario: Scenario, seed: int) -> str:
@@ -211,17 +212,19 @@ def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:
 def _do(stage: Stage, step: Step) -> None:
     """Carry a step out; everything it brings about has its action for cause."""
     trace, deed = stage.loop.trace, step.deed
-    nobody = missed(deed, stage)
+    each = for_each(deed, stage.scenario.fleets)
+    nobody = [missed(one, stage) for one in each]
     if not deed.FAULT:
         hosts = stage.hosts(getattr(deed, "member", ())) if _names_processes(deed) else []
         host = hosts[0] if len(hosts) == 1 else None
-        group = getattr(deed, "group", None)
+        group = getattr(each[0], "group", None) if len(each) == 1 else None
         seq = trace.emit(Kind.ACTION, host=host, group=group, reason=deed_words(deed), payload=deed_data(deed))
         trace.begin(seq)
-    if nobody is not None:
-        trace.emit(Kind.WARNING, reason=nobody)
+    if nobody and all(nobody):
+        trace.emit(Kind.WARNING, reason=nobody[0])
     try:
-        deed.perform(stage)
+        for one in each:
+            one.perform(stage)
     except (ValueError, LookupError) as error:
         if not deed.FAULT:
             trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": deed_words(deed)})

@@ -7,6 +7,7 @@ after the end), clients and assignors nobody knows, and warnings about what will
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from groupsim.scenarios.clusters import check_settings, coordinator_config, is_r
 from groupsim.scenarios.crossref import wrong_names
 from groupsim.scenarios.data_sense import REMEDY, noted_data, wrong_data
 from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.fleets import unfolded
 from groupsim.scenarios.keys import fields_of
 from groupsim.scenarios.mistakes import Wrong
 from groupsim.scenarios.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
@@ -64,7 +66,10 @@ def judge(
     `cuts` were taken out of it because they cannot be read: nothing is said of those places, nor of names that are
     `doubtful` (see `unread.py`).
     """
-    errors = [*_whole(scenario, document), *_groups(scenario), *_times(scenario), *wrong_names(scenario, doubtful)]
+    crowds = list(_too_many(scenario))
+    every = scenario if crowds else unfolded(scenario)
+    errors = [*crowds, *_whole(scenario, document), *_groups(scenario), *_taken(scenario, every), *_times(scenario)]
+    errors += wrong_names(every, doubtful)
     if not any(cut[0] == "timeline" for cut in cuts if cut) and "brokers" not in doubtful:
         errors += impossible_lives(scenario)
     told = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))
@@ -105,7 +110,6 @@ def _whole(scenario: Scenario, document: Document) -> Found:
         if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
             remedy = "Kafka allows letters, digits, `.`, `_` and `-`, 249 of them at most"
             yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
-    yield from _too_many(scenario)
     yield from wrong_data(scenario)
     yield from _broker(scenario, document)
 
@@ -128,9 +132,9 @@ def _broker(scenario: Scenario, document: Document) -> Found:
 
 
 def _too_many(scenario: Scenario) -> Found:
-    """Each number by itself is in bounds: whether all members together are, and all producers."""
+    """Each number by itself is in bounds: whether all members together are, of all groups, and all producers."""
     members: list[tuple[Path_, int]] = [
-        (("groups", group, "members", name), own.count)
+        (("groups", group, "members", name), own.count * spec.count)
         for group, spec in scenario.groups.items()
         for name, own in spec.members.items()
     ]
@@ -156,14 +160,27 @@ def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
     return ("broker", "version") if scenario.broker.version is not None else ("broker",)
 
 
-def _groups(scenario: Scenario) -> Found:
+def _taken(scenario: Scenario, every: Scenario) -> Found:
+    """Names of groups and processes that two specifications make; `every` has each group by its id."""
+    written = {name: (key, spec) for key, spec in scenario.groups.items() for name in every.fleets.get(key, (key,))}
+    made = Counter(name for key in scenario.groups for name in every.fleets.get(key, (key,)))
+    for key, spec in scenario.groups.items():
+        if spec.count == 0:
+            yield ("groups", key, "count"), Wrong("no group at all", "write at least 1, or leave the group out")
+        if spec.count == 1 and made[key] > 1:
+            yield ("groups", key), Wrong(f"`{key}` is a group of a `count` already", "rename one", at_key=True)
     seen: dict[str, str] = {}
-    for plan in plans(scenario):
+    for plan in plans(every):
         if plan.name in seen:
-            path: Path_ = ("groups", plan.group, "members", plan.key)
+            key, spec = written[plan.group]
+            member = plan.key if spec.count == 1 else plan.key.removeprefix(f"{plan.group}-")
+            path: Path_ = ("groups", key, "members", member)
             remedy = "every process needs a name of its own"
             yield path, Wrong(f"`{plan.name}` is a member of `{seen[plan.name]}` already", remedy, at_key=True)
         seen[plan.name] = plan.group
+
+
+def _groups(scenario: Scenario) -> Found:
     limits = partition_limits(scenario)
     for group, spec in scenario.groups.items():
         yield from _said(("groups", group), spec, limits)

@@ -9,6 +9,7 @@ from typing import Any
 
 from groupsim.pipeline.schemas import TABLES
 from groupsim.scenarios.story import GroupStory, Outcome, Story
+from groupsim.scenarios.story.many_groups import at_once, without_coordinator
 
 EVICTIONS = ("session-expired", "join-timeout", "sync-timeout")
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -26,6 +27,7 @@ def totals(story: Story, rows: Tables, events: int, expectations_failed: int) ->
         **_records(story, rows),
         **_silence(story),
         **_ownership(story),
+        **_coordinators(story),
         **{name: _sum(column(rows, "members", name)) for name in ("fetches", "fetches_empty")},
     }
 
@@ -117,6 +119,15 @@ def _silence(story: Story) -> dict[str, Any]:
         "producer_crashes": sum(lane.crashes for lane in story.lanes if lane.group is None),
         "detection_us": max(detected, default=None),
         "undetected": sum(len(group.undetected) for group in story.groups),
+    }
+
+
+def _coordinators(story: Story) -> dict[str, Any]:
+    without = without_coordinator(story)
+    return {
+        "groups_rebalanced": sum(bool(group.rebalances) for group in story.groups),
+        "without_coordinator_us": sum(end - begin for spans in without.values() for begin, end in spans),
+        "groups_without_at_once": at_once(without)[0],
     }
 
 

@@ -222,9 +222,15 @@ def _came_from(spans: list[Holding], index: int) -> str | None:
 
 def union_us(stretches: Iterable[tuple[int, int]]) -> int:
     """Length of the union of [begin, end) stretches."""
-    total, reached = 0, -1
+    return sum(end - begin for begin, end in united(stretches))
+
+
+def united(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of [begin, end) stretches, as stretches that do not touch, in order."""
+    found: list[tuple[int, int]] = []
     for begin, end in sorted(stretches):
-        begin = max(begin, reached)
-        if end > begin:
-            total, reached = total + end - begin, end
-    return total
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        elif end > begin:
+            found.append((begin, end))
+    return found

@@ -22,11 +22,33 @@ from collections.abc import Iterator, Sequence
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Doing, TakeOver
-from groupsim.scenarios.story.words import count, span
+from groupsim.scenarios.story.words import count, listed, span
 
 _OFFSETS = "__consumer_offsets"
 _ENDS = ("crash-broker", "stop-broker")
 _NOBODY = "-1"
+_FEW = 3  # changes of coordinator that are told one by one
+_CLOSE_US = 100_000  # what follows within this is one event
+
+
+def _changes(changes: Sequence[TakeOver]) -> Iterator[Doing]:
+    """One line for each change; one for many of one broker that follow each other closely."""
+    bunches: dict[str, list[list[TakeOver]]] = {}
+    for change in changes:
+        of_host = bunches.setdefault(change.host, [])
+        if not of_host or change.t_us - of_host[-1][-1].t_us > _CLOSE_US:
+            of_host.append([])
+        of_host[-1].append(change)
+    for bunch in (bunch for of_host in bunches.values() for bunch in of_host):
+        yield from map(_told, bunch) if len(bunch) <= _FEW else (_told_together(bunch),)
+
+
+def _told_together(bunch: Sequence[TakeOver]) -> Doing:
+    words = f"coordinates {listed([change.group for change in bunch], 2)} now"
+    longest = max((change.without_us for change in bunch if change.without_us is not None), default=None)
+    if longest is not None:
+        words += f"; nobody did for up to {span(longest)}"
+    return Doing(bunch[0].t_us, words, bunch[0].host)
 
 
 def _told(change: TakeOver) -> Doing:
@@ -96,7 +118,7 @@ def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
     """The lines of the timeline, in order."""
     if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
         return ()
-    lines = [*_lives(facts), *_elections(facts), *map(_told, changes)]
+    lines = [*_lives(facts), *_elections(facts), *_changes(changes)]
     return tuple(sorted(lines, key=lambda line: line.t_us))
 
 

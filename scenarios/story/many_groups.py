@@ -1,0 +1,142 @@
+"""Many groups in one story, summed up: how many were hit, how hard the worst of them, how many at the same time.
+
+From `MANY` groups on nobody reads them one after the other. What is asked then is whether a rolling restart of brokers,
+say, hits every group, how long, and whether all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import frozen
+
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.model import GroupStory, Story
+from groupsim.scenarios.story.ownership import united
+
+MANY = 9
+"""From so many groups on they are summed up."""
+
+
+@frozen
+class Hit:
+    """One figure over the groups that have it: `groups` how many, `most` that of group `worst`.
+
+    `unit` is `us`, or empty for a count. `median` is the lower of two, `total` the sum, both over these groups alone.
+    `together` is how many groups had it at the same time, at most, and `together_us` when that began; None for what has
+    no length.
+    """
+
+    title: str
+    unit: str
+    groups: int
+    worst: str
+    most: int
+    median: int
+    total: int
+    together: int | None = None
+    together_us: int | None = None
+
+
+@frozen
+class ManyGroups:
+    """All groups of a run: how many, how long they took to form, what hit them, and the causes of their rebalances."""
+
+    groups: int
+    formed: int
+    formed_us: tuple[int, int] | None
+    delivered: int
+    duplicates: int
+    hits: tuple[Hit, ...]
+    causes: tuple[tuple[Cause, int], ...]
+    worst: GroupStory
+
+
+def many_groups(story: Story) -> ManyGroups | None:
+    """The groups of a story summed up; None where there are few enough to be told one by one."""
+    groups = story.groups
+    if len(groups) < MANY:
+        return None
+    formed = [group.formed_us for group in groups if group.formed_us is not None]
+    causes = Counter(one.cause for group in groups for one in group.rebalances)
+    return ManyGroups(
+        groups=len(groups),
+        formed=len(formed),
+        formed_us=(min(formed), max(formed)) if formed else None,
+        delivered=sum(group.delivered for group in groups),
+        duplicates=sum(group.duplicates for group in groups),
+        hits=tuple(_hits(story)),
+        causes=tuple(causes.most_common()),
+        worst=_worst(story),
+    )
+
+
+def _worst(story: Story) -> GroupStory:
+    """The group that stood still longest, or rebalanced most, or was without a coordinator longest."""
+    away = {name: _length(spans) for name, spans in without_coordinator(story).items()}
+    return max(story.groups, key=lambda one: (one.stopped_us, len(one.rebalances), away.get(one.group, 0)))
+
+
+def _hits(story: Story) -> Iterable[Hit]:
+    groups = story.groups
+    open_: dict[str, list[tuple[int, int]]] = {}
+    stood: dict[str, list[tuple[int, int]]] = {}
+    for group in groups:
+        open_[group.group] = [(one.began_us, one.ended_us) for one in group.rebalances]
+        stood[group.group] = united((one.began_us, one.ended_us) for one in group.standstills)
+    without = without_coordinator(story)
+    yield from _hit("rebalances", "", {group.group: len(group.rebalances) for group in groups}, open_)
+    yield from _hit("stood still", "us", {group.group: group.stopped_us for group in groups}, stood)
+    yield from _hit("no coordinator", "us", {name: _length(spans) for name, spans in without.items()}, without)
+    yield from _hit("members removed", "", {group.group: len(group.evictions) for group in groups})
+    yield from _hit("commits failed", "", {group.group: sum(n for _, n in group.commits_failed) for group in groups})
+    yield from _hit("records again", "", {group.group: group.duplicates for group in groups})
+    yield from _hit("largest lag", "", {one.group: one.lag.most for one in story.totals if one.lag is not None})
+
+
+def without_coordinator(story: Story) -> dict[str, list[tuple[int, int]]]:
+    """The times in which each group had no coordinator, from the step that ended its broker to the next load."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for change in story.take_overs:
+        if change.without_us:
+            found.setdefault(change.group, []).append((change.t_us - change.without_us, change.t_us))
+    return found
+
+
+def _length(spans: Iterable[tuple[int, int]]) -> int:
+    return sum(end - begin for begin, end in spans)
+
+
+def _hit(
+    title: str, unit: str, values: Mapping[str, int], spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
+) -> Iterable[Hit]:
+    """One figure; none where no group has it."""
+    found = sorted((value, name) for name, value in values.items() if value)
+    if not found:
+        return
+    most = found[-1][0]
+    together = (None, None) if spans is None else at_once(spans)
+    yield Hit(
+        title=title,
+        unit=unit,
+        groups=len(found),
+        worst=next(name for value, name in found if value == most),
+        most=most,
+        median=found[(len(found) - 1) // 2][0],
+        total=sum(value for value, _ in found),
+        together=together[0],
+        together_us=together[1],
+    )
+
+
+def at_once(spans: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[int, int]:
+    """How many groups have a span at the same instant, at most, and since when."""
+    every = [span for each in spans.values() for span in each]
+    changes = sorted([*((begin, 1) for begin, _ in every), *((end, -1) for _, end in every)])
+    now = most = since = 0
+    for at, step in changes:
+        now += step
+        if now > most:
+            most, since = now, at
+    return most, since
