@@ -94,4 +94,5 @@ def test_lint_tells_a_finding_once() -> None:
     """The groups of a count are alike: one finding for all of them, at the place of the setting."""
     text = FLEET.replace("members:", "properties: {session.timeout.ms: 6000, heartbeat.interval.ms: 5000}, members:")
     rules = [finding.rule for finding in lint_scenario(parse_document(text, "fleet.yaml"))]
-    assert len(rules) == len(set(rules)) and rules
+    assert rules
+    assert len(rules) == len(set(rules))
