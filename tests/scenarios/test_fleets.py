@@ -49,7 +49,7 @@ def test_step_and_expectation_about_all_are_about_each() -> None:
         "  - members: {group: fleet-2, is: 2}\n"
     )
     every, each, one = run_scenario(load_text(text)).checks
-    assert every.holds and one.holds and not each.holds
+    assert [each.holds, every.holds, one.holds] == [False, True, True]
     assert every.finding.found == "3 (2 groups), 2 (1 groups)"
     assert every.finding.expected.endswith("in each of the 3 groups of fleet")
     assert each.finding.found == "not in 1 of them; fleet-2: 2"
