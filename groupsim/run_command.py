@@ -45,7 +45,7 @@ def run(
 
     `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
     those of each member are printed, too, with `owners` every assignment whole, with `checks` every expectation that
-    holds; with `group` no other group is told; with `rebalance` the course of that one is printed in place of the story.
+    holds; with `group` that one alone; with `rebalance` the course of that one is printed in place of the story.
     """
     trace, logs, page, data_dir = files
     check_target(trace)

@@ -1,4 +1,4 @@
-"""Groups with a `count`: their ids and members, steps and expectations about each of them, mistakes with their place."""
+"""Groups with a `count`: ids and members, steps and expectations about each of them, mistakes with their place."""
 
 from __future__ import annotations
 
