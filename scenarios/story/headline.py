@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.hindrances import gravest
+from groupsim.scenarios.story.many_groups import MANY
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
 from groupsim.scenarios.story.silence import GIVEN_UP, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
@@ -51,18 +52,28 @@ def headline(
     worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
     others = [g for g in told if g is not worst and g.rebalances]
     alike = _alike(worst, others)
-    sentence = of_group(worst, others if alike else ())
+    many = len(told) >= MANY and bool(worst.rebalances)
+    sentence = _of_many(told, worst) if many else of_group(worst, others if alike else ())
     if not (worst.rebalances or worst.stopped_us or worst.moved):
         sentence += _failed(failures)
     elif strangers:
         sentence += f"{_failed(strangers)} and never got in"
     never = [g.group for g in told if g is not worst and g.formed_us is None and not g.rebalances]
     sentence += f"; {listed(never)} never became stable" if never else ""
-    if others and not alike:
+    if others and not alike and not many:
         total = sum(len(g.rebalances) for g in others)
         sentence += f" (and {count(total, 'rebalance')} of {', '.join(g.group for g in others[:3])}"
         sentence += ", …)" if len(others) > 3 else ")"
     return sentence
+
+
+def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
+    """How many rebalances there were in how many of many groups, their causes, and the group that was hit hardest."""
+    hit = [group for group in groups if group.rebalances]
+    causes = Counter(one.cause for group in hit for one in group.rebalances)
+    total = causes.total()
+    told = f"{count(total, 'rebalance')} in {len(hit)} of {len(groups)} groups: {_often(causes.most_common(3), total)}"
+    return f"{told}; hardest hit: {of_group(worst)}"
 
 
 def _alike(worst: GroupStory, others: Sequence[GroupStory]) -> bool:
@@ -135,6 +146,8 @@ def _is_calm(group: GroupStory) -> bool:
 
 def _all_calm(groups: Sequence[GroupStory]) -> str:
     longest = max(group.formed_us or 0 for group in groups)
+    if len(groups) >= MANY:
+        return f"no rebalance in any of {len(groups)} groups: all formed, the last in {span(longest)}"
     return f"no rebalance: {listed(sorted(group.group for group in groups))} formed, the last in {span(longest)}"
 
 

@@ -21,6 +21,7 @@ GRIDS = {
     "autoscaling-on-lag": ({"assignor": 3, "stabilization": 3, "lag": 2}, 18, ()),
     "coordinator-silent": ({"broker-session": 3, "session": 3, "request-timeout": 2}, 18, ()),
     "duplicates-by-commit-policy": ({"event": 3, "commit": 5}, 15, ("event",)),
+    "fleet-under-a-broker-roll": ({"roll": 6, "session": 2}, 12, ()),
     "initial-rebalance-delay": ({"pods": 2, "spread": 3, "delay": 6}, 36, ("pods", "spread")),
     "poll-interval-livelock": ({"tail": 2, "limit": 4, "records": 3}, 24, ("tail",)),
     "rolling-deploy": ({"size": 3, "assignor": 3, "membership": 2, "rollout": 3}, 45, ("size",)),
@@ -33,6 +34,8 @@ GRIDS = {
 }
 # Two cells of each that differ in what the experiment is about: the first and the last.
 ENDS = [(name, end) for name in GRIDS for end in (0, -1)]
+# An experiment with many groups: what its document says of them, and that for few of them, which takes seconds less.
+MANY_GROUPS = {"fleet-under-a-broker-roll": ('"count":400', '"count":12')}
 COLUMN = {name: place for place, name in enumerate(TABLES["runs"].names)}
 TABLE_OF_POOL = {"standstill": "stops", "unavailable": "stops", "rebalance": "changes"}
 
@@ -72,12 +75,30 @@ def test_page_tells_question_cells_and_answer(name: str) -> None:
         assert f"`{axis.name}`" in text, axis.name
 
 
-@pytest.mark.parametrize(("name", "end"), ENDS)
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [pytest.param(name, end, marks=[pytest.mark.slow] if name in MANY_GROUPS else []) for name, end in ENDS],
+)
 def test_goals_get_values(name: str, end: int) -> None:
     """One seed of the first and the last cell runs, keeps what the scenario expects, and has a value for every goal."""
-    experiment: Experiment = load_experiment(name, 1)
+    experiment = load_experiment(name, 1)
+    assert_values(experiment, end, experiment.cells[end].document)
+
+
+@pytest.mark.parametrize(("name", "end"), [(name, end) for name, end in ENDS if name in MANY_GROUPS])
+def test_goals_get_values_of_few_groups(name: str, end: int) -> None:
+    """An experiment with hundreds of groups does the same with a dozen of them."""
+    experiment = load_experiment(name, 1)
+    many, few = MANY_GROUPS[name]
+    document = experiment.cells[end].document
+    assert document.count(many) == 1
+    assert_values(experiment, end, document.replace(many, few))
+
+
+def assert_values(experiment: Experiment, end: int, document: str) -> None:
+    """Run a cell's document with one seed: it ends, as expected, with a value for every goal of the experiment."""
     cell = experiment.cells[end]
-    rows = simulate(cell.document, 0, cell=cell.number, digest=cell.digest, code="", repeat="")
+    rows = simulate(document, 0, cell=cell.number, digest=cell.digest, code="", repeat="")
     (run,) = rows["runs"]
     assert (run[COLUMN["status"]], run[COLUMN["expectations_failed"]]) == ("done", 0), run[COLUMN["error"]]
     for goal in experiment.goals:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from groupsim import timeline
-from groupsim.scenarios.load import load_file
+from groupsim.scenarios.load import load_file, load_text
 from groupsim.scenarios.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.many_groups import at_once, many_groups, without_coordinator
@@ -41,8 +41,23 @@ def test_forty_groups_fit_on_a_screen_and_one_is_told_in_full(story: Story) -> N
         page = console.export_text()
         assert page.count("  gen    began") == 1
         assert len(page.splitlines()) <= 60
-        assert ("40 groups" in page) == (group is None)
+        assert ("\n40 groups" in page) == (group is None)
     assert "\nfleet-7 ·" in page
+
+
+def test_the_headline_is_one_sentence_about_all_groups(story: Story) -> None:
+    """It counts the groups, and the rebalances by cause where there are any; one group is named, the one hit hardest."""
+    assert story.headline.startswith("no rebalance in any of 40 groups: all formed, the last in 6.0 s;")
+    text = (
+        "run-for: 30s\n"
+        "cluster: {logs: counted}\n"
+        "topics: {orders: {partitions: 2, rate: 1/s}}\n"
+        "groups: {fleet: {count: 9, members: {c: 2}}}\n"
+        "timeline: [{at: 15s, do: stop, member: fleet-3-c-1}, {at: 18s, do: stop, member: fleet-5-c-2}]\n"
+    )
+    headline = tell(run_scenario(load_text(text), seed=0).events).headline
+    assert headline.startswith("2 rebalances in 2 of 9 groups: 2 × deploy-leave; hardest hit: 1 rebalance of fleet-")
+    assert "(and 1 rebalance" not in headline
 
 
 def test_stretches_that_touch_are_not_at_once() -> None:
