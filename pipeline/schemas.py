@@ -22,7 +22,7 @@ from groupsim.pipeline.columns import KEY, Table, Type, flag, large, text, whole
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 
 PLACE = (
     text("group_id", "group.id"),

@@ -19,6 +19,7 @@ from groupsim.scenarios.evidence import Evidence
 from groupsim.scenarios.model import GroupSpec, Scenario
 from groupsim.scenarios.naming import member_names
 from groupsim.scenarios.steps import Check, Finding
+from groupsim.scenarios.values import Crowd
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ def fleets_of(scenario: Scenario) -> dict[str, tuple[str, ...]]:
 def _one(name: str, spec: GroupSpec) -> GroupSpec:
     """One group of several; its name in front makes the names of its members their own."""
     members = {f"{name}-{member}": own for member, own in spec.members.items()}
-    return attrs.evolve(spec, count=1, members=members)
+    return attrs.evolve(spec, count=Crowd(1), members=members)
 
 
 def for_each(item: T, fleets: Mapping[str, tuple[str, ...]]) -> tuple[T, ...]:
@@ -63,7 +64,7 @@ def _about(item: Any, group: str) -> Any:
 
 def judged(check: Check, evidence: Evidence, fleets: Mapping[str, tuple[str, ...]]) -> Finding:
     """What a check found; of one about several groups one finding, which tells how many fail and the first of them."""
-    name = getattr(check, "group", None)
+    name = str(getattr(check, "group", None) or "")
     if name not in fleets:
         return check.judge(evidence)
     ids = fleets[name]

@@ -46,7 +46,7 @@ def test_forty_groups_fit_on_a_screen_and_one_is_told_in_full(story: Story) -> N
 
 
 def test_the_headline_is_one_sentence_about_all_groups(story: Story) -> None:
-    """It counts the groups, and the rebalances by cause where there are any; one group is named, the one hit hardest."""
+    """It counts the groups, and their rebalances by cause; one group is named, the one hit hardest."""
     assert story.headline.startswith("no rebalance in any of 40 groups: all formed, the last in 6.0 s;")
     text = (
         "run-for: 30s\n"
