@@ -17,7 +17,7 @@ from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
 _PROLONGING = (STABLE, PREPARING_REBALANCE)
 
 
-def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> ErrorCode | None:
+def commit_error(group: GroupData, turn: Turn, request: OffsetCommitRequest) -> ErrorCode | None:
     """Why the sender may not commit now; None when it may.
 
     From outside (generation -1) only an empty group can be committed to; whoever claims membership is checked.
@@ -33,7 +33,7 @@ def commit_error(turn: Turn, group: GroupData, request: OffsetCommitRequest) -> 
     )
 
 
-def txn_commit_error(turn: Turn, group: GroupData, request: TxnOffsetCommitRequest) -> ErrorCode | None:
+def txn_commit_error(group: GroupData, turn: Turn, request: TxnOffsetCommitRequest) -> ErrorCode | None:
     """The same for a commit in a transaction. Its state does not matter, and an anonymous one is let through: requests
     before version 3 cannot say who sends them.
     """
@@ -59,7 +59,7 @@ def _fenced(
     return None if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
-def keep_session(turn: Turn, group: GroupData, member_id: str) -> None:
+def keep_session(group: GroupData, turn: Turn, member_id: str) -> None:
     """An accepted commit counts as a heartbeat in Stable and PreparingRebalance."""
     if group.state in _PROLONGING:
         turn.refresh_session(group, group.lookup[member_id])

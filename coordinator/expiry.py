@@ -38,7 +38,7 @@ class ExpiryRule:
         return now_us - base_us >= retention_us
 
 
-def expiry_rule(turn: Turn, group: GroupData) -> ExpiryRule | None:
+def expiry_rule(group: GroupData, turn: Turn) -> ExpiryRule | None:
     """The rule for a classic group; None when nothing of it may expire now."""
     if not turn.differences.retention_from_empty or group.protocol_type is None:
         return ExpiryRule()

@@ -29,7 +29,7 @@ _BY_STATE: Mapping[State, HeartbeatResponse] = {
 }
 
 
-def heartbeat(turn: Turn, group: GroupData, call: CallToken, request: HeartbeatRequest) -> None:
+def heartbeat(group: GroupData, turn: Turn, call: CallToken, request: HeartbeatRequest) -> None:
     """Handle a Heartbeat: the session is prolonged at once, the answer waits for earlier writes."""
     error = _error(turn, group, request)
     if error is not None:

@@ -44,7 +44,7 @@ _HANDSHAKE_VERSION = 4
 _JOIN, _SESSION, _MEMBER_ID_REQUIRED = Api.JOIN_GROUP, TimerKind.SESSION, ErrorCode.MEMBER_ID_REQUIRED
 
 
-def join(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
+def join(group: GroupData, turn: Turn, arrival: Arrival, request: JoinGroupRequest) -> None:
     """Handle a JoinGroup to an existing, or just created, group."""
     if request.group_instance_id is not None and not turn.differences.static_ids_are_random:
         arrival = evolve(arrival, fresh_id=_dated_id(group, request.group_instance_id))

@@ -13,7 +13,7 @@ from typing import Any
 from groupsim.coordinator.alarms import Alarms
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
-from groupsim.coordinator.interfaces import AppendRefused, Call, LoadFailed, Log, OutOfSync
+from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, Log, OutOfSync
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.shard import Shard
@@ -23,7 +23,7 @@ from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinGroupRequest, Request
+from groupsim.protocol.messages import Request
 
 _OUR_KINDS = (
     Kind.GROUP_STATE,
@@ -104,15 +104,9 @@ class Leadership:
         self.active = False
         self._carry_out(self.shard.unload(self._loop.now_us))
 
-    def join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
-        """A JoinGroup."""
-        self._carry_out(self.shard.join(arrival, request, self._loop.now_us))
-        if not self._alarms.lazy:
-            self._move_alarm(request)
-
-    def handle(self, call: Call, request: Request) -> None:
-        """Any other request."""
-        self._carry_out(self.shard.handle(call, request, self._loop.now_us))
+    def handle(self, arrival: Arrival, request: Request) -> None:
+        """Handle a request in the core."""
+        self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
         if not self._alarms.lazy:
             self._move_alarm(request)
 

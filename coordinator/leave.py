@@ -23,7 +23,7 @@ from groupsim.protocol.messages import (
 _BATCH_VERSION = 3
 
 
-def leave(turn: Turn, group: GroupData, call: CallToken, request: LeaveGroupRequest) -> None:
+def leave(group: GroupData, turn: Turn, call: CallToken, request: LeaveGroupRequest) -> None:
     """Handle a LeaveGroup to an existing group; the answer waits for what was written before."""
     if group.state is State.DEAD:
         turn.reply_after_writes(call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))

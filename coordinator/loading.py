@@ -50,7 +50,7 @@ def _restored(stored: StoredMember, value: GroupValue) -> Member:
     )
 
 
-def loaded(turn: Turn, group: GroupData) -> None:
+def loaded(group: GroupData, turn: Turn) -> None:
     """The load is over: every session begins, and a group larger than `group.max.size` starts a round at once."""
     turn.note(Kind.GROUP_LOADED, group, payload={"members": len(group.members), "generation": group.generation})
     for member in group.members.values():
@@ -64,7 +64,7 @@ def loaded(turn: Turn, group: GroupData) -> None:
         prepare(turn, group, Reason(Cause.OVER_CAPACITY, text))
 
 
-def unloaded(turn: Turn, group: GroupData) -> None:
+def unloaded(group: GroupData, turn: Turn) -> None:
     """The partition is given up: the group is dead here, and what is parked is sent elsewhere."""
     before = group.state
     turn.change_state(group, Reason(Cause.UNLOADED, "the broker no longer leads the partition"))
@@ -77,7 +77,7 @@ def unloaded(turn: Turn, group: GroupData) -> None:
     turn.note(Kind.GROUP_UNLOADED, group)
 
 
-def vanished(turn: Turn, group: GroupData) -> None:
+def vanished(group: GroupData, turn: Turn) -> None:
     """The append that made the group failed, and the group is gone with it; its timers fire without effect."""
     for member in group.members.values():
         drop_parked(turn, group, member, "the append that made its group failed")

@@ -115,19 +115,15 @@ class GroupCoordinator(CoordinatorRuntime):
         told = self.config.differences.loading_is_told
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if told else ErrorCode.NOT_COORDINATOR
 
-    def _route(self, call: Call, group_id: str, arrival: Arrival | None = None) -> None:
-        """Hand the request to who leads the group's partition; an `arrival` is that of a JoinGroup."""
+    def _route(self, call: Call, group_id: str, fresh_id: str = "") -> None:
+        """Hand the request to the leader of the group's partition; `fresh_id` is for a JoinGroup that needs an id."""
         led = self._leadership(group_id)
         if led is not None and led.active:
-            if arrival is None:
-                led.handle(call, call.request)
-            else:
-                led.join(arrival, call.request)  # type: ignore[arg-type]
+            led.handle(Arrival(call, call.client_id, call.client_host, fresh_id), call.request)
         else:
             error = self._unavailable(led)
-            assert error is not None
-            told = arrival is not None and self.config.differences.sent_away_joins_have_ids
-            call.answer((_refusal if told else refusal)(call.request, error))
+            refuse = _refusal if self.config.differences.sent_away_joins_have_ids else refusal
+            call.answer(refuse(call.request, error or ErrorCode.NOT_COORDINATOR))
 
     def _of_group(self, call: Call) -> None:
         """A request that must name a group and needs no other check."""
@@ -157,7 +153,7 @@ class GroupCoordinator(CoordinatorRuntime):
             call.answer(_refusal(request, ErrorCode.INVALID_SESSION_TIMEOUT))
         else:
             fresh_id = "" if request.member_id else self._fresh_id(call, request)
-            self._route(call, request.group_id, Arrival(call, call.client_id, call.client_host, fresh_id))
+            self._route(call, request.group_id, fresh_id)
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
         named = request.group_instance_id  # "" is a name, too
@@ -225,7 +221,7 @@ class GroupCoordinator(CoordinatorRuntime):
         led = self._led.get(partition)
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self._stopped else self._unavailable(led)
         if error is None and led is not None:
-            led.handle(call, call.request)
+            led.handle(Arrival(call, call.client_id, call.client_host, ""), call.request)
         else:
             call.end(error or ErrorCode.NOT_COORDINATOR)
 

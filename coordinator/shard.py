@@ -1,7 +1,6 @@
 """One partition of `__consumer_offsets` as its coordinator runs it: one input at a time, effects out.
 
-    join         a JoinGroup, with who sent it and a fresh member id should one be needed
-    handle       any other request
+    handle       a request, with its sender and a fresh member id should a JoinGroup need one
     fire         a timer that is due
     append_done  how an append ended, in the order of the appends
     load         the records of the partition: from then on the shard is active
@@ -85,29 +84,12 @@ class Shard:
 
     # --- requests ------------------------------------------------------------------------------------------------
 
-    def handle(self, call: CallToken, request: Request, now_us: int) -> list[Effect]:
-        """Handle a request; JoinGroup, DescribeGroups and ListGroups have methods of their own."""
+    def handle(self, arrival: Arrival, request: Request, now_us: int) -> list[Effect]:
+        """Handle a request, as the table at the end says; DescribeGroups and ListGroups have methods of their own."""
         turn = self.turn
         turn.now_us = now_us
         try:
-            _HANDLERS[type(request)](self, call, request)
-        except IllegalState:
-            self._broke_down(call, request)
-        return turn.take()
-
-    def join(self, arrival: Arrival, request: JoinGroupRequest, now_us: int) -> list[Effect]:
-        """Handle a JoinGroup, the one request of which it matters who sent it."""
-        turn = self.turn
-        turn.now_us = now_us
-        try:
-            group = self.groups.get(request.group_id)
-            if group is not None:
-                group.join(turn, arrival, request)
-            elif request.member_id:
-                answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
-                turn.reply(arrival.call, answer)
-            else:
-                self._join_new_group(arrival, request)
+            _HANDLERS[type(request)](self, arrival, request)
         except IllegalState:
             self._broke_down(arrival.call, request)
         return turn.take()
@@ -145,6 +127,16 @@ class Shard:
         """Answers of this partition that wait for an append."""
         return held(self.turn)
 
+    def _join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
+        group = self.groups.get(request.group_id)
+        if group is not None:
+            group.join(self.turn, arrival, request)
+        elif request.member_id:
+            answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
+            self.turn.reply(arrival.call, answer)
+        else:
+            self._join_new_group(arrival, request)
+
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """The first request makes the group, and since 4.0 its first record, even when the join itself is refused."""
         turn = self.turn
@@ -156,44 +148,44 @@ class Shard:
             self.groups.created_by(group.group_id, turn.purgatory.last_id)
         retention.arm(self.partition)
 
-    def _sync(self, call: CallToken, request: SyncGroupRequest) -> None:
+    def _sync(self, arrival: Arrival, request: SyncGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.sync(self.turn, call, request)
+            group.sync(self.turn, arrival.call, request)
 
-    def _heartbeat(self, call: CallToken, request: HeartbeatRequest) -> None:
+    def _heartbeat(self, arrival: Arrival, request: HeartbeatRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.heartbeat(self.turn, call, request)
+            group.heartbeat(self.turn, arrival.call, request)
 
-    def _leave(self, call: CallToken, request: LeaveGroupRequest) -> None:
+    def _leave(self, arrival: Arrival, request: LeaveGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
+            self.turn.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.leave(self.turn, call, request)
+            group.leave(self.turn, arrival.call, request)
 
-    def _commit(self, call: CallToken, request: OffsetCommitRequest) -> None:
-        offsets.commit(self.partition, call, request)
+    def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
+        offsets.commit(self.partition, arrival.call, request)
 
-    def _fetch(self, call: CallToken, request: OffsetFetchRequest) -> None:
-        offsets.fetch(self.partition, call, request)
+    def _fetch(self, arrival: Arrival, request: OffsetFetchRequest) -> None:
+        offsets.fetch(self.partition, arrival.call, request)
 
-    def _delete_offsets(self, call: CallToken, request: OffsetDeleteRequest) -> None:
-        offsets.delete_offsets(self.partition, call, request)
+    def _delete_offsets(self, arrival: Arrival, request: OffsetDeleteRequest) -> None:
+        offsets.delete_offsets(self.partition, arrival.call, request)
 
-    def _commit_in_transaction(self, call: CallToken, request: TxnOffsetCommitRequest) -> None:
-        transactions.commit(self.partition, call, request)
+    def _commit_in_transaction(self, arrival: Arrival, request: TxnOffsetCommitRequest) -> None:
+        transactions.commit(self.partition, arrival.call, request)
 
-    def _end_transactions(self, call: CallToken, request: WriteTxnMarkersRequest) -> None:
-        transactions.end(self.partition, call, request)
+    def _end_transactions(self, arrival: Arrival, request: WriteTxnMarkersRequest) -> None:
+        transactions.end(self.partition, arrival.call, request)
 
-    def _delete_groups(self, call: CallToken, request: DeleteGroupsRequest) -> None:
-        admin.delete_groups(self.partition, call, request)
+    def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
+        admin.delete_groups(self.partition, arrival.call, request)
 
     # --- by an operator's hand -----------------------------------------------------------------------------------
 
@@ -308,7 +300,8 @@ class GroupCreated:
                 turn.reply(self.call, JoinGroupResponse(append_error(error)))
 
 
-_HANDLERS: Mapping[type[Any], Callable[[Shard, CallToken, Any], None]] = {
+_HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
+    JoinGroupRequest: Shard._join,
     SyncGroupRequest: Shard._sync,
     HeartbeatRequest: Shard._heartbeat,
     LeaveGroupRequest: Shard._leave,

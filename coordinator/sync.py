@@ -39,7 +39,7 @@ from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
 _SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE
 
 
-def sync(turn: Turn, group: GroupData, call: CallToken, request: SyncGroupRequest) -> None:
+def sync(group: GroupData, turn: Turn, call: CallToken, request: SyncGroupRequest) -> None:
     """Handle a SyncGroup to an existing group."""
     error = _error(turn, group, request)
     if error is not None:

@@ -137,11 +137,8 @@ class Bench:
         self.sent.append(sent)
         if fresh_id is None and isinstance(request, JoinGroupRequest) and not request.member_id:
             fresh_id = f"{request.group_instance_id or client_id}-{next(self._ids)}"
-        if isinstance(request, JoinGroupRequest):
-            arrival = Arrival(sent, client_id, host, fresh_id or "")
-            self.carry_out(self.shard.join(arrival, request, self.now_us))
-        else:
-            self.carry_out(self.shard.handle(sent, request, self.now_us))
+        arrival = Arrival(sent, client_id, host, fresh_id or "")
+        self.carry_out(self.shard.handle(arrival, request, self.now_us))
         return sent
 
     def join(

@@ -15,7 +15,7 @@ from groupsim.protocol.values import value
 
 @value
 class Arrival:
-    """Who sent a JoinGroup: its token, its client, and the id to be given should the sender need one."""
+    """Who sent a request: its token, its client, and the id to be given should a JoinGroup need one."""
 
     call: CallToken
     client_id: str

@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, shard
+from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.expiry import ExpiryRule
 from groupsim.coordinator.group import GroupData
 from groupsim.coordinator.ids import MemberIds
@@ -233,15 +234,15 @@ def pending_not_counted(patch: pytest.MonkeyPatch) -> None:
 
 def expire_active_group(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-4682: offsets count from their commit, whether or not the group is alive."""
-    patch.setattr(classic, "expiry_rule", lambda turn, group: ExpiryRule())
+    patch.setattr(ClassicGroup, "expiry_rule", lambda group, turn: ExpiryRule())
 
 
 def expire_while_rebalancing(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-13636: a group in a rebalance is taken for one that nobody consumes with."""
-    rule = classic.expiry_rule
+    rule = ClassicGroup.expiry_rule
     rebalancing = (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
-    mutant = lambda turn, group: ExpiryRule() if group.state in rebalancing else rule(turn, group)  # noqa: E731
-    patch.setattr(classic, "expiry_rule", mutant)
+    mutant = lambda group, turn: ExpiryRule() if group.state in rebalancing else rule(group, turn)  # noqa: E731
+    patch.setattr(ClassicGroup, "expiry_rule", mutant)
 
 
 def no_expiry_means_expired(patch: pytest.MonkeyPatch) -> None:
@@ -275,7 +276,7 @@ def load_check_order(patch: pytest.MonkeyPatch) -> None:
 
 def unload_drops_callbacks(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-2841, KAFKA-16148: a coordinator that resigns forgets who is parked, and does not tell them."""
-    patch.setattr(classic, "unloaded", lambda turn, group: None)
+    patch.setattr(ClassicGroup, "unloaded", lambda group, turn: None)
 
 
 def partial_replay_accepted(patch: pytest.MonkeyPatch) -> None:
@@ -302,4 +303,4 @@ def field_lost_on_reload(patch: pytest.MonkeyPatch) -> None:
 
 def txn_commit_unvalidated(patch: pytest.MonkeyPatch) -> None:
     """Redpanda 0e3a7522: offsets in a transaction are taken without a look at member and generation (KIP-447)."""
-    patch.setattr(classic, "txn_commit_error", lambda turn, group, request: None)
+    patch.setattr(ClassicGroup, "txn_commit_error", lambda group, turn, request: None)

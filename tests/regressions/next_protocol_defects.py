@@ -11,7 +11,8 @@ import pytest
 
 from groupsim.cluster.replica.hosted import Hosted
 from groupsim.cluster.replica.leader import Leadership
-from groupsim.coordinator import classic, commit, heartbeat, join, leave, purgatory, shard, sync
+from groupsim.coordinator import commit, heartbeat, join, leave, purgatory, shard, sync
+from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.runtime import CoordinatorRuntime
@@ -127,10 +128,10 @@ def member_without_topics(patch: pytest.MonkeyPatch) -> None:
 def txn_empty_member_id(patch: pytest.MonkeyPatch) -> None:
     """KAFKA-18060: every commit in a transaction has to come from a member."""
 
-    def mutant(turn: Any, group: Any, request: Any) -> ErrorCode | None:
+    def mutant(group: Any, turn: Any, request: Any) -> ErrorCode | None:
         return None if request.member_id in group.lookup else ErrorCode.UNKNOWN_MEMBER_ID
 
-    patch.setattr(classic, "txn_commit_error", mutant)
+    patch.setattr(ClassicGroup, "txn_commit_error", mutant)
 
 
 def admin_remove_by_id(patch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.coordinator import classic, offsets, retention, shard
+from groupsim.coordinator import offsets, retention, shard
+from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.leadership import Leadership
 from groupsim.coordinator.member import Member
@@ -62,13 +63,13 @@ def delete_group_with_open_txn(patch: pytest.MonkeyPatch) -> None:
 
 def txn_rebalance_code(patch: pytest.MonkeyPatch) -> None:
     """Redpanda a666c9b4: offsets in a transaction are refused during a rebalance, as others are."""
-    error = classic.txn_commit_error
+    error = ClassicGroup.txn_commit_error
 
-    def mutant(turn: Any, group: Any, request: Any) -> ErrorCode | None:
+    def mutant(group: Any, turn: Any, request: Any) -> ErrorCode | None:
         rebalancing = group.state in (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
-        return error(turn, group, request) or (ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else None)
+        return error(group, turn, request) or (ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else None)
 
-    patch.setattr(classic, "txn_commit_error", mutant)
+    patch.setattr(ClassicGroup, "txn_commit_error", mutant)
 
 
 # --- fail-over ---------------------------------------------------------------------------------------------------
