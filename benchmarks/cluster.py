@@ -19,8 +19,8 @@ import pstats
 from typing import Any
 
 from benchmarks.common import Stopwatch, table, tracing
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.consumer import Consumer
@@ -28,9 +28,9 @@ from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 
 
-def build(loop: VirtualLoop, case: argparse.Namespace, rate: int) -> tuple[ReplicatedCluster, list[Consumer]]:
+def build(loop: VirtualLoop, case: argparse.Namespace, rate: int) -> tuple[Cluster, list[Consumer]]:
     """Cluster, topics with their producers, and consumers started over a second."""
-    cluster = ReplicatedCluster(loop, ReplicatedConfig(brokers=case.brokers))
+    cluster = Cluster(loop, ClusterConfig(brokers=case.brokers))
     replication = min(3, case.brokers)
     for number in range(case.groups):
         share = rate * (number + 1) // case.groups - rate * number // case.groups
@@ -77,7 +77,7 @@ def ours(case: argparse.Namespace, rate: int) -> dict[str, Any]:
     return found
 
 
-def _written(cluster: ReplicatedCluster, topic: str) -> int:
+def _written(cluster: Cluster, topic: str) -> int:
     image = cluster.controller.image
     total = 0
     for number, state in enumerate(image.topics[topic].partitions):

@@ -47,7 +47,7 @@ def group(
     properties: Mapping[str, object] = {},
 ) -> tuple[Cluster, list[Consumer]]:
     """A cluster and a group of Java consumers on one topic, started over a second."""
-    cluster = Cluster(loop, ClusterConfig())
+    cluster = Cluster(loop, ClusterConfig.with_counted_logs())
     cluster.create_topic("events", size if partitions is None else partitions, rate=rate)
     profile = PROFILES["java"]
     consumers = []

@@ -31,8 +31,8 @@ from typing import Any
 
 from attrs import define, field
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop import RealTimeLoop
@@ -118,7 +118,7 @@ def serve(port: Any, taken: Synchronized[int], refused: Synchronized[int], repor
 
     async def main(loop: RealTimeLoop) -> None:
         properties = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1}
-        cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(properties, brokers=1, **quick))
+        cluster = Cluster(loop, ClusterConfig.from_properties(properties, brokers=1, **quick))
         cluster.create_topic("orders", 4, replication=1)
         listeners = TcpListeners(cluster, profile=PROFILE, log=log)
         await listeners.open()

@@ -1,62 +1,119 @@
-"""The cluster: brokers, topics, data, the offsets log and the network, wired together.
+"""The cluster: brokers, a controller, topics, and the network between all of them and the clients.
 
-One `Cluster` is all that members and scenarios need of the world: `transport` and `data` for the members, `network`
-for faults, and what an administrator does (topics, leadership, stopping a broker).
+One `Cluster` is all that members and scenarios need of the world: `transport` and `data` for the members, `network` for
+faults, and what an administrator does. What its logs are is a strategy, a `parts.Logs`: `replicated.ReplicatedLogs`, or
+`counted.logs.CountedLogs`, where records are only counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from groupsim.cluster.broker import Broker, broker_name
 from groupsim.cluster.causes import caused_by
 from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.data import Data
-from groupsim.cluster.leadership import Leadership
 from groupsim.cluster.network import Network, Timing
-from groupsim.cluster.offsets_log import OffsetsLog
+from groupsim.cluster.node import Node
 from groupsim.cluster.roles import ClusterRoles
-from groupsim.cluster.topics import Topics
-from groupsim.cluster.traffic import as_rate
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
+from groupsim.members.producer.load import DEFAULT_SIZES, Sizes
+from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.cluster.controller.controller import Controller
+    from groupsim.cluster.counted.data import Data
+    from groupsim.cluster.counted.logs import CountedLogs
+    from groupsim.cluster.log.log import PartitionLog
+    from groupsim.cluster.parts import Logs
+    from groupsim.cluster.replicated import ReplicatedLogs
+    from groupsim.cluster.transactions.coordinator import TransactionCoordinator
+    from groupsim.protocol.acl_messages import Acl
+    from groupsim.protocol.batch import Batch
 
 Rate = int | float | str | Decimal
 
 
 class Cluster:
-    """A running cluster. Every coordinator is elected and has loaded when it is made."""
+    """A running cluster. Every broker is up, every partition has its leader, every coordinator has loaded."""
 
     def __init__(self, loop: EventLoop, config: ClusterConfig | None = None) -> None:
         self.loop = loop
         self.config = config = ClusterConfig() if config is None else config
-        names = [(node, broker_name(node)) for node in config.nodes]
-        self.topics = Topics(loop, names, config.racks, offsets_partitions=config.offsets_partitions)
         self.network = Network(
             loop, Timing(config.latency, config.processing), config.coordinator_config.broker_version
         )
         self.network.roles = ClusterRoles(self)
-        self.offsets_log = OffsetsLog(loop, config.offsets_partitions, config.append_latency)
-        self.brokers = {node: Broker(loop, node, self.topics) for node, _ in names}
-        self.network.attach(self.brokers)
-        self.data = Data(self.network, self.topics)
-        self._coordinators: dict[int, GroupCoordinator] = {}
-        for broker in self.brokers.values():
-            self._start_coordinator(broker)
-        self._leadership = Leadership(loop, config, self.topics, self.offsets_log, self._coordinators, self.brokers)
-        self._leadership.elect_all()
+        self._counted: CountedLogs | None = None
+        self._replicated: ReplicatedLogs | None = None
+        self._logs = logs = self._make_logs()
+        self.brokers = {node: Node(self.network, node, self._rack(node), config, logs.parts) for node in config.nodes}
+        self.network.attach(self.brokers, logs.others)
+        self._tapped = False
+        self.network.links.watchers.append(self._look_for_trouble)
+        self.network.watchers.append(self._messages_are_harmed)
+        logs.begin(self.brokers)
 
-    def _start_coordinator(self, broker: Broker) -> None:
-        log = self.offsets_log.seen_by(broker.host)
-        config = self.config.coordinator_of(broker.node)
-        coordinator = GroupCoordinator(self.loop, broker.host, broker.node, config, log, self.topics)
-        self._coordinators[broker.node] = coordinator
-        broker.serve_groups(coordinator)
+    def _make_logs(self) -> Logs:
+        """The strategy; only the one that is needed is imported, for start-up's sake."""
+        if self.config.counted is not None:
+            from groupsim.cluster.counted.logs import CountedLogs
+
+            self._counted = CountedLogs(self.network, self.config, self.config.counted)
+            return self._counted
+        from groupsim.cluster.replicated import ReplicatedLogs
+
+        self._replicated = ReplicatedLogs(self.network, self.config)
+        return self._replicated
+
+    def _rack(self, node: int) -> str | None:
+        racks = self.config.racks
+        return racks[self.config.nodes.index(node) % len(racks)] if racks else None
+
+    # --- kinds of logs ---------------------------------------------------------------------------------------
+
+    @property
+    def replicated(self) -> ReplicatedLogs:
+        """The replicated logs. Raises `ValueError` where records are only counted."""
+        if self._replicated is None:
+            raise ValueError("counted logs are on no broker; leave `logs: counted` out of `cluster`")
+        return self._replicated
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether records are only counted."""
+        return self._counted is not None
+
+    @property
+    def data(self) -> Data | None:
+        """Where consumers read counted records; None where they pull from the brokers."""
+        return None if self._counted is None else self._counted.feed
+
+    @property
+    def controller(self) -> Controller:
+        """The controller of replicated logs. Raises `ValueError` where records are only counted."""
+        return self.replicated.controller
+
+    @property
+    def cluster_id(self) -> str:
+        """22 characters of base64, as Kafka prints it. Raises `ValueError` where records are only counted."""
+        return self.replicated.cluster_id
+
+    @property
+    def image(self) -> ClusterImage:
+        """The cluster's metadata as the controller has decided."""
+        return self._logs.image
+
+    def watch(self, listener: Callable[[ClusterImage], None]) -> None:
+        """Call `listener` with every image that the controller makes from now on."""
+        self._logs.watch(listener)
 
     @property
     def transport(self) -> Transport:
@@ -71,53 +128,74 @@ class Cluster:
         partitions: int,
         *,
         rate: Rate = 0,
-        replication: int = 1,
+        replication: int | None = None,
         weights: Sequence[int] | None = None,
+        config: Mapping[str, str] | None = None,
+        assignment: Sequence[Sequence[int]] | None = None,
+        sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
-        """Create a topic that gets `rate` records per second, shared out by `weights` (equal unless given).
+        """Create a topic that gets `rate` records per second of these `sizes`, shared out by `weights` (equally).
 
-        Raises `ValueError` when it exists, or when the numbers make no sense.
+        `replication` is `default.replication.factor` unless given; `assignment` places replicas by hand. Raises
+        `ValueError` when the topic exists, or when the numbers make no sense.
         """
         shares = [1] * partitions if weights is None else list(weights)
         if len(shares) != partitions:
             raise ValueError(f"topic {name!r}: {len(shares)} weights for {partitions} partitions; give one for each")
         speed = as_rate(rate)
+        factor = self.config.default_replication_factor if replication is None else replication
         with caused_by(self.loop.trace):
-            self.topics.create(name, partitions, replication)
-            self.data.open(name, shares, speed)
+            self._logs.create_topic(name, partitions, factor, config or {}, assignment)
+            self._logs.feed.open(name, shares, speed, sizes)
 
     def add_partitions(self, topic: str, total: int) -> None:
         """Give a topic more partitions, `total` in all. Raises `ValueError` for an unknown topic or too few."""
-        before = self.topics.partition_count(topic) or 0
+        known = self.image.topics.get(topic)
+        before = 0 if known is None else len(known.partitions)
         with caused_by(self.loop.trace):
-            self.topics.grow(topic, total)
-            self.data.grow(topic, [1] * (total - before))
+            self._logs.add_partitions(topic, total)
+            self._logs.feed.grow(topic, [1] * (total - before))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic: its data, and what groups committed for it. Raises `ValueError` when there is none."""
         with caused_by(self.loop.trace):
-            self.topics.delete(name)
-            self.data.close(name)
-            for coordinator in self._coordinators.values():
-                coordinator.topic_deleted(name)
-
-    def log_ends(self) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition's log, for the trace's `log.ends`."""
-        return self.data.ends()
+            self._logs.delete_topic(name)
 
     def set_rate(self, topic: str, rate: Rate) -> None:
-        """Produce `rate` records per second to a topic from now on; 0 stops."""
-        self.data.set_rate(topic, as_rate(rate))
+        """Produce `rate` records per second to a topic from now on; 0 stops. Raises `ValueError` for an unknown one."""
+        self._logs.feed.set_rate(topic, as_rate(rate))
+
+    def burst(self, topic: str, records: int) -> None:
+        """Produce so many records at once, shared out by the topic's weights. Raises `ValueError` as `set_rate`."""
+        self._logs.feed.burst(topic, records)
+
+    def log(self, topic: str, partition: int, node: int | None = None) -> PartitionLog:
+        """The log of a partition on a broker, on its leader's unless given; for looking at, not for changing.
+
+        Raises `LookupError` when there is no leader, or no replica there.
+        """
+        log = self.replicated.log_of(TopicPartition(topic, partition), node)
+        if log is None:
+            where = "its leader" if node is None else f"broker {node}"
+            raise LookupError(f"{topic}-{partition}: no replica on {where}")
+        return log
+
+    def log_ends(self, *, internal: bool = False) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition's log on its leader, for the trace's `log.ends`.
+
+        A partition without a leader is left out; internal topics are, unless asked for.
+        """
+        return self._logs.log_ends(internal=internal)
 
     # --- groups ----------------------------------------------------------------------------------------------
 
     def coordinator_of(self, group_id: str) -> tuple[int, GroupCoordinator]:
-        """The node and coordinator of a group. Raises `LookupError` while its partition has no leader."""
-        partition = partition_for(group_id, self.config.offsets_partitions)
-        leader = self.topics.offsets_leader(partition)
-        if leader is None:
-            raise LookupError(f"group {group_id!r}: nobody leads __consumer_offsets-{partition} just now")
-        return leader, self._coordinators[leader]
+        """The node and coordinator of a group, as the controller has decided. Raises `LookupError` when nobody is."""
+        where = TopicPartition(OFFSETS_TOPIC, partition_for(group_id, self.config.offsets_partitions))
+        state = self.image.partition(where)
+        if state is None or state.leader == NO_LEADER:
+            raise LookupError(f"group {group_id!r}: nobody leads {where} just now")
+        return state.leader, self.brokers[state.leader].groups
 
     def snapshot(self, group: str) -> GroupSnapshot | None:
         """The group as its coordinator sees it now; None when nobody knows it."""
@@ -136,25 +214,100 @@ class Cluster:
         return coordinator.committed_offsets(group)
 
     def move_coordinator(self, partition: int, to_node: int) -> None:
-        """Move the leadership of a partition of `__consumer_offsets`: resign, a gap, election, loading."""
-        self._leadership.move(partition, to_node)
+        """Move the leadership of a partition of `__consumer_offsets`.
+
+        Raises `ValueError` for a broker that is down, or has no replica in sync.
+        """
+        self._logs.move_leader(TopicPartition(OFFSETS_TOPIC, partition), to_node)
+
+    def fail_appends(self, group_id: str, error: ErrorCode, times: int) -> None:
+        """Let the next appends of a group's coordinator fail. Raises `LookupError` while there is none."""
+        node, _ = self.coordinator_of(group_id)
+        self.brokers[node].log.fail_next(partition_for(group_id, self.config.offsets_partitions), error, times)
+
+    def hold_appends(self, partition: int, for_us: int) -> None:
+        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
+        self._logs.hold_appends(partition, for_us)
+
+    def offsets_batches(self, partition: int) -> Sequence[Batch]:
+        """A partition of `__consumer_offsets` as its leader has it."""
+        return self._logs.offsets_batches(partition)
+
+    # --- transactions and ACLs, of replicated logs -----------------------------------------------------------
+
+    def make_transaction_topic(self) -> None:
+        """See `ReplicatedLogs.make_transaction_topic`."""
+        self.replicated.make_transaction_topic()
+
+    def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
+        """See `ReplicatedLogs.transaction_coordinator_of`."""
+        return self.replicated.transaction_coordinator_of(transactional_id)
+
+    def make_acls(self, acls: frozenset[Acl]) -> None:
+        """See `ReplicatedLogs.make_acls`."""
+        self.replicated.make_acls(acls)
 
     # --- brokers ---------------------------------------------------------------------------------------------
 
-    def crash_broker(self, node: int) -> None:
-        """Kill a broker: its connections break, its partitions go to the next broker that is up."""
+    def crash_broker(self, node: int, *, machine: bool = False) -> None:
+        """Kill a broker's process: its connections break; with `machine` its unflushed data is gone, too."""
         broker = self.brokers[node]
-        broker.host.crash()
+        broker.crash(machine=machine)
+        self._look_for_trouble()
         self.network.cut_broker(broker.host.name, "the broker went away")
-        self.topics.set_live(node, False)
-        self._leadership.abandon(node)
-        self.data.replan()
+        self._logs.broker_died(node)
 
-    def restart_broker(self, node: int) -> None:
-        """Bring a crashed broker back, with an empty coordinator; partitions nobody leads go to it."""
-        broker = self.brokers[node]
-        broker.host.start()
-        self._start_coordinator(broker)
-        self.topics.set_live(node, True)
-        self._leadership.adopt(node)
-        self.data.replan()
+    def restart_broker(self, node: int, config: ClusterConfig | None = None) -> None:
+        """Bring a broker back that crashed or was stopped, as a new incarnation with the logs it had.
+
+        With a `config` its coordinators go by other settings from now on; logs and replicas keep theirs.
+        """
+        self.brokers[node].restart(config)
+        self._look_for_trouble()
+        self._logs.broker_returned(node)
+
+    def pause_broker(self, node: int) -> None:
+        """Let a broker stand still, as in a long garbage collection, until `resume_broker`."""
+        self.brokers[node].host.pause()
+        self._look_for_trouble()
+
+    def resume_broker(self, node: int) -> None:
+        """Let a paused broker go on."""
+        self.brokers[node].host.resume()
+        self._look_for_trouble()
+
+    def stop_broker(self, node: int, on_stopped: Callable[[], None] | None = None) -> None:
+        """Stop a broker in good order (controlled shutdown); `on_stopped` is called when it is down.
+
+        It hands its leaderships over first, so this takes time. Raises `RuntimeError` when it is stopping already.
+        """
+
+        def down() -> None:
+            self.crash_broker(node)
+            if on_stopped is not None:
+                on_stopped()
+
+        self.brokers[node].stop(down)
+
+    def close_files(self) -> None:
+        """The run is over: brokers that are up write what they keep beside their logs, and every file is closed."""
+        self._logs.close()
+
+    # --- trouble ---------------------------------------------------------------------------------------------
+
+    def _look_for_trouble(self) -> None:
+        """While all is well long polls cost nothing; while something is wrong they go by the clock.
+
+        A dead broker breaks its connections, which consumers notice at once.
+        """
+        trouble = self._tapped or bool(self.network.links.conditions)
+        trouble = trouble or any(broker.host.paused for broker in self.brokers.values())
+        self.network.go_by_the_clock(trouble)
+        trouble = trouble or any(not broker.host.alive for broker in self.brokers.values())
+        for broker in self.brokers.values():
+            broker.replicas.set_clocked(trouble)
+
+    def _messages_are_harmed(self) -> None:
+        """A fault of messages may leave a silent connection behind: from the first one on nothing is taken on trust."""
+        self._tapped = True
+        self._look_for_trouble()

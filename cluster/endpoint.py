@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
-from groupsim.coordinator.interfaces import Call
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.cluster_messages import (
@@ -45,6 +44,11 @@ QUIET: frozenset[type] = MACHINERY | {HeartbeatRequest}
 _RECEIVED, _ANSWERED = Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT
 
 
+def broker_name(node: int) -> str:
+    """The host name of a broker."""
+    return f"broker-{node}"
+
+
 class Endpoint:
     """A host that takes requests, one per connection at a time. `receive` is for its kind to say."""
 
@@ -62,9 +66,6 @@ class Endpoint:
     def receive(self, call: Line) -> None:
         """Take the request in hand of a connection."""
         raise NotImplementedError
-
-    def _no_groups(self, call: Call) -> None:
-        raise RuntimeError(f"{self.host.name} got {call.request} and runs no coordinator")
 
     def note_received(self, call: Line) -> None:
         """Say that a request has arrived; all that follows from it has this for its cause."""

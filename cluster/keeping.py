@@ -1,7 +1,7 @@
 """A cluster's identity, and its life from one process to the next.
 
 A cluster that is not kept has an id of its own, drawn for its seed, and nothing else here. One that is kept
-(`ReplicatedConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before it is
+(`ClusterConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before it is
 in force (`controller.kept` says what, and what that promises).
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.broker import broker_name
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.admin import topic_id
+from groupsim.cluster.endpoint import broker_name
 from groupsim.cluster.producer_ids import ProducerIdBlocks
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Keeping:
     """`cluster_id` is 22 characters of base64, as Kafka prints it; `blocks` are the producer ids not yet given out."""
 
-    def __init__(self, loop: EventLoop, config: ReplicatedConfig) -> None:
+    def __init__(self, loop: EventLoop, config: ClusterConfig) -> None:
         """Take the folder, if there is to be one. Raises DataDirRefused when it cannot be gone on from, and OSError."""
         self._loop = loop
         self._config = config
@@ -88,7 +88,7 @@ class Keeping:
             self._folder.close()
 
 
-def _taken(config: ReplicatedConfig) -> Folder | None:
+def _taken(config: ClusterConfig) -> Folder | None:
     """The folder, looked at. Raises DataDirRefused and OSError."""
     if not config.kept or config.storage is None:
         return None

@@ -8,7 +8,7 @@ give up; and Metadata and FindCoordinator are answered from it. A broker that he
       └─────▶ metadata (what clients are told)
 
 The parts that depend on the kind of logs (agent, replicas, the coordinator's log, the services beside groups) are made
-by a `parts.Parts`: `replicated_parts` over logs on the brokers.
+by a `parts.Parts`: `replicated_parts` over logs on the brokers, `counted.parts` over counted ones.
 
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
 the controller has let the broker out of fencing, as Kafka opens its port only then. A broker that is told to
@@ -22,8 +22,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.broker import broker_name
-from groupsim.cluster.endpoint import QUIET, Endpoint
+from groupsim.cluster.endpoint import QUIET, Endpoint, broker_name
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
@@ -32,11 +31,11 @@ from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
 from groupsim.protocol.versions import normalise_request
 
 if TYPE_CHECKING:
+    from groupsim.cluster.config import ClusterConfig
     from groupsim.cluster.connection import Connection
     from groupsim.cluster.lines import Line
     from groupsim.cluster.network import Network
     from groupsim.cluster.parts import Parts
-    from groupsim.cluster.replicated_config import ReplicatedConfig
 
 _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 
@@ -44,7 +43,7 @@ _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 class Node(Endpoint):
     """A broker on its host."""
 
-    def __init__(self, network: Network, node: int, rack: str | None, config: ReplicatedConfig, parts: Parts) -> None:
+    def __init__(self, network: Network, node: int, rack: str | None, config: ClusterConfig, parts: Parts) -> None:
         super().__init__(network.loop, broker_name(node))
         self.loop = network.loop
         self.network = network
@@ -104,7 +103,7 @@ class Node(Endpoint):
         """Member ids come from here from now on, in later lives too: a recorded play is given its own ids again."""
         self._member_ids = self.groups.ids = ids
 
-    def restart(self, config: ReplicatedConfig | None = None) -> None:
+    def restart(self, config: ClusterConfig | None = None) -> None:
         """Begin the next life of a broker whose host has died, its coordinators with other settings if given."""
         self.config = self.config if config is None else config
         self.host.start()
@@ -151,8 +150,8 @@ class Node(Endpoint):
 
     def _leading(self, partition: TopicPartition, epoch: int) -> None:
         if partition.topic == OFFSETS_TOPIC:
-            loading_us = self.log.loading_us(partition.partition)
-            self.groups.elect(partition.partition, epoch, load_us=loading_us + self.config.load_us)
+            number = partition.partition
+            self.groups.elect(number, epoch, load_us=self._parts.load_us(self, number, epoch))
         else:
             self.services.leading(partition, epoch)
 

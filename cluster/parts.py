@@ -2,7 +2,8 @@
 
 A broker (`node.Node`) is the same over replicated and over counted logs. What differs is made for it by a `Parts`: how
 it hears of the cluster's image (`Agent`), its partitions (`Replicas`), how its coordinator's records are appended
-(`OffsetsLog`), and which requests it serves beside those of groups (`Services`).
+(`OffsetsLog`), and which requests it serves beside those of groups (`Services`). What differs in the cluster as a whole
+is a `Logs`: its controller, and the `Feed` of its topics.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from groupsim.cluster.endpoint import Endpoint
     from groupsim.cluster.log.log import PartitionLog
     from groupsim.cluster.metadata import BrokerMetadata
     from groupsim.cluster.node import Node
+    from groupsim.members.producer.load import Sizes
+    from groupsim.protocol.batch import Batch
 
 Listener = Callable[[TopicPartition, int], None]
 Handler = Callable[[Any, Any], None]
@@ -76,10 +80,6 @@ class Replicas(Protocol):
 class OffsetsLog(Log, Protocol):
     """`__consumer_offsets` as the coordinator of one broker uses it."""
 
-    def loading_us(self, partition: int) -> int:
-        """How long it takes to load a partition as it is now."""
-        ...
-
     def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
         """Refuse the next `times` appends to a partition with `error`; nothing of them gets into the log."""
         ...
@@ -114,6 +114,103 @@ class Services(Protocol):
         ...
 
 
+class Feed(Protocol):
+    """What writes a topic's own records: so many per second, shared out by weights. Rates are per 10⁶ s (`as_rate`)."""
+
+    def open(self, topic: str, weights: Sequence[int], rate: int, sizes: Sizes) -> None:
+        """A topic was made; its records come at this rate, one weight for each partition."""
+        ...
+
+    def grow(self, topic: str, weights: Sequence[int]) -> None:
+        """The topic has more partitions now; `weights` are those of the new ones."""
+        ...
+
+    def close(self, topic: str) -> None:
+        """The topic is gone; nothing happens when it has been closed already."""
+        ...
+
+    def set_rate(self, topic: str, rate: int) -> None:
+        """Write at another rate from now on; 0 stops. Raises `ValueError` for an unknown topic."""
+        ...
+
+    def burst(self, topic: str, records: int) -> None:
+        """Write so many records at once. Raises `ValueError` for an unknown topic."""
+        ...
+
+
+class Logs(Protocol):
+    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
+
+    @property
+    def parts(self) -> Parts: ...
+    @property
+    def feed(self) -> Feed: ...
+    @property
+    def image(self) -> ClusterImage:
+        """The image in force."""
+        ...
+
+    @property
+    def others(self) -> Mapping[int, Endpoint]:
+        """Who else can be reached over the network, by node id."""
+        ...
+
+    def watch(self, listener: Callable[[ClusterImage], None]) -> None:
+        """Call `listener` with every image from now on, when it is in force."""
+        ...
+
+    def begin(self, brokers: Mapping[int, Node]) -> None:
+        """The brokers are made: let them stand as after a long time, each with what it leads."""
+        ...
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication: int,
+        config: Mapping[str, str],
+        assignment: Sequence[Sequence[int]] | None,
+    ) -> None:
+        """Make a topic. Raises `ValueError`."""
+        ...
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Give a topic more partitions, `total` in all. Raises `ValueError`."""
+        ...
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its feed. Raises `ValueError`."""
+        ...
+
+    def move_leader(self, partition: TopicPartition, node: int) -> None:
+        """Let a broker lead a partition. Raises `ValueError`."""
+        ...
+
+    def broker_died(self, node: int) -> None:
+        """A broker has died, and its connections have broken."""
+        ...
+
+    def broker_returned(self, node: int) -> None:
+        """A broker has begun its next life."""
+        ...
+
+    def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition with a leader."""
+        ...
+
+    def offsets_batches(self, number: int) -> Sequence[Batch]:
+        """A partition of `__consumer_offsets` as its leader has it; nothing while it has none."""
+        ...
+
+    def hold_appends(self, number: int, for_us: int) -> None:
+        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
+        ...
+
+    def close(self) -> None:
+        """The run is over: let go of files."""
+        ...
+
+
 class Parts(Protocol):
     """Makes the parts of brokers."""
 
@@ -131,6 +228,10 @@ class Parts(Protocol):
 
     def offsets(self, broker: Node) -> OffsetsLog:
         """The coordinator's log, for one life."""
+        ...
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """How long the broker's coordinator takes to load a partition that the broker leads from `epoch` on."""
         ...
 
     def services(self, broker: Node) -> Services:

@@ -32,6 +32,7 @@ class ReplicatedParts:
         self._make_transaction_topic = make_transaction_topic
         self._agents: dict[int, ControllerAgent] = {}
         self._replicas: dict[int, ReplicaManager] = {}
+        self._offsets: dict[int, OffsetsTopic] = {}
         self._services: dict[int, ReplicatedServices] = {}
 
     def metadata(self) -> BrokerMetadata:
@@ -70,9 +71,14 @@ class ReplicatedParts:
         config = broker.config
         version = config.coordinator_of(broker.node).broker_version
         replicas = self._replicas[broker.node]
-        return OffsetsTopic(
+        log = self._offsets[broker.node] = OffsetsTopic(
             broker.loop, broker.host, replicas, config.loading, version, lambda name: broker.metadata.topic_id(name)
         )
+        return log
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """See `parts.Parts.load_us`: what the log's size says, and what is configured on top."""
+        return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
 
     def services(self, broker: Node) -> ReplicatedServices:
         """See `parts.Parts.services`."""

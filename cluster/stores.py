@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from groupsim.cluster.broker import broker_name
+from groupsim.cluster.endpoint import broker_name
 from groupsim.cluster.log.config import LogConfig, topic_config
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.eventloop.interface import EventLoop

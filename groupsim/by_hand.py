@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from attrs import define
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import Asks
 from groupsim.protocol.txn_messages import (
@@ -46,13 +45,13 @@ class Sent(Generic[Answer]):
         return self.outcome
 
 
-def node_for(cluster: ReplicatedCluster | Cluster, request: Asks[Answer]) -> int:
+def node_for(cluster: Cluster, request: Asks[Answer]) -> int:
     """The node a request is for. Raises LookupError when nobody coordinates its group, or its transactions, just now.
 
     The first one about transactions has their topic made, as the first look-up does in Kafka.
     """
     name = _transactional_id(request)
-    if name is not None and isinstance(cluster, ReplicatedCluster):
+    if name is not None and not cluster.is_counted:
         cluster.make_transaction_topic()
         return cluster.transaction_coordinator_of(name)[0]
     group = getattr(request, "group_id", None) or getattr(request, "key", None)
@@ -61,10 +60,10 @@ def node_for(cluster: ReplicatedCluster | Cluster, request: Asks[Answer]) -> int
     return cluster.coordinator_of(group)[0] if group is not None else cluster.transport.bootstrap[0]
 
 
-def is_awaited(cluster: ReplicatedCluster | Cluster, request: Asks[Answer]) -> bool:
+def is_awaited(cluster: Cluster, request: Asks[Answer]) -> bool:
     """Whether the node it is for has still to hear that it coordinates this transactional id."""
     name = _transactional_id(request)
-    if name is None or isinstance(cluster, Cluster):
+    if name is None or cluster.is_counted:
         return False
     cluster.make_transaction_topic()
     try:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim import as_json
-from groupsim.cluster.replicated import ReplicatedCluster
+from groupsim.cluster.cluster import Cluster
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.stage import Stage
@@ -66,7 +66,7 @@ def look(stage: Stage, groups: Iterable[str]) -> ClusterView:
     """Take the view of a stage that stands still."""
     cluster = stage.cluster
     coordinators = tuple(_coordinator(stage, group) for group in groups)
-    if not isinstance(cluster, ReplicatedCluster):
+    if cluster.is_counted:
         return ClusterView(coordinators)
     of_groups: dict[int, list[str]] = {}
     for one in coordinators:
@@ -89,7 +89,7 @@ def _coordinator(stage: Stage, group: str) -> Coordinator:
     return Coordinator(group, partition, node)
 
 
-def _partition(cluster: ReplicatedCluster, where: TopicPartition, groups: tuple[str, ...]) -> PartitionView:
+def _partition(cluster: Cluster, where: TopicPartition, groups: tuple[str, ...]) -> PartitionView:
     state = cluster.controller.image.partition(where)
     assert state is not None
     logs = {node: cluster.brokers[node].replicas.log(where) for node in state.replicas}

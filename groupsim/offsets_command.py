@@ -15,11 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim import as_json
-from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
-from groupsim.coordinator.serde import offset_version
 from groupsim.eventloop.units import parse_duration
 from groupsim.exits import WELL, Trouble, complain
 from groupsim.offset_rows import COUNTS, LIVE, PENDING, SUPERSEDED, Row, Summary, rows_of, summary_of, time_us
@@ -127,23 +124,10 @@ def _moment(text: str) -> int:
 
 
 def _take(found: Batches, stage: Stage) -> None:
-    config = stage.cluster.config
-    version = offset_version(config.coordinator_config.broker_version)
-    for number in range(config.offsets_partitions):
-        batches = _batches(stage.cluster, number, version)
+    for number in range(stage.cluster.config.offsets_partitions):
+        batches = stage.cluster.offsets_batches(number)
         if batches:
             found[number] = list(batches)
-
-
-def _batches(cluster: Cluster | ReplicatedCluster, number: int, version: int) -> Sequence[Batch]:
-    """A partition as its leader has it; nothing while nobody leads it."""
-    if isinstance(cluster, Cluster):
-        return cluster.offsets_log.batches(number, version)
-    try:
-        log = cluster.log(OFFSETS_TOPIC, number)
-    except LookupError:
-        return ()
-    return list(log.batches(log.start_offset, log.end_offset))
 
 
 def read_files(path: Path, asked: Asked, torn: list[str]) -> Batches:

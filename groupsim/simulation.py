@@ -23,11 +23,9 @@ from groupsim.application import Application, Strategy, assignors_of, behaviour_
 from groupsim.awaiting import Awaited, complain
 from groupsim.by_hand import Answer, Sent, is_awaited, node_for
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config import COUNTED_SETTINGS, ClusterConfig
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
@@ -84,7 +82,7 @@ class Simulation:
     seed: int = 0
     brokers: int = 1
     broker: Mapping[str, object] = Factory(dict)
-    config: Mapping[str, Any] = Factory(dict)  # other fields of ReplicatedConfig or ClusterConfig: latency, racks …
+    config: Mapping[str, Any] = Factory(dict)  # other fields of ClusterConfig or ClusterConfig: latency, racks …
     level: Level = field(default=NORMAL, converter=_level)
     #: The trace so far.
     events: list[TraceEvent] = field(factory=list, init=False, repr=False)
@@ -92,7 +90,7 @@ class Simulation:
     #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
     zookeeper: ZooKeeperServer | None = field(default=None, init=False, repr=False)
     logs: Literal["replicated", "counted"] = field(default=REPLICATED, validator=validators.in_((REPLICATED, COUNTED)))
-    _cluster: ReplicatedCluster | Cluster | None = field(default=None, init=False, repr=False)
+    _cluster: Cluster | None = field(default=None, init=False, repr=False)
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
@@ -101,7 +99,7 @@ class Simulation:
     _told: bool = field(default=False, init=False, repr=False)
     _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
     _forgotten: dict[Awaited[Any], None] = field(factory=dict, init=False, repr=False)
-    _config: ReplicatedConfig | ClusterConfig = field(init=False, repr=False)
+    _config: ClusterConfig = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Read how the cluster is to be made. Raises ValueError for what it does not have."""
@@ -154,23 +152,19 @@ class Simulation:
         return self._loop
 
     @property
-    def cluster(self) -> ReplicatedCluster | Cluster:
+    def cluster(self) -> Cluster:
         """The cluster, made on first use."""
         if self._cluster is None:
-            config = self._config
-            if isinstance(config, ReplicatedConfig):
-                self._cluster = ReplicatedCluster(self.loop, config)
-            else:
-                self._cluster = Cluster(self.loop, config)
+            self._cluster = Cluster(self.loop, self._config)
         return self._cluster
 
-    def _replicated(self) -> ReplicatedConfig:
+    def _replicated(self) -> ClusterConfig:
         for name in self.config:
             if name.removesuffix("_us") in ONLY_COUNTED:
                 raise ValueError(f"{name} is a figure of counted logs; leave it out, or say logs={COUNTED!r}")
         settings = dict(self.broker)
         version = settings.pop("version", None)
-        others = self._others(ReplicatedConfig)
+        others = self._others(fields_dict(ClusterConfig))
         return brokers_of(None if version is None else str(version), settings, brokers=self.brokers, **others)
 
     def _counted(self) -> ClusterConfig:
@@ -178,11 +172,12 @@ class Simulation:
         if "version" in settings:
             settings["broker.version"] = settings.pop("version")
         coordinator = CoordinatorConfig.from_properties(settings)
-        return ClusterConfig(brokers=self.brokers, coordinator=coordinator, **self._others(ClusterConfig))
+        others = self._others(COUNTED_SETTINGS)
+        return ClusterConfig.with_counted_logs(brokers=self.brokers, coordinator=coordinator, **others)
 
-    def _others(self, kind: type) -> dict[str, Any]:
+    def _others(self, known: Iterable[str]) -> dict[str, Any]:
         """Other fields of the cluster's configuration; distributions may be text."""
-        only_known(self.config, [*OWN, *fields_dict(kind)], "argument of a simulation")
+        only_known(self.config, [*OWN, *known], "argument of a simulation")
         return {
             name: parse_distribution(value) if name in DRAWN and isinstance(value, str) else value
             for name, value in self.config.items()
@@ -198,10 +193,7 @@ class Simulation:
     @property
     def topics(self) -> dict[str, int]:
         """The topics there are, internal ones left out, each with its number of partitions."""
-        cluster = self.cluster
-        if isinstance(cluster, Cluster):
-            return {topic.name: topic.partitions for topic in cluster.topics}
-        known = cluster.controller.image.topics
+        known = self.cluster.image.topics
         return {name: len(topic.partitions) for name, topic in known.items() if not topic.internal}
 
     def member(
@@ -272,7 +264,7 @@ class Simulation:
         named = {"group.id": group, **(properties or {})}
         if assignors is not None:
             named["partition.assignment.strategy"] = names_of(assignors)
-        settings, notes = client_settings(profile, named, pulls=isinstance(self.cluster, ReplicatedCluster))
+        settings, notes = client_settings(profile, named, pulls=not self.cluster.is_counted)
         for note in notes:
             problem, _, remedy = note.message.partition("; ")
             if "did you mean" in remedy:
@@ -310,10 +302,7 @@ class Simulation:
             raise ValueError("there is one broker: who else should coordinate? Say brokers=3 in @pytest.mark.sim(…)")
         node = self.coordinator(group)
         following = nodes[(nodes.index(node) + 1) % len(nodes)]
-        partitions = self._config.coordinator.offsets_topic_num_partitions
-        if isinstance(self._config, ClusterConfig):
-            partitions = self._config.offsets_partitions
-        self.cluster.move_coordinator(partition_for(group, partitions), following)
+        self.cluster.move_coordinator(partition_for(group, self._config.offsets_partitions), following)
         return following
 
     # --- time ------------------------------------------------------------------------------------------------

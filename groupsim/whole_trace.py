@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.members.consumer import Consumer
 
@@ -21,10 +20,10 @@ def run_started(members: Iterable[Consumer]) -> TraceEvent:
     return TraceEvent(seq=0, t_us=0, cause=0, kind=Kind.RUN_STARTED, payload=facts)
 
 
-def log_ends(cluster: ReplicatedCluster | Cluster, events: Sequence[TraceEvent], now_us: int) -> TraceEvent:
+def log_ends(cluster: Cluster, events: Sequence[TraceEvent], now_us: int) -> TraceEvent:
     """Return the last event of a run that ends now: where the logs end."""
     told: dict[str, Any] = {"ends": cluster.log_ends()}
-    if isinstance(cluster, Cluster):
+    if cluster.data is not None:
         told["growth"] = cluster.data.growth
     seq = events[-1].seq + 1 if events else 1
     return TraceEvent(seq=seq, t_us=now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)

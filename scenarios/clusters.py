@@ -18,8 +18,6 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.config import ControllerConfig, Placement, kraft, zookeeper_era
 from groupsim.cluster.replica.config import ReplicaConfig
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.versions import parse_version
 from groupsim.eventloop.interface import EventLoop
@@ -53,13 +51,13 @@ def is_replicated(scenario: Scenario) -> bool:
     return scenario.cluster.logs == REPLICATED
 
 
-def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> Cluster | ReplicatedCluster:
+def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> Cluster:
     """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
     if not is_replicated(scenario):
-        return Cluster(loop, cluster_config(scenario))
+        return Cluster(loop, counted_config(scenario))
     config = replicated_config(scenario)
     replica = evolve(config.replica, storage_failure_ends_run=data_dir is not None)
-    return ReplicatedCluster(loop, evolve(config, storage=data_dir, replica=replica))
+    return Cluster(loop, evolve(config, storage=data_dir, replica=replica))
 
 
 def coordinator_config(scenario: Scenario) -> CoordinatorConfig:
@@ -96,7 +94,7 @@ def _same_requests(key: str, one: CoordinatorConfig, plain: CoordinatorConfig) -
         )
 
 
-def upgraded(config: ClusterConfig | ReplicatedConfig, node: int, version: str) -> dict[int, CoordinatorConfig]:
+def upgraded(config: ClusterConfig, node: int, version: str) -> dict[int, CoordinatorConfig]:
     """The coordinators that differ from the rest when one broker has got another release.
 
     Raises ValueError for a release with other request versions, or for what is none.
@@ -122,9 +120,9 @@ def without_effect(scenario: Scenario) -> Iterator[tuple[str, str]]:
                 yield name, "counted logs have no replicas, segments or transactions"
 
 
-def cluster_config(scenario: Scenario) -> ClusterConfig:
-    """The light cluster's configuration from what the scenario says."""
-    return ClusterConfig(
+def counted_config(scenario: Scenario) -> ClusterConfig:
+    """The configuration of a cluster with counted logs from what the scenario says."""
+    return ClusterConfig.with_counted_logs(
         coordinator=coordinator_config(scenario), coordinators=_coordinators(scenario), **_said(scenario, _SAME)
     )
 
@@ -146,7 +144,7 @@ def _said(scenario: Scenario, names: Mapping[str, str]) -> dict[str, Any]:
     return brokers | {theirs: getattr(spec, ours) for ours, theirs in names.items() if getattr(spec, ours) is not None}
 
 
-def replicated_config(scenario: Scenario) -> ReplicatedConfig:
+def replicated_config(scenario: Scenario) -> ClusterConfig:
     """The replicated cluster's configuration from what the scenario says.
 
     Brokers of a release before KRaft have the controller that kept its metadata in ZooKeeper. Raises ValueError as
@@ -165,17 +163,17 @@ def replicated_config(scenario: Scenario) -> ReplicatedConfig:
 
 def brokers_of(
     version: str | None, properties: Mapping[str, object], placement: str | None = None, **others: Any
-) -> ReplicatedConfig:
+) -> ClusterConfig:
     """Brokers of a release with these settings, and the replicas and the controller of their age.
 
-    `placement` is a word of scenario files, `others` are fields of ReplicatedConfig. Raises ValueError as
+    `placement` is a word of scenario files, `others` are fields of ClusterConfig. Raises ValueError as
     `check_settings`.
     """
     said = {"broker.version": version} if version else {}
     release = _release(version)
     replica = ReplicaConfig(min_isr_commits=min_isr_commits(version))
     aged = {"controller": _controller(release, placement), "replica": replica}
-    return ReplicatedConfig.from_properties({**said, **properties}, **{**aged, **others})
+    return ClusterConfig.from_properties({**said, **properties}, **{**aged, **others})
 
 
 def min_isr_commits(version: str | None) -> bool:

@@ -1,7 +1,7 @@
-"""What steps do to brokers and their logs, whichever kind of cluster there is.
+"""What steps do to brokers and their logs.
 
-On counted logs a fault of appends is a switch of the offsets log. On replicated ones it is what would make appends
-slow or fail in life: followers that stand still (their fetches from the leader wait), a leader whose append is refused.
+A fault of appends is what would make them slow or fail in life: followers that stand still (on replicated logs their
+fetches from the leader wait), a leader whose append is refused.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ from groupsim.cluster import faults as net
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.controller.controller import CONTROLLER_HOST
 from groupsim.cluster.controller.elections import Election
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import show_us
-from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.scenarios.acls import acls_of
 from groupsim.scenarios.clusters import upgraded
@@ -27,6 +24,7 @@ from groupsim.scenarios.targets import partition_named
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from groupsim.cluster.replicated import ReplicatedLogs
     from groupsim.scenarios.acls import AclSpec
     from groupsim.scenarios.stage import Stage
     from groupsim.scenarios.targets import Broker, PartitionName
@@ -43,16 +41,13 @@ class OnBrokers:
         self._loop = stage.loop
 
     @property
-    def _cluster(self) -> Cluster | ReplicatedCluster:
+    def _cluster(self) -> Cluster:
         return self._stage.cluster
 
     @property
-    def replicated(self) -> ReplicatedCluster:
-        """The cluster, if it has logs on its brokers. Raises ValueError if it has not; the loader has seen to that."""
-        cluster = self._stage.cluster
-        if isinstance(cluster, ReplicatedCluster):
-            return cluster
-        raise ValueError("counted logs are on no broker; leave `logs: counted` out of `cluster`")
+    def _replicated(self) -> ReplicatedLogs:
+        """Raises ValueError where records are only counted; the loader has seen to that."""
+        return self._cluster.replicated
 
     # --- actions -----------------------------------------------------------------------------------------------------
 
@@ -61,11 +56,8 @@ class OnBrokers:
 
         With `restart_after` (µs) it comes back then, unless a step has brought it back before.
         """
-        node, cluster = self._node_up(target), self._cluster
-        if isinstance(cluster, ReplicatedCluster):
-            cluster.crash_broker(node, machine=machine)
-        else:
-            cluster.crash_broker(node)
+        node = self._node_up(target)
+        self._cluster.crash_broker(node, machine=machine)
         self._supervise(node, restart_after)
 
     def _supervise(self, node: int, after_us: int | None) -> None:
@@ -95,12 +87,9 @@ class OnBrokers:
         cluster = self._cluster
         if version is None:
             cluster.restart_broker(node)
-        elif isinstance(cluster, ReplicatedCluster):
+        else:
             coordinators = upgraded(cluster.config, node, version)
             cluster.restart_broker(node, evolve(cluster.config, coordinators=coordinators))
-        else:
-            cluster.config = evolve(cluster.config, coordinators=upgraded(cluster.config, node, version))
-            cluster.restart_broker(node)
 
     def _node_up(self, target: Broker) -> int:
         node = self._stage.broker_node(target)
@@ -115,30 +104,30 @@ class OnBrokers:
         """
         node = self._node_up(target)
         try:
-            self.replicated.stop_broker(node, lambda: self._supervise(node, restart_after))
+            self._cluster.stop_broker(node, lambda: self._supervise(node, restart_after))
         except RuntimeError as error:
             raise ValueError(str(error)) from error
 
     def move_leader(self, partition: PartitionName, to: Broker) -> None:
         """Move a leadership. Raises ValueError for a broker that cannot lead."""
-        self.replicated.controller.move_leader(partition_named(partition), self._stage.broker_node(to))
+        self._replicated.controller.move_leader(partition_named(partition), self._stage.broker_node(to))
 
     def elect_leaders(self, kind: str, partitions: tuple[PartitionName, ...] | None) -> None:
         """Elect leaders, of all partitions unless some are named."""
         wanted = None if partitions is None else [partition_named(name) for name in partitions]
-        self.replicated.controller.elect_leaders(Election(kind), wanted)
+        self._replicated.controller.elect_leaders(Election(kind), wanted)
 
     def add_acls(self, acls: Iterable[AclSpec]) -> None:
         """Make ACLs."""
-        self.replicated.make_acls(acls_of(acls))
+        self._replicated.make_acls(acls_of(acls))
 
     def remove_acls(self, acls: Iterable[AclSpec]) -> None:
         """Delete ACLs. Raises ValueError for one that is not there."""
-        there = self.replicated.controller.image.acls
+        there = self._replicated.controller.image.acls
         for acl in acls:
             if not acls_of([acl]) <= there:
                 raise ValueError(f"there is no ACL `{acl}`; it is deleted by the words it was made with")
-        self.replicated.controller.remove_acls(acls_of(acls))
+        self._replicated.controller.remove_acls(acls_of(acls))
 
     def matches(self, target: Broker, others: str) -> list[net.Match]:
         """The links between a broker and the controller, the other brokers, the clients, or all of these.
@@ -160,32 +149,15 @@ class OnBrokers:
         """Let the next appends of a group's partition fail. Raises LookupError while nobody leads it."""
         stage, cluster = self._stage, self._cluster
         self._tell(f"the next {times} appends of {stage.group_id(group)} fail with {error.name}")
-        partition = stage.offsets_partition(group)
-        if isinstance(cluster, ReplicatedCluster):
-            node, _ = cluster.coordinator_of(stage.group_id(group))
-            cluster.brokers[node].log.fail_next(partition, error, times)
-        else:
-            cluster.offsets_log.fail_next(partition, error, times)
+        cluster.fail_appends(stage.group_id(group), error, times)
 
     def hold_appends(self, group: str | None, for_us: int) -> None:
         """Let nothing of a group's partition commit for a while."""
-        stage, cluster = self._stage, self._cluster
+        stage = self._stage
         words = f"appends of {stage.group_id(group)} do not commit for {show_us(for_us)}"
         span = self._tell(words, lasting=True)
-        if isinstance(cluster, ReplicatedCluster):
-            self._hold_followers(cluster, TopicPartition(OFFSETS_TOPIC, stage.offsets_partition(group)), for_us)
-        else:
-            cluster.offsets_log.hold(stage.offsets_partition(group), for_us)
+        self._cluster.hold_appends(stage.offsets_partition(group), for_us)
         self._end(span, for_us)
-
-    def _hold_followers(self, cluster: ReplicatedCluster, partition: TopicPartition, for_us: int) -> None:
-        """The followers of a partition get nothing from its leader, of this partition or any other."""
-        state = cluster.controller.image.partition(partition)
-        for node in state.replicas if state is not None else ():
-            if state is not None and node != state.leader and state.leader in cluster.brokers:
-                follower, leader = cluster.brokers[node].host.name, cluster.brokers[state.leader].host.name
-                match = net.Match(host=follower, peer=leader, purpose="replication")
-                cluster.network.inject(net.Stall(match, net.Direction.BOTH, for_us))
 
     # --- faults of brokers -------------------------------------------------------------------------------------------
 
@@ -195,12 +167,8 @@ class OnBrokers:
         cluster = self._cluster
         host = cluster.brokers[node].host
         span = self._tell(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
-        if isinstance(cluster, ReplicatedCluster):
-            cluster.pause_broker(node)
-            self._loop.call_at(self._loop.now_us + for_us, lambda _: self.replicated.resume_broker(node))
-        else:
-            host.pause()
-            self._loop.call_at(self._loop.now_us + for_us, lambda _: host.resume())
+        cluster.pause_broker(node)
+        self._loop.call_at(self._loop.now_us + for_us, lambda _: cluster.resume_broker(node))
         self._end(span, for_us)
 
     def _tell(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:

@@ -14,7 +14,6 @@ from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.faults import Fault
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
@@ -54,7 +53,7 @@ class Stage:
         self.on_brokers = OnBrokers(self)
         self.topics = self._make_topics()
         if scenario.cluster.acls:
-            self.on_brokers.replicated.make_acls(acls_of(scenario.cluster.acls))
+            self.cluster.make_acls(acls_of(scenario.cluster.acls))
         for name, topic in scenario.topics.items():
             self.topics.create(name, topic)
             for step in topic.steps:
@@ -72,7 +71,7 @@ class Stage:
             self.scenario, max(beats, default=BEAT_US), lambda name, bound: self.loop.stream("shift", name).below(bound)
         )
 
-    def _make_cluster(self, data_dir: Path | None) -> Cluster | ReplicatedCluster:
+    def _make_cluster(self, data_dir: Path | None) -> Cluster:
         return make_cluster(self.loop, self.scenario, data_dir)
 
     def _make_topics(self) -> OnTopics:
@@ -80,8 +79,7 @@ class Stage:
 
     def close(self) -> None:
         """The run is over: let go of files."""
-        if isinstance(self.cluster, ReplicatedCluster):
-            self.cluster.close_files()
+        self.cluster.close_files()
 
     # --- processes -------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.log.config import topic_config
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.settings import ProducerSettings
@@ -93,7 +93,7 @@ def _takes(topic: str, scenario: Scenario) -> int:
 def _offsets(scenario: Scenario, document: Document) -> Iterator[Problem]:
     """The topic of the groups' own records: how many replicas it has, and how many it needs."""
     brokers, said = scenario.cluster.brokers, scenario.broker.properties
-    factor = _number(said.get(_FACTOR), ReplicatedConfig().offsets_replication_factor)
+    factor = _number(said.get(_FACTOR), ClusterConfig().offsets_replication_factor)
     if scenario.cluster.fresh and factor > brokers:
         message = f"`{OFFSETS_TOPIC}` is never created: `{_FACTOR}` is {factor}, and there are {brokers} brokers"
         remedy = (

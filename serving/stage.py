@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from attrs import evolve
 
+from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.faults import Fault
 from groupsim.cluster.injection import FaultHandle
 from groupsim.cluster.links import CLIENTS, is_meant
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
@@ -27,7 +27,7 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.stage import Stage
 from groupsim.scenarios.steps import Deed
 from groupsim.scenarios.targets import NUMBERED, ROLE, Broker
-from groupsim.scenarios.values import Brokers
+from groupsim.scenarios.values import Brokers, Rate
 from groupsim.scenarios.words import deed_data, deed_words
 
 _FIRST_BLOCK_MS: Final = 50
@@ -37,31 +37,35 @@ _FIRST_BLOCK_MS: Final = 50
 class LiveTopics(OnTopics):
     """Topics that real clients make are known too; those that were kept on disk are there already."""
 
-    def __init__(self, stage: LiveStage) -> None:
-        super().__init__(stage)
-        self._replicated = stage.replicated
-
     def create(self, name: str, spec: TopicSpec) -> None:
         """Create a topic, unless a kept one is there while the cluster is being made."""
-        if name not in self._replicated.controller.image.topics:
+        if name not in self._cluster.image.topics:
             super().create(name, spec)
         else:
             raise ValueError(f"topic {name!r} exists already; choose another name, or delete it first")
 
     def keep(self, name: str, spec: TopicSpec) -> None:
         """A topic of the scenario, made now unless it was kept from the run before; its traffic goes on."""
-        if name not in self._replicated.controller.image.topics:
+        if name not in self._cluster.image.topics:
             super().create(name, spec)
             return
-        self._specs[name] = spec
+        self._cluster.replicated.feed.shape(name, spec.weights, spec.record_size)
         self.set_rate(name, spec.rate)
 
-    def _feed(self, cluster: ReplicatedCluster, topic: str, rate: str) -> None:
-        known = cluster.controller.image.topics
+    def set_rate(self, topic: str, rate: Rate) -> None:
+        """Let a topic grow at another rate. Raises ValueError, naming a similar topic, for an unknown one."""
+        self._look_up(topic)
+        super().set_rate(topic, rate)
+
+    def burst(self, topic: str, records: int) -> None:
+        """So many records at once. Raises ValueError as `set_rate`."""
+        self._look_up(topic)
+        super().burst(topic, records)
+
+    def _look_up(self, topic: str) -> None:
+        known = self._cluster.image.topics
         if topic not in known:
             raise ValueError(f"there is no topic {topic!r}; {suggest(topic, known, 'topics here')}")
-        self._specs.setdefault(topic, TopicSpec())
-        super()._feed(cluster, topic, rate)
 
 
 class LiveStage(Stage):
@@ -72,18 +76,17 @@ class LiveStage(Stage):
         super().__init__(loop, scenario, data_dir)
 
     @property
-    def replicated(self) -> ReplicatedCluster:
+    def replicated(self) -> Cluster:
         """The cluster; a served one has logs."""
-        assert isinstance(self.cluster, ReplicatedCluster)
         return self.cluster
 
-    def _make_cluster(self, data_dir: Path | None) -> ReplicatedCluster:
+    def _make_cluster(self, data_dir: Path | None) -> Cluster:
         """The cluster; with a `data_dir` it goes on where the last one stopped. Raises DataDirRefused, OSError."""
         config = replicated_config(self.scenario)
         config = evolve(config, transactions=evolve(config.transactions, first_block_ms=_FIRST_BLOCK_MS))
         if data_dir is not None:
             config = evolve(config, storage=data_dir, kept=True)
-        return ReplicatedCluster(self.loop, config)
+        return Cluster(self.loop, config)
 
     def _make_topics(self) -> OnTopics:
         return _NoTopicsYet(self)
@@ -211,9 +214,6 @@ class LiveStage(Stage):
 
 class _NoTopicsYet(OnTopics):
     """While the stage is being made no topic is: `begin` makes them, when the listeners stand."""
-
-    def __init__(self, stage: LiveStage) -> None:
-        super().__init__(stage)
 
     def create(self, name: str, spec: TopicSpec) -> None:
         """Nothing yet."""

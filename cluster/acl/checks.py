@@ -15,7 +15,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import MetadataRequest
 
 if TYPE_CHECKING:
-    from groupsim.cluster.replicated_config import ReplicatedConfig
+    from groupsim.cluster.config import ClusterConfig
 
 
 class KafkaGate(Gate):
@@ -30,7 +30,7 @@ def _nobody(call: object, request: object) -> None:
     raise RuntimeError(f"{request} was let pass, and had been already")
 
 
-def gate_of(config: ReplicatedConfig, image: Callable[[], ClusterImage]) -> KafkaGate | None:
+def gate_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -> KafkaGate | None:
     """The gate of a broker with these settings, over the ACLs of its image; None when it has no authorizer."""
     if not config.acl.enabled:
         return None

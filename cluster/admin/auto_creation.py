@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from groupsim.cluster.admin.forwarding import Forwarding
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.admin import illegal_name
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.versions import parse_version
@@ -29,7 +29,7 @@ _FIRST_KRAFT: Final = (3, 3)
 class AutoCreation:
     """The topics that one life of a broker has asked for."""
 
-    def __init__(self, config: ReplicatedConfig, forwarding: Forwarding) -> None:
+    def __init__(self, config: ClusterConfig, forwarding: Forwarding) -> None:
         self._config = config
         self._forwarding = forwarding
         self._asked: dict[str, None] = {}

@@ -38,9 +38,9 @@ from groupsim.cluster.admin.setting_names import (
 )
 from groupsim.cluster.admin.setting_texts import documentation_of
 from groupsim.cluster.admin.values import as_told
+from groupsim.cluster.config import ClusterConfig, values_in_effect
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
-from groupsim.cluster.replicated_config import ReplicatedConfig, values_in_effect
 from groupsim.protocol.admin_messages import ConfigEntry
 from groupsim.protocol.cluster_messages import ClusterImage
 
@@ -73,7 +73,7 @@ Layer = tuple[Mapping[str, str | None], int]
 class Settings:
     """The settings of one broker (or, with node None, of the controller); `image` tells what was changed since."""
 
-    def __init__(self, config: ReplicatedConfig, node: int | None = None, rack: str | None = None) -> None:
+    def __init__(self, config: ClusterConfig, node: int | None = None, rack: str | None = None) -> None:
         self._config = config
         self._node = "" if node is None else str(node)
         self._own: dict[str, str | None] = {"node.id": self._node, "broker.id": self._node, "broker.rack": rack}
@@ -199,5 +199,5 @@ def _text(config: LogConfig, attribute: str) -> str:
 def _defaults() -> dict[str, str]:
     """Kafka's own default of each setting that has one, also where another value was given."""
     logs = {name: _UNSAID.get(name, _text(LogConfig(), row.field)) for name, row in BROKER_SETTINGS.items()}
-    every = {**logs, **values_in_effect(ReplicatedConfig())}  # switches of releases among them, which are no settings
+    every = {**logs, **values_in_effect(ClusterConfig())}  # switches of releases among them, which are no settings
     return {name: text for name, text in every.items() if text is not None and name in BROKER_TYPES}

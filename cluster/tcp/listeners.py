@@ -23,9 +23,9 @@ from groupsim.protocol.data_messages import FetchRequest, FetchResponse, Partiti
 from groupsim.protocol.wire import Codec, Directory
 
 if TYPE_CHECKING:
+    from groupsim.cluster.cluster import Cluster
     from groupsim.cluster.network import Network
     from groupsim.cluster.node import Node
-    from groupsim.cluster.replicated import ReplicatedCluster
 
 MAX_CONNECTIONS: Final = 10_000
 """`max.connections` of a broker, unless given; Kafka's own default is none."""
@@ -156,7 +156,7 @@ class TcpListeners:
 
     def __init__(
         self,
-        cluster: ReplicatedCluster,
+        cluster: Cluster,
         *,
         host: str = "127.0.0.1",
         advertised_host: str | None = None,

@@ -46,6 +46,9 @@ class Sizes:
         return self.least == self.most
 
 
+DEFAULT_SIZES = Sizes(100, 100)
+
+
 @frozen
 class Keys:
     """How many keys there are, and how often each is used.

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.counted.config import CountedConfig
 from groupsim.cluster.offsets_topic import LoadingCost
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.units import show_us
 from groupsim.members.ancestors.kinds import client_settings
 from groupsim.members.ancestors.settings import ZookeeperSettings
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.scenarios.actor import behaviour_of
 from groupsim.scenarios.clients import is_profile
-from groupsim.scenarios.clusters import cluster_config, is_replicated, replicated_config
+from groupsim.scenarios.clusters import counted_config, is_replicated, replicated_config
 from groupsim.scenarios.model import Scenario
 from groupsim.scenarios.naming import MemberPlan, plans, properties_of
 from groupsim.scenarios.properties import without_secrets
@@ -60,7 +60,7 @@ def _scenario(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
     replicated = is_replicated(scenario)
-    cluster = replicated_config(scenario) if replicated else cluster_config(scenario)
+    cluster = replicated_config(scenario) if replicated else counted_config(scenario)
     said = scenario.cluster
     yield "broker version", cluster.coordinator.broker_version
     if cluster.coordinator.defects:
@@ -69,27 +69,27 @@ def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
     yield "latency, one way", _value(cluster.latency, said.latency)
     yield "a broker takes for a request", _value(cluster.processing, said.processing)
     shown = {"group.initial.rebalance.delay.ms": str(cluster.coordinator.initial_rebalance_delay_ms)}
-    if isinstance(cluster, ReplicatedConfig):
+    if cluster.counted is None:
         yield from _brokers_logs(scenario, cluster)
         shown |= _kafkas(scenario, cluster)
     else:
-        yield from _stand_ins(scenario, cluster)
+        yield from _stand_ins(scenario, cluster, cluster.counted)
     yield from shown.items()
     for name, value in sorted(without_secrets(scenario.broker.properties).items()):
         if name not in shown:
             yield name, str(value)
 
 
-def _stand_ins(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[str, str]]:
+def _stand_ins(scenario: Scenario, cluster: ClusterConfig, counted: CountedConfig) -> Iterator[tuple[str, str]]:
     """What counted logs draw, or have by decree."""
     said = scenario.cluster
     yield "logs", "counted: ends that grow at a rate, no replicas"
-    yield "append to __consumer_offsets", _value(cluster.append_latency, said.append_latency)
-    yield "election of a new coordinator", _value(show_us(cluster.election_us), said.election)
+    yield "append to __consumer_offsets", _value(counted.append_latency, said.append_latency)
+    yield "election of a new coordinator", _value(show_us(counted.election_us), said.election)
     yield "loading of its groups", _value(show_us(cluster.load_us), said.loading)
 
 
-def _brokers_logs(scenario: Scenario, cluster: ReplicatedConfig) -> Iterator[tuple[str, str]]:
+def _brokers_logs(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[str, str]]:
     """What replicated logs go by; the rest (appends, elections) follows from it."""
     said, controller = scenario.cluster, cluster.controller
     yield (
@@ -105,7 +105,7 @@ def _brokers_logs(scenario: Scenario, cluster: ReplicatedConfig) -> Iterator[tup
     yield "a silent broker is taken for dead after", _value(session, None if silent else session)
 
 
-def _kafkas(scenario: Scenario, cluster: ReplicatedConfig) -> dict[str, str]:
+def _kafkas(scenario: Scenario, cluster: ClusterConfig) -> dict[str, str]:
     """Settings that decide what is lost and when, also where nobody chose them."""
     found = {
         "min.insync.replicas": str(cluster.controller.min_insync_replicas),

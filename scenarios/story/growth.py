@@ -1,8 +1,8 @@
 """Counted logs over a whole run: the log ends of every topic, from what the trace's `log.ends` says made them grow.
 
-Producers are arithmetic (`cluster/traffic.py`), so a few lines say all there is to know: when a topic was made, with
-which weights and rate, and when somebody expanded it, changed its rate, let records burst in, or deleted it. `changes`
-has these in order; `LogEnds` adds to the cluster's own functions what an integral needs.
+Producers are arithmetic (`members/producer/traffic.py`), so a few lines say all there is to know: when a topic was
+made, with which weights and rate, and when it was expanded, got another rate or a burst, or was deleted. `changes` has
+these in order; `LogEnds` adds to the cluster's own functions what an integral needs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.cluster.traffic import Traffic
+from groupsim.members.producer.traffic import Traffic
 
 
 class LogEnds(Traffic):

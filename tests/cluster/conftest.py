@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.broker import Broker
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.counted.controller import CountedController
+from groupsim.cluster.endpoint import QUIET, Endpoint, broker_name
 from groupsim.cluster.network import Network, Timing
-from groupsim.cluster.topics import Topics
 from groupsim.eventloop.distributions import Distribution, constant
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace
@@ -33,19 +35,29 @@ class FakeCoordinator:
             self.parked.append(call)
 
 
+class Broker(Endpoint):
+    """A broker that hands every request to a coordinator."""
+
+    def __init__(self, loop: Any, node: int, coordinator: Any) -> None:
+        super().__init__(loop, broker_name(node))
+        self.handle = coordinator.handle
+
+    def receive(self, call: Any) -> None:
+        if type(call.request) not in QUIET or self._trace.heartbeats:
+            self.note_received(call)
+        self.handle(call)
+
+
 class Rig:
     """One network of three brokers."""
 
     def __init__(self, loop: VirtualLoop, events: list[Any], latency: Distribution, processing: Distribution) -> None:
         self.loop = loop
         self.events = events
-        names = [(node, f"broker-{node}") for node in range(3)]
-        self.topics = Topics(loop, names)
+        self.controller = CountedController(loop, ClusterConfig(brokers=3), CountedConfig())
         self.network = Network(loop, Timing(latency, processing))
-        self.coordinators = {node: FakeCoordinator(loop) for node, _ in names}
-        self.brokers = {node: Broker(loop, node, self.topics) for node, _ in names}
-        for node, broker in self.brokers.items():
-            broker.serve_groups(self.coordinators[node])
+        self.coordinators = {node: FakeCoordinator(loop) for node in range(3)}
+        self.brokers = {node: Broker(loop, node, self.coordinators[node]) for node in range(3)}
         self.network.attach(self.brokers)
         self.got: list[tuple[int, str, Any]] = []
 

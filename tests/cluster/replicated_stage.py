@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
@@ -24,10 +24,10 @@ OF_G_OF_3 = TopicPartition(OFFSETS_TOPIC, partition_for("g", 3))
 class Stage:
     """A cluster with a topic, and what the tests do with it."""
 
-    def __init__(self, loop: VirtualLoop, config: ReplicatedConfig, events: list[Any]) -> None:
+    def __init__(self, loop: VirtualLoop, config: ClusterConfig, events: list[Any]) -> None:
         self.loop = loop
         self.events = events
-        self.cluster = ReplicatedCluster(loop, config)
+        self.cluster = Cluster(loop, config)
 
     def group(self, members: int, **properties: object) -> list[Consumer]:
         """Members of the group g on the topic t."""
@@ -70,7 +70,7 @@ def run(story: Callable[[Stage], Awaitable[None]], *, seed: int = 0, **config: A
     trace.subscribe(sink)
 
     async def main(loop: VirtualLoop) -> None:
-        stage = Stage(loop, ReplicatedConfig(**{"brokers": 4, **config}), sink.events)
+        stage = Stage(loop, ClusterConfig(**{"brokers": 4, **config}), sink.events)
         stage.cluster.create_topic("t", 6, replication=3)
         await story(stage)
 

@@ -41,7 +41,7 @@ def run(story: Story, seed: int = 0, **config: Any) -> list[Any]:
     coordinator = CoordinatorConfig.from_properties({"group.initial.rebalance.delay.ms": 0})
 
     async def main(loop: VirtualLoop) -> None:
-        cluster = Cluster(loop, ClusterConfig(coordinator=coordinator, **config))
+        cluster = Cluster(loop, ClusterConfig.with_counted_logs(coordinator=coordinator, **config))
         cluster.create_topic("t", 4, replication=2)
         await story(cluster)
 
@@ -319,7 +319,7 @@ def test_weights_must_fit_the_partitions() -> None:
     async def story(cluster: Cluster) -> None:
         with pytest.raises(ValueError, match="2 weights for 3 partitions"):
             cluster.create_topic("u", 3, weights=[1, 1])
-        assert cluster.topics.get("u") is None
+        assert "u" not in cluster.image.topics
 
     run(story)
 

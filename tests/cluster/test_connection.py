@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.distributions import constant, uniform
 from groupsim.eventloop.trace import Level
 from groupsim.members.interfaces import Disconnected
@@ -371,8 +373,11 @@ def test_broker_answers_metadata_and_find_coordinator(play: Any) -> None:
     """Metadata and FindCoordinator never reach the coordinator; `my-group` hashes to partition 12, led by 12 mod 3."""
 
     async def story(rig: Any) -> None:
-        rig.topics.create("orders", 2)
-        connection = rig.connect()
+        cluster = Cluster(rig.loop, ClusterConfig.with_counted_logs())
+        cluster.create_topic("orders", 2)
+        handled: list[Any] = []
+        cluster.brokers[0].groups.handle = handled.append
+        connection = cluster.network.connect("member-1", "member-1", 0, "coordinator")
         rig.send(connection, MetadataRequest(("orders", "none")))
         rig.send(connection, FindCoordinatorRequest("my-group"))
         await rig.loop.sleep(10_000)
@@ -382,7 +387,7 @@ def test_broker_answers_metadata_and_find_coordinator(play: Any) -> None:
             ("orders", "NONE", 2),
         ]
         assert (found.node, found.host) == (0, "broker-0")
-        assert rig.coordinators[0].handled == []
+        assert handled == []
 
     play(story)
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster import reading
-from groupsim.cluster.data import Data
+from groupsim.cluster.counted import reading
+from groupsim.cluster.counted.data import Data
 from groupsim.cluster.faults import Isolate, Latency, Match
 from groupsim.cluster.latency import Draws
-from groupsim.cluster.traffic import as_rate
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.errors import DeadlockError
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Fetched, FetchFailed
+from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.messages import TopicPartition
 
 T0, T1, T2 = (TopicPartition("t", p) for p in range(3))
@@ -26,8 +26,8 @@ class Reader:
 
     def __init__(self, rig: Any, rate: float = 0, partitions: int = 3) -> None:
         self.rig = rig
-        rig.topics.create("t", partitions)
-        self.data = Data(rig.network, rig.topics)
+        rig.controller.create_topic("t", partitions)
+        self.data = Data(rig.network, rig.controller)
         self.data.open("t", [1] * partitions, as_rate(rate))
         self.got: list[tuple[int, Any]] = []
 
@@ -191,7 +191,7 @@ def test_partitions_without_a_leader_are_left_out(play: Any) -> None:
     async def story(rig: Any) -> None:
         reader = Reader(rig)
         reader.data.burst("t", 30)
-        rig.topics.set_live(1, False)
+        rig.controller.broker_down(1)
         reader.data.replan()
         reader.fetch({T0: 0, T1: 0})
         reader.fetch({T1: 0})

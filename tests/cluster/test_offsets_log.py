@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupsim.cluster.offsets_log import OffsetsLog
+from groupsim.cluster.counted.offsets import CountedOffsets
 from groupsim.coordinator.records import GroupRecord
 from groupsim.eventloop.distributions import uniform
 from groupsim.protocol.errors import ErrorCode
@@ -12,9 +12,9 @@ from groupsim.protocol.errors import ErrorCode
 A, B, C = (GroupRecord(name, None) for name in "abc")
 
 
-def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[OffsetsLog, Any, list[Any]]:
+def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[CountedOffsets, Any, list[Any]]:
     """A log of four partitions, a way to append to it, and what was told of the appends."""
-    log = OffsetsLog(rig.loop, 4, uniform(low, high))
+    log = CountedOffsets(rig.loop, 4, uniform(low, high))
     done: list[Any] = []
 
     def append(record: Any, partition: int = 0, host: str = "broker-0", within_ms: int | None = None) -> None:

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.connection import Connection
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import Trace
@@ -29,7 +29,7 @@ def pull(story, *, rate=40, properties=None, config=None):
 
     async def main(loop):
         loop.trace.subscribe(events.append)
-        cluster = ReplicatedCluster(loop, ReplicatedConfig(default_replication_factor=3) if config is None else config)
+        cluster = Cluster(loop, ClusterConfig(default_replication_factor=3) if config is None else config)
         cluster.create_topic("t", PARTITIONS, rate=rate)
         wanted = {"group.id": "g", "auto.offset.reset": "earliest", **(properties or {})}
         settings, _ = settings_from(PROFILES["java"], wanted, pulls=True)
@@ -134,7 +134,7 @@ def test_a_quiet_consumer_costs_no_events(quiet):
 
 def test_consumers_read_from_the_replica_in_their_rack():
     """client.rack and a rack-aware selector: a leader in another rack sends them to the nearer replica (KIP-392)."""
-    config = ReplicatedConfig.from_properties(
+    config = ClusterConfig.from_properties(
         {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"},
         brokers=3,
         racks=("a", "b", "c"),

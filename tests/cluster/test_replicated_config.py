@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.offsets_topic import LoadingCost
-from groupsim.cluster.replicated_config import ReplicatedConfig
 
 
 def test_every_part_gets_its_settings() -> None:
     """One mapping, as of a server.properties, reaches coordinator, controller, replicas, logs and the cluster."""
-    config = ReplicatedConfig.from_properties(
+    config = ClusterConfig.from_properties(
         {
             "group.initial.rebalance.delay.ms": "0",
             "offsets.topic.num.partitions": 10,
@@ -47,7 +47,7 @@ def test_every_part_gets_its_settings() -> None:
 
 def test_a_setting_that_several_go_by_reaches_all_of_them() -> None:
     """min.insync.replicas is the controller's and the logs'; so is unclean.leader.election.enable."""
-    config = ReplicatedConfig.from_properties({"min.insync.replicas": 2, "unclean.leader.election.enable": "true"})
+    config = ClusterConfig.from_properties({"min.insync.replicas": 2, "unclean.leader.election.enable": "true"})
     assert config.controller.min_insync_replicas == 2
     assert config.replica.log.min_insync_replicas == 2
     assert config.controller.unclean_leader_election_enable is True
@@ -56,7 +56,7 @@ def test_a_setting_that_several_go_by_reaches_all_of_them() -> None:
 
 def test_defaults_are_kafka_s() -> None:
     """What is not given is as in a broker of the baseline."""
-    config = ReplicatedConfig()
+    config = ClusterConfig()
     assert (config.offsets_partitions, config.offsets_replication_factor) == (50, 3)
     assert config.offsets_segment_bytes == 100 * 1024 * 1024
     assert config.controller.broker_session_timeout_ms == 9_000
@@ -64,7 +64,7 @@ def test_defaults_are_kafka_s() -> None:
     assert config.loading.buffer_bytes == 5 * 1024 * 1024
     transactions = config.transactions
     assert (transactions.num_partitions, transactions.replication_factor, transactions.min_isr) == (50, 3, 2)
-    assert ReplicatedConfig.from_properties({}) == config
+    assert ClusterConfig.from_properties({}) == config
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_defaults_are_kafka_s() -> None:
 def test_mistakes_name_the_key_and_the_remedy(properties: dict[str, object], words: str) -> None:
     """A key nobody knows, or a value it cannot have."""
     with pytest.raises(ValueError, match=words):
-        ReplicatedConfig.from_properties(properties)
+        ClusterConfig.from_properties(properties)
 
 
 def test_loading_costs_reads_bytes_and_records() -> None:
@@ -103,5 +103,5 @@ def test_loading_costs_reads_bytes_and_records() -> None:
 
 def test_the_transaction_topic_asks_for_no_more_replicas_than_there_are_brokers() -> None:
     """Its min.insync.replicas is held to its replication factor and to the number of brokers."""
-    settings = [ReplicatedConfig().transactions.topic_settings(brokers) for brokers in (1, 2, 5)]
+    settings = [ClusterConfig().transactions.topic_settings(brokers) for brokers in (1, 2, 5)]
     assert [found["min.insync.replicas"] for found in settings] == ["1", "2", "2"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.replica import consumers
 from groupsim.cluster.replica.peers import Peer
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -24,7 +24,7 @@ def story(level: Level, properties: dict[str, str]) -> list[Any]:
 
     async def main(loop: VirtualLoop) -> None:
         loop.trace.subscribe(events.append)
-        cluster = ReplicatedCluster(loop, ReplicatedConfig(default_replication_factor=3))
+        cluster = Cluster(loop, ClusterConfig(default_replication_factor=3))
         cluster.create_topic("t", 6, rate=30)
         wanted = {"group.id": "g", "auto.offset.reset": "earliest", **properties}
         settings, _ = settings_from(PROFILES["java"], wanted, pulls=True)

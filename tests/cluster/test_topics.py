@@ -1,4 +1,4 @@
-"""Topics, placement, metadata."""
+"""The controller of counted logs: topics, placement, metadata, coordinators."""
 
 from __future__ import annotations
 
@@ -6,18 +6,33 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.topics import Topics
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.counted.controller import CountedController
+from groupsim.cluster.counted.parts import CountedMetadata
+from groupsim.protocol.basics import TopicPartition
 
-BROKERS = [(node, f"broker-{node}") for node in range(3)]
+
+def made(loop: Any, **config: Any) -> CountedController:
+    """A controller of three brokers."""
+    return CountedController(loop, ClusterConfig.with_counted_logs(brokers=3, **config), CountedConfig())
+
+
+def seen(controller: CountedController) -> CountedMetadata:
+    """What the brokers know, from now on."""
+    metadata = CountedMetadata(controller)
+    metadata.take(controller.image)
+    controller.on_image.append(lambda image, _: metadata.take(image))
+    return metadata
 
 
 def test_leaders_and_replicas_go_round_the_brokers_with_their_racks(play: Any) -> None:
     """Partition p is led by broker p mod n; its replicas are the next brokers, each with its rack."""
 
     async def story(rig: Any) -> None:
-        topics = Topics(rig.loop, BROKERS, ["a", "b"])
-        topics.create("t", 4, 2)
-        (info,) = topics.describe(("t",)).topics
+        controller = made(rig.loop, racks=("a", "b"))
+        controller.create_topic("t", 4, replication=2)
+        (info,) = seen(controller).describe(("t",)).topics
         assert [(p.leader, p.replicas, p.racks) for p in info.partitions] == [
             (0, (0, 1), ("a", "b")),
             (1, (1, 2), ("b", "a")),
@@ -32,17 +47,18 @@ def test_metadata_follows_every_change(play: Any) -> None:
     """A topic appears, grows and goes, and each change is told with the numbers before and after."""
 
     async def story(rig: Any) -> None:
-        topics = Topics(rig.loop, BROKERS)
+        controller = made(rig.loop)
+        topics, before = seen(controller), controller.image.version
         counts = []
         for change in (
-            lambda: topics.create("t", 2),
-            lambda: topics.grow("t", 5),
-            lambda: topics.delete("t"),
+            lambda: controller.create_topic("t", 2),
+            lambda: controller.add_partitions("t", 5),
+            lambda: controller.delete_topic("t"),
         ):
             change()
             counts.append(topics.partition_count("t"))
         assert counts == [2, 5, None]
-        assert topics.version == 3
+        assert controller.image.version == before + 3
 
     events = play(story)
     assert [(e.topic, e.payload) for e in events if e.kind == "metadata.changed"] == [
@@ -57,8 +73,8 @@ def test_all_topics_come_sorted_by_name(play: Any) -> None:
 
     async def story(rig: Any) -> None:
         for name in ("b", "c", "a"):
-            rig.topics.create(name, 1)
-        assert [topic.name for topic in rig.topics.describe(None).topics] == ["a", "b", "c"]
+            rig.controller.create_topic(name, 1)
+        assert [topic.name for topic in seen(rig.controller).describe(None).topics] == ["a", "b", "c"]
 
     play(story)
 
@@ -67,11 +83,12 @@ def test_one_answer_serves_all_until_something_changes(play: Any) -> None:
     """A thousand members asking the same get the same object, and a new one after a change."""
 
     async def story(rig: Any) -> None:
-        rig.topics.create("t", 1)
-        first = rig.topics.describe(("t",))
-        assert rig.topics.describe(("t",)) is first
-        rig.topics.grow("t", 2)
-        assert rig.topics.describe(("t",)) is not first
+        topics = seen(rig.controller)
+        rig.controller.create_topic("t", 1)
+        first = topics.describe(("t",))
+        assert topics.describe(("t",)) is first
+        rig.controller.add_partitions("t", 2)
+        assert topics.describe(("t",)) is not first
 
     play(story)
 
@@ -80,13 +97,14 @@ def test_leadership_goes_to_the_next_live_replica(play: Any) -> None:
     """With its leader down a partition is led by the next replica that is up, or by nobody; the dead are not listed."""
 
     async def story(rig: Any) -> None:
-        rig.topics.create("t", 1, 2)
-        rig.topics.set_live(0, False)
-        answer = rig.topics.describe(("t",))
+        topics = seen(rig.controller)
+        rig.controller.create_topic("t", 1, replication=2)
+        rig.controller.broker_down(0)
+        answer = topics.describe(("t",))
         assert answer.topics[0].partitions[0].leader == 1
         assert [node for node, _ in answer.brokers] == [1, 2]
-        rig.topics.set_live(1, False)
-        assert rig.topics.describe(("t",)).topics[0].partitions[0].leader == -1
+        rig.controller.broker_down(1)
+        assert topics.describe(("t",)).topics[0].partitions[0].leader == -1
 
     play(story)
 
@@ -95,10 +113,14 @@ def test_moved_leader_is_seen_late(play: Any) -> None:
     """Brokers name the old leader of an offsets partition until metadata has caught up."""
 
     async def story(rig: Any) -> None:
-        assert rig.topics.set_offsets_leader(7, 2, stale_us=1_000_000) == 1
-        assert (rig.topics.offsets_leader(7), rig.topics.offsets_leader_seen(7)) == (2, 1)
-        await rig.loop.sleep(1_000_000)
-        assert rig.topics.offsets_leader_seen(7) == 2
+        controller = made(rig.loop, metadata_stale_us=100_000)
+        controller.move_leader(TopicPartition("__consumer_offsets", 7), 2)
+        state = controller.image.topics["__consumer_offsets"].partitions[7]
+        assert (state.leader, state.leader_epoch, controller.named_leader(7)) == (-1, 1, 1)
+        await rig.loop.sleep(100_000)
+        assert controller.named_leader(7) == -1
+        await rig.loop.sleep(100_001)
+        assert controller.named_leader(7) == 2
 
     play(story)
 
@@ -106,19 +128,19 @@ def test_moved_leader_is_seen_late(play: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda topics: topics.create("t", 1), "exists already"),
-        (lambda topics: topics.create("u", 0), "at least one"),
-        (lambda topics: topics.create("u", 1, 4), "replication 4 with 3 brokers"),
-        (lambda topics: topics.grow("t", 2), "only added"),
-        (lambda topics: topics.delete("u"), "no topic 'u'; there are: t"),
+        (lambda topics: topics.create_topic("t", 1), "exists already"),
+        (lambda topics: topics.create_topic("u", 0), "at least one"),
+        (lambda topics: topics.create_topic("u", 1, replication=4), "replication 4 with 3 brokers"),
+        (lambda topics: topics.add_partitions("t", 2), "only added"),
+        (lambda topics: topics.delete_topic("u"), "no topic 'u'; there are: t"),
     ],
 )
 def test_mistakes_name_the_topic_and_the_remedy(play: Any, change: Any, message: str) -> None:
     """What cannot be done to a topic is refused in words."""
 
     async def story(rig: Any) -> None:
-        rig.topics.create("t", 2)
+        rig.controller.create_topic("t", 2)
         with pytest.raises(ValueError, match=message):
-            change(rig.topics)
+            change(rig.controller)
 
     play(story)

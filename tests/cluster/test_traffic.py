@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.cluster.traffic import Traffic, as_rate
+from groupsim.members.producer.traffic import Traffic, as_rate
 
 weights = st.lists(st.integers(0, 7), min_size=1, max_size=6).filter(lambda shares: sum(shares) > 0)
 rates = st.integers(0, 10**12)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
@@ -102,7 +102,7 @@ class WholeStage:
             "replica.lag.time.max.ms": dice.choice((6_000, 30_000)),
             "broker.session.timeout.ms": dice.choice((3_000, 9_000)),
         }
-        self.cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(properties, brokers=brokers))
+        self.cluster = Cluster(loop, ClusterConfig.from_properties(properties, brokers=brokers))
         self.transactional = dice.random() < 0.6
         self.topics = {INPUT: dice.randint(1, 4), OTHER: dice.randint(1, 2)}
         if self.transactional:

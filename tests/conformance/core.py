@@ -12,9 +12,9 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.connection import Connection
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.ids import MemberIds
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected, Outcome
@@ -95,7 +95,7 @@ class FedIds(MemberIds):
 class Names:
     """What the broker's codec asks about names; implements `protocol.wire.exchange.Directory`."""
 
-    def __init__(self, cluster: ReplicatedCluster) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     cluster_id = "conformance-in-virtual"[:22]
@@ -186,7 +186,7 @@ class CorePeer:
     ) -> None:
         self.loop = loop
         self._brokers = brokers
-        self.cluster = ReplicatedCluster(loop, self.config_of(settings))
+        self.cluster = Cluster(loop, self.config_of(settings))
         self.cluster.make_transaction_topic()
         self.ids = RecordedIds(recorded)
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
@@ -194,13 +194,13 @@ class CorePeer:
             broker.hand_out(FedIds(loop, self.ids, node))
         self.codec = Codec(profile or str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
 
-    def config_of(self, settings: Mapping[str, object]) -> ReplicatedConfig:
+    def config_of(self, settings: Mapping[str, object]) -> ClusterConfig:
         """What the cluster is made of, with these settings."""
         brokers = self._brokers
         known = {name: value for name, value in settings.items() if name not in WITHOUT}
         ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": 1}
         ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
-        return ReplicatedConfig.from_properties({**known, **ones}, brokers=brokers)
+        return ClusterConfig.from_properties({**known, **ones}, brokers=brokers)
 
     @property
     def now_us(self) -> int:

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import trio
 from attrs import define, field
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.control import Control, Served
 from groupsim.eventloop.virtual import VirtualLoop
 from tests.conformance.bodies import Body, decode, encode
@@ -217,8 +217,8 @@ class CoreNodes:
     def __init__(
         self,
         loop: VirtualLoop,
-        cluster: ReplicatedCluster,
-        config_of: Callable[[Mapping[str, object]], ReplicatedConfig],
+        cluster: Cluster,
+        config_of: Callable[[Mapping[str, object]], ClusterConfig],
         settings: Mapping[str, object],
     ) -> None:
         self._loop = loop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.config import ClusterConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import Bench, offsets_of
@@ -52,9 +52,9 @@ def test_a_bad_setting_is_refused_with_the_remedy(properties: dict[str, object],
         CoordinatorConfig.from_properties(properties)
 
 
-@pytest.mark.parametrize("config", [CoordinatorConfig, ReplicatedConfig])
+@pytest.mark.parametrize("config", [CoordinatorConfig, ClusterConfig])
 def test_a_setting_that_is_not_modelled_is_refused_with_what_holds(
-    config: type[CoordinatorConfig] | type[ReplicatedConfig],
+    config: type[CoordinatorConfig] | type[ClusterConfig],
 ) -> None:
     """A setting of old coordinators without effect here is known, and the error says what holds in its place."""
     with pytest.raises(ValueError, match=r"required\.acks is not modelled: .* append with its default, -1"):

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from library_scenes import scene
 
-from groupsim.cluster.traffic import Traffic
 from groupsim.eventloop.events import Kind
+from groupsim.members.producer.traffic import Traffic
 from groupsim.pipeline.columns import Type
 from groupsim.pipeline.runs import Rows
 from groupsim.pipeline.schemas import TABLES

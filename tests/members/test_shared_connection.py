@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace
@@ -29,7 +29,7 @@ def test_a_heartbeat_on_a_shared_connection_waits_behind_a_fetch(shared: bool, l
     settings, _ = settings_from(profile, _PROPERTIES, pulls=True)
 
     async def main(loop: VirtualLoop) -> None:
-        cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(_BROKER, brokers=1))
+        cluster = Cluster(loop, ClusterConfig.from_properties(_BROKER, brokers=1))
         cluster.create_topic("t", 1)
         consumer = Consumer(loop, "c", settings, cluster.transport, None, None, profile)
         consumer.subscribe(["t"])

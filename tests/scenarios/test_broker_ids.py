@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.log.data_dir import DataDirRefused
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.logs.files import render
@@ -83,8 +83,8 @@ def test_racks_go_to_the_brokers_in_the_order_of_the_list() -> None:
     racks: dict[int, str | None] = {}
 
     async def main(loop: VirtualLoop) -> None:
-        config = ReplicatedConfig(brokers=2, broker_ids=(7, 4), racks=("east", "west"))
-        image = ReplicatedCluster(loop, config).controller.image
+        config = ClusterConfig(brokers=2, broker_ids=(7, 4), racks=("east", "west"))
+        image = Cluster(loop, config).controller.image
         racks.update({node: broker.rack for node, broker in image.brokers.items()})
 
     run_virtual(main)
@@ -95,7 +95,7 @@ def test_a_kept_cluster_goes_on_with_its_own_ids(tmp_path: Path) -> None:
     """A folder of brokers 1 and 2 is refused to brokers 0 and 1, and the message names the remedy."""
 
     async def main(loop: VirtualLoop, ids: tuple[int, ...]) -> None:
-        ReplicatedCluster(loop, ReplicatedConfig(brokers=2, broker_ids=ids, storage=tmp_path, kept=True)).close_files()
+        Cluster(loop, ClusterConfig(brokers=2, broker_ids=ids, storage=tmp_path, kept=True)).close_files()
 
     run_virtual(lambda loop: main(loop, (1, 2)))
     with pytest.raises(DataDirRefused, match=r"kept here are 1, 2, and 0, 1 are asked for; .*brokers: \[1, 2\]"):

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.traffic import Traffic
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
+from groupsim.members.producer.traffic import Traffic
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.runner import _schedule
@@ -166,10 +165,11 @@ def test_topics_grow_as_in_the_cluster() -> None:
 
     def look(what: tuple[Stage, int]) -> None:
         stage, at_us = what
-        assert isinstance(stage.cluster, Cluster)
-        for topic in stage.cluster.topics:
-            for p in range(topic.partitions):
-                found[at_us + 1, topic.name, p] = stage.cluster.data.end(TopicPartition(topic.name, p))
+        data = stage.cluster.data
+        assert data is not None
+        for name, topic in stage.cluster.image.topics.items():
+            for p in () if topic.internal else range(len(topic.partitions)):
+                found[at_us + 1, name, p] = data.end(TopicPartition(name, p))
 
     VirtualLoop(0, Trace(Level.OFF)).run(main)
     assert len({topic for _, topic, _ in found}) == 3

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.links import CLIENTS, Condition
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.consumer import Consumer
@@ -59,8 +59,8 @@ class World:
     def __init__(self, loop: EventLoop, version: str = BASELINE) -> None:
         self.loop = loop
         properties = {**_BROKER, "broker.version": version}
-        config = ReplicatedConfig.from_properties(properties, brokers=2, racks=_RACKS, **_QUICK)
-        self.cluster = ReplicatedCluster(loop, config)
+        config = ClusterConfig.from_properties(properties, brokers=2, racks=_RACKS, **_QUICK)
+        self.cluster = Cluster(loop, config)
         self.tap = Tap(self.cluster.network)
         self.partners: dict[str, Consumer] = {}  #: by story
 

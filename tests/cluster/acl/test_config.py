@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from groupsim.cluster.acl.config import STANDARD, AclConfig
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.config import ClusterConfig
 
 
 def test_kafkas_properties_turn_the_authorizer_on() -> None:
     """By the names of server.properties; without the class the others do nothing."""
     given = {"authorizer.class.name": STANDARD, "super.users": "User:a; User:b ;"}
-    config = ReplicatedConfig.from_properties({**given, "allow.everyone.if.no.acl.found": "true"})
+    config = ClusterConfig.from_properties({**given, "allow.everyone.if.no.acl.found": "true"})
     assert config.acl == AclConfig(STANDARD, frozenset({"User:a", "User:b"}), allow_everyone=True)
     assert config.acl.enabled
-    assert not ReplicatedConfig.from_properties({"super.users": "User:a"}).acl.enabled
-    assert not ReplicatedConfig.from_properties({"authorizer.class.name": ""}).acl.enabled
+    assert not ClusterConfig.from_properties({"super.users": "User:a"}).acl.enabled
+    assert not ClusterConfig.from_properties({"authorizer.class.name": ""}).acl.enabled
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_kafkas_properties_turn_the_authorizer_on() -> None:
 def test_what_cannot_be_is_refused_with_the_remedy(name: str, value: str, says: str) -> None:
     """The error names the setting and what to write."""
     with pytest.raises(ValueError, match=says) as error:
-        ReplicatedConfig.from_properties({name: value})
+        ClusterConfig.from_properties({name: value})
     assert name in str(error.value)

@@ -12,7 +12,7 @@ from replicated_stage import OF_G, SECOND, Stage, run
 from groupsim.cluster.acl.checks import gate_of
 from groupsim.cluster.acl.config import STANDARD, AclConfig
 from groupsim.cluster.acl.offsets import in_place
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.config import ClusterConfig
 from groupsim.protocol.acl_messages import (
     CLUSTER_NAME,
     Acl,
@@ -48,7 +48,7 @@ MINE = acl(Resource.GROUP, "g", host=AWAY)
 
 def test_every_request_that_a_client_can_send_has_a_check() -> None:
     """What the wire reads is asked about before it is carried out."""
-    gate = gate_of(ReplicatedConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    gate = gate_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
     assert gate is not None
     checked = {kind.API for kind in gate.guarded({}, lambda call, request: None)}  # type: ignore[attr-defined]
     assert checked == set(READERS)
@@ -56,7 +56,7 @@ def test_every_request_that_a_client_can_send_has_a_check() -> None:
 
 def test_a_handler_without_a_check_is_an_error() -> None:
     """A new request is not forgotten."""
-    gate = gate_of(ReplicatedConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    gate = gate_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
     assert gate is not None
     with pytest.raises(KeyError):
         gate.guarded({ClusterImage: lambda call, request: None}, lambda call, request: None)
@@ -64,7 +64,7 @@ def test_a_handler_without_a_check_is_an_error() -> None:
 
 def test_without_an_authorizer_there_is_no_gate() -> None:
     """Without an authorizer no request passes a gate."""
-    assert gate_of(ReplicatedConfig(), ClusterImage) is None
+    assert gate_of(ClusterConfig(), ClusterImage) is None
 
 
 def test_brokers_pass_unasked() -> None:
@@ -199,13 +199,13 @@ def test_acls_are_kept_with_the_cluster(tmp_path: Path, process: str) -> None:
 
 
 def _again(story: Any, **config: Any) -> None:
-    from groupsim.cluster.replicated import ReplicatedCluster
+    from groupsim.cluster.cluster import Cluster
     from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
     async def main(loop: VirtualLoop) -> None:
         stage = object.__new__(Stage)
         stage.loop, stage.events = loop, []
-        stage.cluster = ReplicatedCluster(loop, ReplicatedConfig(**{"brokers": 4, **config}))
+        stage.cluster = Cluster(loop, ClusterConfig(**{"brokers": 4, **config}))
         await story(stage)
 
     run_virtual(main)

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.journal import Journal
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.basics import TopicPartition
@@ -30,16 +30,16 @@ from groupsim.protocol.txn_messages import InitProducerIdRequest
 SECOND = 1_000_000
 
 
-def config(folder: Path) -> ReplicatedConfig:
+def config(folder: Path) -> ClusterConfig:
     """A small cluster that is kept in a folder."""
     coordinator = CoordinatorConfig(offsets_topic_num_partitions=4)
-    return ReplicatedConfig(storage=folder, kept=True, coordinator=coordinator)
+    return ClusterConfig(storage=folder, kept=True, coordinator=coordinator)
 
 
 class Client:
     """Asks brokers one thing after the other."""
 
-    def __init__(self, loop: Any, cluster: ReplicatedCluster) -> None:
+    def __init__(self, loop: Any, cluster: Cluster) -> None:
         self.loop = loop
         self.cluster = cluster
 
@@ -86,7 +86,7 @@ def tell(*what: Any) -> None:
 
 async def write(loop: VirtualLoop, folder: Path) -> None:
     """Produce, commit and draw ids for ever."""
-    cluster = ReplicatedCluster(loop, config(folder))
+    cluster = Cluster(loop, config(folder))
     if "t" not in cluster.controller.image.topics:
         cluster.create_topic("t", 3, replication=3)
     await loop.sleep(SECOND)
@@ -110,7 +110,7 @@ async def write(loop: VirtualLoop, folder: Path) -> None:
 async def decide(loop: VirtualLoop, folder: Path) -> None:
     """Make, change, grow, move and delete topics for ever."""
     Journal.LEAST_CHANGES = 3_000
-    cluster = ReplicatedCluster(loop, config(folder))
+    cluster = Cluster(loop, config(folder))
     controller = cluster.controller
     await loop.sleep(SECOND)
     life = controller.image.version

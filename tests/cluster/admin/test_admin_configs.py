@@ -8,8 +8,8 @@ import pytest
 from replicated_stage import Stage, run
 
 from groupsim.cluster.admin.setting_texts import WITHOUT_EFFECT
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.protocol.admin_messages import (
     APPEND,
     BROKER_RESOURCE,
@@ -67,7 +67,7 @@ def test_a_topics_settings_say_where_they_come_from() -> None:
         assert ratio.synonyms == (("log.cleaner.min.cleanable.ratio", "0.5", 5),)
         assert set(await _describe(stage, TOPIC_RESOURCE, "t", "segment.ms", "nope")) == {"segment.ms"}
 
-    config = ReplicatedConfig.from_properties({"log.segment.bytes": 2_000_000}, brokers=4)
+    config = ClusterConfig.from_properties({"log.segment.bytes": 2_000_000}, brokers=4)
     run(story, replica=config.replica, properties=config.properties)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from replicated_stage import SECOND, Stage, run
 
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.faults import Isolate, Match
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.protocol.admin_messages import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
@@ -67,7 +67,7 @@ def test_defaults_are_those_of_the_broker() -> None:
         made = (await stage.ask(0, _create(NewTopic("orders")))).topics[0]
         assert (made.partitions, made.replication) == (5, 2)
 
-    config = ReplicatedConfig.from_properties({"num.partitions": "5", "default.replication.factor": "2"}, brokers=4)
+    config = ClusterConfig.from_properties({"num.partitions": "5", "default.replication.factor": "2"}, brokers=4)
     run(story, controller=config.controller, default_replication_factor=config.default_replication_factor)
 
 

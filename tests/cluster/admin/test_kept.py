@@ -16,10 +16,10 @@ import pytest
 from attrs import evolve
 from kept_writer import SECOND, Client
 
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.kept import FILE, Folder, read
 from groupsim.cluster.log.data_dir import DataDirRefused
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.admin_messages import (
     DELETE,
@@ -34,16 +34,16 @@ from groupsim.protocol.cluster_messages import TopicState
 from groupsim.protocol.messages import OffsetFetchRequest
 from groupsim.protocol.txn_messages import InitProducerIdRequest
 
-Story = Callable[[VirtualLoop, ReplicatedCluster], Awaitable[Any]]
+Story = Callable[[VirtualLoop, Cluster], Awaitable[Any]]
 T0 = TopicPartition("t", 0)
 
 
-def _live(config: ReplicatedConfig, story: Story, *, seed: int = 0) -> Any:
+def _live(config: ClusterConfig, story: Story, *, seed: int = 0) -> Any:
     """One life of a cluster; what the story returns."""
     found: list[Any] = []
 
     async def main(loop: VirtualLoop) -> None:
-        cluster = ReplicatedCluster(loop, config)
+        cluster = Cluster(loop, config)
         try:
             found.append(await story(loop, cluster))
         finally:
@@ -53,7 +53,7 @@ def _live(config: ReplicatedConfig, story: Story, *, seed: int = 0) -> Any:
     return found[0]
 
 
-async def _identity(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+async def _identity(loop: VirtualLoop, cluster: Cluster) -> Any:
     if "t" not in cluster.controller.image.topics:
         cluster.create_topic("t", 3, replication=3, config={"retention.ms": "-1"})
     await loop.sleep(SECOND)
@@ -86,7 +86,7 @@ def test_a_fresh_cluster_has_ids_of_its_own(tmp_path: Path) -> None:
 def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
     """With the same seed a later life draws other topic ids, and its brokers have incarnations they never had."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> Any:
         name = f"t{len(cluster.controller.image.topics)}"
         cluster.create_topic("again", 1)
         made = cluster.controller.image.topics["again"].topic_id
@@ -107,7 +107,7 @@ def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
 def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> None:
     """What IncrementalAlterConfigs set is there again, in the logs too; what was removed from a group is not."""
 
-    async def change(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def change(loop: VirtualLoop, cluster: Cluster) -> None:
         cluster.create_topic("t", 1)
         changes = (ConfigsToAlter(TOPIC_RESOURCE, "t", (("min.insync.replicas", SET, "2"),)),)
         client, reset = Client(loop, cluster), "share.auto.offset.reset"
@@ -118,7 +118,7 @@ def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> 
             0, IncrementalAlterConfigsRequest((ConfigsToAlter(GROUP_RESOURCE, "h", ((reset, DELETE, None),)),))
         )
 
-    async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
+    async def look(loop: VirtualLoop, cluster: Cluster) -> int:
         await loop.sleep(SECOND)
         assert cluster.controller.image.groups == {"g": {"share.auto.offset.reset": "earliest"}}
         return cluster.log("t", 0).config.min_insync_replicas
@@ -143,7 +143,7 @@ def _killed_after(folder: Path, lines: int, what: str = "records") -> list[list[
     return [json.loads(line) for line in whole]
 
 
-async def _everything(loop: VirtualLoop, cluster: ReplicatedCluster) -> Any:
+async def _everything(loop: VirtualLoop, cluster: Cluster) -> Any:
     """All records by partition and offset, all commits of the group, the next epoch of the transactional id."""
     await loop.sleep(2 * SECOND)
     client = Client(loop, cluster)
@@ -217,7 +217,7 @@ def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
 # --- what cannot be gone on from -----------------------------------------------------------------------------------
 
 
-def _refused(config: ReplicatedConfig) -> str:
+def _refused(config: ClusterConfig) -> str:
     with pytest.raises(DataDirRefused) as refused:
         _live(config, _identity)
     return str(refused.value)
@@ -257,13 +257,13 @@ def test_two_clusters_do_not_share_a_folder(tmp_path: Path) -> None:
     """A folder in use is refused, and free again when the first cluster has closed it."""
     config = kept_writer.config(tmp_path / "c")
 
-    async def story(_: VirtualLoop, __: ReplicatedCluster) -> str:
+    async def story(_: VirtualLoop, __: Cluster) -> str:
         return ""
 
     async def main(loop: VirtualLoop) -> None:
-        first = ReplicatedCluster(loop, config)
+        first = Cluster(loop, config)
         with pytest.raises(DataDirRefused, match="another process uses this folder"):
-            ReplicatedCluster(loop, config)
+            Cluster(loop, config)
         first.close_files()
 
     run_virtual(main)
@@ -274,7 +274,7 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     """A log that a kill left behind is not taken for the new topic of the same name."""
     config = kept_writer.config(tmp_path / "c")
 
-    async def fill(loop: VirtualLoop, cluster: ReplicatedCluster) -> str:
+    async def fill(loop: VirtualLoop, cluster: Cluster) -> str:
         cluster.create_topic("t", 1, rate=10, assignment=[[1]])
         await loop.sleep(SECOND)
         return cluster.controller.image.topics["t"].topic_id
@@ -286,7 +286,7 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     folder.begin(evolve(kept, image=evolve(kept.image, topics=topics)))
     folder.close()
 
-    async def anew(loop: VirtualLoop, cluster: ReplicatedCluster) -> int:
+    async def anew(loop: VirtualLoop, cluster: Cluster) -> int:
         cluster.create_topic("t", 1, assignment=[[1]])
         await loop.sleep(SECOND)
         return cluster.log("t", 0).end_offset
@@ -304,7 +304,7 @@ def test_a_deleted_topics_folders_are_renamed_at_once_and_removed_later(tmp_path
     config = kept_writer.config(tmp_path / "c")
     offsets = {f"__consumer_offsets-{number}" for number in range(4)}
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         cluster.create_topic("a.b", 2, replication=3, rate=10)
         await loop.sleep(SECOND)
         assert _folders(tmp_path) == offsets | {"a.b-0", "a.b-1"}
@@ -327,14 +327,14 @@ def test_what_a_process_had_deleted_is_removed_when_the_next_one_begins(tmp_path
     """It ended before the delay was over; and what it had not renamed yet is put aside, or removed if it is empty."""
     config = kept_writer.config(tmp_path / "c")
 
-    async def end_early(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def end_early(loop: VirtualLoop, cluster: Cluster) -> None:
         cluster.create_topic("t", 1, replication=3, rate=10)
         cluster.create_topic("u", 2, replication=3)
         await loop.sleep(SECOND)
         cluster.delete_topic("t")
         await loop.sleep(SECOND)
 
-    async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> set[str]:
+    async def look(loop: VirtualLoop, cluster: Cluster) -> set[str]:
         await loop.sleep(SECOND)
         return _folders(tmp_path)
 
@@ -352,7 +352,7 @@ def test_a_delay_of_none_removes_at_once(tmp_path: Path) -> None:
     plain = kept_writer.config(tmp_path / "c")
     config = evolve(plain, replica=evolve(plain.replica, log=evolve(plain.replica.log, file_delete_delay_ms=0)))
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> set[str]:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> set[str]:
         cluster.create_topic("t", 1, assignment=[[0, 1]])
         await loop.sleep(SECOND)
         cluster.controller.reassign(T0, [2, 1])
@@ -365,4 +365,4 @@ def test_a_delay_of_none_removes_at_once(tmp_path: Path) -> None:
 def test_a_cluster_is_kept_in_a_folder() -> None:
     """Without a folder there is nothing to keep it in."""
     with pytest.raises(ValueError, match="give the folder to keep the cluster in"):
-        ReplicatedConfig(kept=True)
+        ClusterConfig(kept=True)

@@ -11,11 +11,11 @@ import kept_writer
 import pytest
 from kept_writer import SECOND, Client
 
+from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.controller.controller import Unkept
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.journal import Journal
 from groupsim.cluster.controller.kept import read
-from groupsim.cluster.replicated import ReplicatedCluster
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -60,7 +60,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
 
 
-Story = Callable[[VirtualLoop, ReplicatedCluster], Awaitable[None]]
+Story = Callable[[VirtualLoop, Cluster], Awaitable[None]]
 
 
 def _live(folder: Path, story: Story) -> list[Any]:
@@ -69,7 +69,7 @@ def _live(folder: Path, story: Story) -> list[Any]:
     trace.subscribe(sink)
 
     async def main(loop: VirtualLoop) -> None:
-        cluster = ReplicatedCluster(loop, kept_writer.config(folder))
+        cluster = Cluster(loop, kept_writer.config(folder))
         try:
             if "t" not in cluster.controller.image.topics:
                 cluster.create_topic("t", 2, replication=3)
@@ -99,7 +99,7 @@ def _error(answer: Any) -> E:
 def test_what_an_administrator_asks_is_refused_and_nothing_differs(tmp_path: Path, disk: Disk, request_: Any) -> None:
     """KAFKA_STORAGE_ERROR; image, brokers, disk and trace know nothing of it; asked again later, it is done."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         client, before = Client(loop, cluster), cluster.controller.image
         files = {path.name: path.read_bytes() for path in tmp_path.glob("c/cluster-metadata*")}
         disk.full = True
@@ -126,7 +126,7 @@ def test_a_topic_that_was_refused_gets_the_id_it_would_have_had(tmp_path: Path, 
     ids = []
     for number, full in enumerate((False, True)):
 
-        async def story(loop: VirtualLoop, cluster: ReplicatedCluster, full: bool = full) -> None:
+        async def story(loop: VirtualLoop, cluster: Cluster, full: bool = full) -> None:
             disk.full = full
             if full:
                 with pytest.raises(Unkept, match="Make room, and try again"):
@@ -143,7 +143,7 @@ def test_a_topic_that_was_refused_gets_the_id_it_would_have_had(tmp_path: Path, 
 def test_a_broker_that_died_is_fenced_when_that_can_be_kept(tmp_path: Path, disk: Disk) -> None:
     """A lost session cannot be acted on while the disk is full; it is, a second after there is room."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         disk.full = True
         cluster.crash_broker(1)
         await loop.sleep(30 * SECOND)
@@ -162,7 +162,7 @@ def test_a_broker_that_died_is_fenced_when_that_can_be_kept(tmp_path: Path, disk
 def test_a_broker_that_comes_back_is_registered_when_that_can_be_kept(tmp_path: Path, disk: Disk) -> None:
     """A registration that was refused left no trace: the next one gets a new epoch, and the broker serves again."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         epoch = cluster.controller.image.brokers[1].epoch
         cluster.crash_broker(1)
         await loop.sleep(20 * SECOND)
@@ -185,7 +185,7 @@ def test_a_broker_that_comes_back_is_registered_when_that_can_be_kept(tmp_path: 
 def test_a_reassignment_that_was_refused_is_not_under_way(tmp_path: Path, disk: Disk) -> None:
     """Neither the partition nor the list of reassignments knows of it; an election is refused likewise."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         cluster.create_topic("moved", 1, assignment=[[0, 1]])
         where, controller = TopicPartition("moved", 0), cluster.controller
         await loop.sleep(SECOND)
@@ -209,7 +209,7 @@ def test_a_reassignment_that_was_refused_is_not_under_way(tmp_path: Path, disk: 
 def test_no_producer_id_is_given_that_is_not_kept(tmp_path: Path, disk: Disk) -> None:
     """Who asks for one hears COORDINATOR_LOAD_IN_PROGRESS, as in Kafka while there is no block, and comes again."""
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         client = Client(loop, cluster)
         await client.coordinator("tx", 1)
         await loop.sleep(SECOND)
@@ -237,7 +237,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     import resource
     import signal
 
-    async def story(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         client = Client(loop, cluster)
         before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -252,7 +252,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         assert os.path.getsize(tmp_path / "c" / "cluster-metadata.changes") == size
         assert _error(await client.ask(0, REQUESTS[2])) is E.NONE
 
-    async def look(loop: VirtualLoop, cluster: ReplicatedCluster) -> None:
+    async def look(loop: VirtualLoop, cluster: Cluster) -> None:
         assert "new" not in cluster.controller.image.topics
         assert len(cluster.controller.image.topics["t"].partitions) == 5
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import define, field
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop import FULL, MemorySink, RealTimeLoop, Trace, ms, seconds
 from groupsim.eventloop.distributions import parse_distribution
@@ -47,16 +47,16 @@ class Stage:
     events: MemorySink = field(factory=MemorySink)
     ports: list[int] = field(factory=list)
     errors: list[str] = field(factory=list)
-    deeds: SimpleQueue[Callable[[ReplicatedCluster, TcpListeners], None]] = field(factory=SimpleQueue)
+    deeds: SimpleQueue[Callable[[Cluster, TcpListeners], None]] = field(factory=SimpleQueue)
     stop: threading.Event = field(factory=threading.Event)
     up: threading.Event = field(factory=threading.Event)
 
-    def do(self, deed: Callable[[ReplicatedCluster, TcpListeners], Any]) -> Any:
+    def do(self, deed: Callable[[Cluster, TcpListeners], Any]) -> Any:
         """Carry `deed(cluster, listeners)` out in the loop and return what it returns; raises what it raises."""
         done = threading.Event()
         result: list[Any] = []
 
-        def carry_out(cluster: ReplicatedCluster, listeners: TcpListeners) -> None:
+        def carry_out(cluster: Cluster, listeners: TcpListeners) -> None:
             try:
                 result.append(deed(cluster, listeners))
             except Exception as error:
@@ -78,7 +78,7 @@ class Stage:
 def serving(brokers: int = 1, properties: dict[str, str] | None = None, **listening: Any) -> Iterator[Stage]:
     """A cluster with the topic `orders` (4 partitions) behind ports, until the block ends; no error may be left."""
     stage = Stage()
-    config = ReplicatedConfig.from_properties(
+    config = ClusterConfig.from_properties(
         {**QUICK, **(properties or {})},
         brokers=brokers,
         latency=parse_distribution("20us"),
@@ -90,7 +90,7 @@ def serving(brokers: int = 1, properties: dict[str, str] | None = None, **listen
     loop.on_error = lambda error, where: stage.errors.append(f"{where}: {error!r}")
 
     async def serve(loop: RealTimeLoop) -> None:
-        cluster = ReplicatedCluster(loop, config)
+        cluster = Cluster(loop, config)
         cluster.create_topic("orders", 4, replication=min(3, brokers))
         listeners = TcpListeners(cluster, log=stage.notes, **listening)
         await listeners.open()

@@ -54,7 +54,8 @@ def test_consumers_that_transform_exactly_once() -> None:
     """Two members, one killed in the middle of its work: every input has one committed output, no more, no less."""
 
     async def story(rig: Rig) -> None:
-        feed = rig.cluster.attach_feed("in", 60, [1, 1, 1])
+        rig.cluster.set_rate("in", 60)
+        feed = rig.cluster.replicated.feed.producers["in"]
         consumers = [rig.member(number) for number in (1, 2)]
         await rig.loop.sleep(8 * SECOND)
         consumers[0].crash()

@@ -113,7 +113,8 @@ def test_a_zombie_is_fenced_by_its_generation(processing: str, pause_s: int, kno
     """
 
     async def story(rig: Rig) -> None:
-        feed = rig.cluster.attach_feed("in", 60, [1, 1, 1])
+        rig.cluster.set_rate("in", 60)
+        feed = rig.cluster.replicated.feed.producers["in"]
         await rig.loop.sleep(SECOND)
         members = [rig.member(1, processing=parse_distribution(processing)), rig.member(2)]
         await rig.loop.sleep(7 * SECOND)

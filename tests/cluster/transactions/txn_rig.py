@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace
@@ -30,7 +30,7 @@ class Rig:
     def __init__(self, loop: Any, properties: Mapping[str, object]) -> None:
         self.loop = loop
         settings = {"transaction.state.log.num.partitions": 5, **properties}
-        self.cluster = ReplicatedCluster(loop, ReplicatedConfig.from_properties(settings))
+        self.cluster = Cluster(loop, ClusterConfig.from_properties(settings))
         self.cluster.create_topic("t", 3, replication=3, config={"min.insync.replicas": "2"})
         self.cluster.create_topic("in", 3, replication=3)
         self.producers: list[Producer] = []

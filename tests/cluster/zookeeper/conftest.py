@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.zookeeper import add_zookeeper
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
@@ -65,7 +66,7 @@ class Bench:
         self.loop = loop
         self.events: list[Any] = []
         loop.trace.subscribe(self.events.append)
-        self.cluster = Cluster(loop)
+        self.cluster = Cluster(loop, ClusterConfig.with_counted_logs())
         self.server = add_zookeeper(loop, self.cluster.network)
 
     async def client(self, host: str = "c", timeout_ms: int = 6_000) -> ByHand:

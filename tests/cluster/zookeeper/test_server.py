@@ -223,13 +223,13 @@ def test_topics_that_did_not_change_wake_nobody(on_bench: Any) -> None:
     async def story(bench: Any) -> None:
         for name in ("a", "b"):
             bench.cluster.create_topic(name, 2)
-        write_topics(bench.server, bench.cluster.topics)
+        write_topics(bench.server, bench.cluster.brokers[0].metadata)
         register_brokers(bench.server, [0, 1])
         client = await bench.client()
         for name in ("a", "b"):
             await client.ask(GetData(f"/brokers/topics/{name}", watch=True))
         bench.cluster.add_partitions("b", 3)
-        write_topics(bench.server, bench.cluster.topics)
+        write_topics(bench.server, bench.cluster.brokers[0].metadata)
         await bench.loop.sleep(SECOND)
         assert [event.path for event in client.events] == ["/brokers/topics/b"]
         assert bench.server.tree.children("/brokers/ids") == ("0", "1")

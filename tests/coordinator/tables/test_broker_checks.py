@@ -10,8 +10,10 @@ import pytest
 from tables_kit import Broker as Around
 from tables_kit import E, on_broker
 
-from groupsim.cluster.broker import Broker
-from groupsim.cluster.topics import Topics
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.counted.controller import CountedController
+from groupsim.cluster.counted.parts import CountedMetadata
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import RANGE
@@ -363,26 +365,17 @@ def test_group_is_served_after_the_load() -> None:
 # --- 1.12 FindCoordinator ----------------------------------------------------------------------------------------
 
 
-class Asked:
-    """A connection that holds one FindCoordinator."""
-
-    def __init__(self, key: str) -> None:
-        self.request = FindCoordinatorRequest(key)
-        self.correlation, self.host_name, self.client_id, self.took_us = 1, "c", "c", 0
-        self.responses: list[Any] = []
-
-    def answer(self, response: Any) -> None:
-        """Keep the answer."""
-        self.responses.append(response)
+def controller_of(loop: VirtualLoop, brokers: int = 3, stale_us: int = 0) -> CountedController:
+    """The controller of a cluster where another coordinator is elected as soon as one is gone."""
+    config = ClusterConfig.with_counted_logs(brokers=brokers, metadata_stale_us=stale_us)
+    return CountedController(loop, config, CountedConfig(election_us=0))
 
 
-def find(topics: Topics, loop: VirtualLoop, key: str) -> FindCoordinatorResponse:
+def find(controller: CountedController, key: str) -> FindCoordinatorResponse:
     """Ask a broker for a group's coordinator."""
-    asked = Asked(key)
-    Broker(loop, 0, topics).receive(asked)  # type: ignore[arg-type]
-    (found,) = asked.responses
-    assert isinstance(found, FindCoordinatorResponse)
-    return found
+    metadata = CountedMetadata(controller)
+    metadata.take(controller.image)
+    return metadata.find_coordinator(FindCoordinatorRequest(key))
 
 
 @pytest.mark.parametrize(
@@ -390,30 +383,36 @@ def find(topics: Topics, loop: VirtualLoop, key: str) -> FindCoordinatorResponse
 )
 def test_find_coordinator_names_the_partitions_leader(group: str) -> None:
     """1.12: the coordinator is the leader of the group's partition; "" is hashed like any other id."""
-    loop = VirtualLoop(seed=1)
-    topics = Topics(loop, [(node, f"broker-{node}") for node in range(3)])
-    topics.set_offsets_leader(partition_for(group), 2)
-    assert find(topics, loop, group) == FindCoordinatorResponse(E.NONE, 2, "broker-2")
+
+    async def main(loop: VirtualLoop) -> None:
+        controller = controller_of(loop)
+        controller.move_leader(TopicPartition("__consumer_offsets", partition_for(group)), 2)
+        await loop.sleep(1)
+        assert find(controller, group) == FindCoordinatorResponse(E.NONE, 2, "broker-2")
+
+    VirtualLoop(seed=1).run(main)
 
 
 def test_find_coordinator_without_a_leader() -> None:
     """1.12: no live leader: COORDINATOR_NOT_AVAILABLE, node -1, host ""."""
     loop = VirtualLoop(seed=1)
-    topics = Topics(loop, [(0, "broker-0")])
-    topics.set_offsets_leader(partition_for("g"), None)
-    assert find(topics, loop, "g") == FindCoordinatorResponse(E.COORDINATOR_NOT_AVAILABLE, -1, "")
+    controller = controller_of(loop, brokers=1)
+    controller.broker_down(0)
+    assert find(controller, "g") == FindCoordinatorResponse(E.COORDINATOR_NOT_AVAILABLE, -1, "")
 
 
 def test_find_coordinator_can_be_stale() -> None:
     """1.12: for a while after a move the old leader is named; it will answer NOT_COORDINATOR."""
 
     async def main(loop: VirtualLoop) -> None:
-        topics = Topics(loop, [(node, f"broker-{node}") for node in range(3)])
+        config = ClusterConfig.with_counted_logs(metadata_stale_us=1_000)
+        controller = CountedController(loop, config, CountedConfig(election_us=2_000))
         place = partition_for("g")
-        topics.set_offsets_leader(place, 0)
-        topics.set_offsets_leader(place, 1, stale_us=1_000)
-        assert find(topics, loop, "g").node == 0
+        controller.move_leader(TopicPartition("__consumer_offsets", place), (place + 1) % 3)
+        assert find(controller, "g").node == place % 3
         await loop.sleep(1_000)
-        assert find(topics, loop, "g").node == 1
+        assert find(controller, "g").error is E.COORDINATOR_NOT_AVAILABLE
+        await loop.sleep(1_001)
+        assert find(controller, "g").node == (place + 1) % 3
 
     VirtualLoop(seed=1).run(main)

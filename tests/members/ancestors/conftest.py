@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.zookeeper import add_zookeeper
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.eventloop.distributions import parse_distribution
@@ -26,12 +27,12 @@ class Bench:
         self.loop = loop
         self.events: list[Any] = []
         loop.trace.subscribe(self.events.append)
-        self.cluster = Cluster(loop)
+        self.cluster = Cluster(loop, ClusterConfig.with_counted_logs())
         self.cluster.create_topic("t", partitions, rate=rate)
         self.zookeeper = add_zookeeper(loop, self.cluster.network)
         register_brokers(self.zookeeper, self.cluster.brokers)
-        write_topics(self.zookeeper, self.cluster.topics)
-        self.cluster.topics.watchers.append(lambda name: write_topics(self.zookeeper, self.cluster.topics))
+        write_topics(self.zookeeper, self.cluster.brokers[0].metadata)
+        self.cluster.watch(lambda image: write_topics(self.zookeeper, self.cluster.brokers[0].metadata))
 
     def consumer(self, host: str, properties: Mapping[str, object] | None = None, **behaviour: Any) -> Any:
         """A consumer that subscribes to `t` and has been started; behaviour as in scenarios."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.replicated import ReplicatedCluster
-from groupsim.cluster.replicated_config import ReplicatedConfig
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
@@ -22,15 +22,15 @@ EVENTS = list[TraceEvent]
 
 
 def run(
-    trouble: Callable[[ReplicatedCluster], None], properties: dict[str, object], *, seed: int = 1, rate: int = 200
-) -> tuple[ReplicatedCluster, Producer, EVENTS]:
+    trouble: Callable[[Cluster], None], properties: dict[str, object], *, seed: int = 1, rate: int = 200
+) -> tuple[Cluster, Producer, EVENTS]:
     """Produce for 20 s to 6 partitions on 3 replicas, trouble after 5 s; then close and wait for the followers."""
     made: list[Any] = []
     events: EVENTS = []
 
     async def main(loop: Any) -> None:
         loop.trace.subscribe(events.append)
-        cluster = ReplicatedCluster(loop, ReplicatedConfig())
+        cluster = Cluster(loop, ClusterConfig())
         cluster.create_topic("t", 6, replication=3, config={"min.insync.replicas": "2"})
         settings, _ = producer_settings_from(properties)
         load = Load("t", as_rate(rate), weights=(1,) * 6)
@@ -47,7 +47,7 @@ def run(
     return made[0], made[1], events
 
 
-def in_the_logs(cluster: ReplicatedCluster) -> int:
+def in_the_logs(cluster: Cluster) -> int:
     """Records in the leaders' logs."""
     return sum(cluster.log("t", number).high_watermark for number in range(6))
 
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_trace_with_trouble() -> None:
 def test_acks_1_loses_what_only_the_leader_had() -> None:
     """acks=1 and a lost machine: what was acknowledged may be missing afterwards, but nothing hangs."""
 
-    def lose(cluster: ReplicatedCluster) -> None:
+    def lose(cluster: Cluster) -> None:
         cluster.crash_broker(1, machine=True)
 
     cluster, producer, _ = run(lose, {"acks": "1"}, rate=3_000)

@@ -1,11 +1,9 @@
-"""A light stand-in for the replicated `__consumer_offsets`: lists of records, and how long replication takes.
+"""`__consumer_offsets` of counted logs: lists of records, and how long replication takes.
 
 An append is in the leader's log at once and commits when the followers have it: after a latency drawn per append, in
 the order of the appends of its partition. Followers can be slow (`hold`), and an append can fail (`fail_next`), in
 which case nothing of it stays. What was appended survives the leader, committed or not, as it does when a fail-over
 is clean; the coordinator that is elected next reads it all (classic-protocol reference, 3.3).
-
-The real segmented logs will take this module's place: brokers see it only as `coordinator.interfaces.Log`.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ class _Partition:
         self.failures: deque[ErrorCode] = deque()
 
 
-class OffsetsLog:
+class CountedOffsets:
     """All partitions of `__consumer_offsets`, wherever their replicas lie."""
 
     def __init__(self, loop: EventLoop, partitions: int, latency: Distribution) -> None:
@@ -61,9 +59,9 @@ class OffsetsLog:
             _Partition(Draws(latency, loop.stream("append", f"offsets-{number}"))) for number in range(partitions)
         ]
 
-    def seen_by(self, host: Host) -> BrokerLog:
+    def seen_by(self, host: Host) -> BrokerOffsets:
         """The log as the coordinator on one broker uses it."""
-        return BrokerLog(self, host)
+        return BrokerOffsets(self, host)
 
     def append(
         self, host: Host, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None
@@ -157,10 +155,10 @@ class OffsetsLog:
         part.pending = deque(pending for pending in part.pending if pending.host is not host)
 
 
-class BrokerLog:
-    """The log as one broker's coordinator sees it; implements `coordinator.interfaces.Log`."""
+class BrokerOffsets:
+    """The log as one broker's coordinator sees it; implements `parts.OffsetsLog`."""
 
-    def __init__(self, log: OffsetsLog, host: Host) -> None:
+    def __init__(self, log: CountedOffsets, host: Host) -> None:
         self._log = log
         self._host = host
 
@@ -171,3 +169,7 @@ class BrokerLog:
     def read(self, partition: int) -> Sequence[Record]:
         """See `coordinator.interfaces.Log.read`."""
         return self._log.read(partition)
+
+    def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
+        """See `parts.OffsetsLog.fail_next`; the next leader's appends count, too."""
+        self._log.fail_next(partition, error, times)

@@ -1,4 +1,4 @@
-"""The topics' data as consumers see it: a light stand-in for the brokers' logs and their Fetch and ListOffsets.
+"""The log store and the feed of counted logs: topics' data as consumers see it, in place of Fetch and ListOffsets.
 
 Log ends are arithmetic (`traffic`), so a fetch knows beforehand when its first record comes: it plans its one event,
 the arrival of the records at the client, and waits for nothing in between. What changes the plan (another rate, a
@@ -7,7 +7,7 @@ waits for records that never come costs nothing.
 
 Simplified: one fetch speaks for all partitions, whichever brokers lead them, with one round trip; a partition whose
 leader cannot be reached is left out, and a fetch with none left waits for the link or fails. No retention, so logs
-start at 0. The real logs will take this module's place behind `members.interfaces.Data`.
+start at 0.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from groupsim.cluster.broker import broker_name
+from groupsim.cluster.counted.controller import CountedController
+from groupsim.cluster.counted.reading import NEVER, UNREACHABLE, Desk, OnFetched, Reader
+from groupsim.cluster.endpoint import broker_name
 from groupsim.cluster.network import Network
-from groupsim.cluster.reading import NEVER, UNREACHABLE, Desk, OnFetched, Reader
-from groupsim.cluster.topics import Topics
-from groupsim.cluster.traffic import Traffic
 from groupsim.eventloop.interface import Order
 from groupsim.members.interfaces import FetchFailed
+from groupsim.members.producer.load import DEFAULT_SIZES, Sizes
+from groupsim.members.producer.traffic import Traffic
+from groupsim.protocol.cluster_messages import NO_LEADER
 from groupsim.protocol.messages import TopicPartition
 
 Ends: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
@@ -30,12 +32,12 @@ _MESSAGE = Order.MESSAGE
 
 
 class Data:
-    """Log ends and fetches of all topics; implements `members.interfaces.Data`."""
+    """Log ends and fetches of all topics; implements `members.interfaces.Data` and `parts.Feed`."""
 
-    def __init__(self, network: Network, topics: Topics) -> None:
+    def __init__(self, network: Network, controller: CountedController) -> None:
         self._network = network
         self.loop = network.loop
-        self._topics = topics
+        self._controller = controller
         self.traffic: dict[str, Traffic] = {}
         self._desks: dict[str, Desk] = {}
         self.waiting: dict[Reader, None] = {}  #: those with a fetch under way, in the order they sent it
@@ -47,20 +49,20 @@ class Data:
 
     # --- topics ----------------------------------------------------------------------------------------------
 
-    def open(self, topic: str, weights: Sequence[int], rate: int) -> None:
-        """Begin to produce to a topic; one weight per partition."""
+    def open(self, topic: str, weights: Sequence[int], rate: int, sizes: Sizes = DEFAULT_SIZES) -> None:
+        """See `parts.Feed.open`; records have no size here."""
         self.traffic[topic] = Traffic(weights, rate, self.loop.now_us)
         self._changed(topic, rate=rate, weights=list(weights))
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
-        """The topic has more partitions now; `weights` are those of the new ones."""
+        """See `parts.Feed.grow`."""
         self.traffic[topic].grow(weights, self.loop.now_us)
         self._changed(topic, more=list(weights))
 
     def close(self, topic: str) -> None:
-        """The topic is gone."""
-        del self.traffic[topic]
-        self._changed(topic)
+        """See `parts.Feed.close`."""
+        if self.traffic.pop(topic, None) is not None:
+            self._changed(topic)
 
     def set_rate(self, topic: str, rate: int) -> None:
         """Produce at another rate (records per 10⁶ s, see `as_rate`) from now on; 0 stops."""
@@ -81,7 +83,7 @@ class Data:
     def replan(self) -> None:
         """Something has changed that plans depend on: plan the waiting fetches anew."""
         self.changes += 1
-        self.sound = self._topics.all_live and not self._network.links.conditions
+        self.sound = self._controller.all_up and not self._network.links.conditions
         for reader in list(self.waiting):
             reader.replan()
 
@@ -157,17 +159,17 @@ class Data:
 
     def is_down(self, tp: TopicPartition) -> bool:
         """Whether a partition has no leader that is up."""
-        topic = self._topics.get(tp.topic)
-        return topic is not None and tp.partition < topic.partitions and self._topics.leader(topic, tp.partition) < 0
+        state = self._controller.image.partition(tp)
+        return state is not None and state.leader == NO_LEADER
 
     def is_held(self, host: str, tp: TopicPartition) -> bool:
         """Whether a fault holds back what goes between a host and a partition's leader."""
         links = self._network.links
         if not links.conditions:
             return False
-        topic = self._topics.get(tp.topic)
-        if topic is None or tp.partition >= topic.partitions:
+        state = self._controller.image.partition(tp)
+        if state is None:
             return False
-        broker = broker_name(self._topics.leader(topic, tp.partition))
+        broker = broker_name(state.leader)
         faults = links.between(host, broker, "data")
         return any(c.holds(host, broker) or c.holds(broker, host) for c in faults)

@@ -1,4 +1,4 @@
-"""One client's fetches from the light stand-in for the topics' data (`data.py`): each is a single planned event.
+"""One client's fetches from counted logs (`data.py`): each is a single planned event.
 
 Log ends are arithmetic, so a fetch knows when its first record comes, and so when its answer arrives at the client:
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from groupsim.cluster.broker import broker_name
+from groupsim.cluster.endpoint import broker_name
 from groupsim.cluster.latency import Draws
 from groupsim.cluster.links import stretched
 from groupsim.cluster.network import Network
@@ -24,7 +24,7 @@ from groupsim.members.interfaces import Fetched, FetchFailed
 from groupsim.protocol.messages import TopicPartition
 
 if TYPE_CHECKING:
-    from groupsim.cluster.data import Data
+    from groupsim.cluster.counted.data import Data
 
 OnFetched: TypeAlias = Callable[[tuple[Fetched, ...] | FetchFailed], None]
 

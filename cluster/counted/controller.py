@@ -1,0 +1,218 @@
+"""The controller of a cluster with counted logs: it decides at once, and every broker hears of it at once.
+
+It makes images as the controller of replicated logs does, without sessions, requests or placement rules: partition p is
+led by broker p mod n, its replicas are the brokers after it, and another of them leads while that one is down. Only the
+partitions of `__consumer_offsets` stay without a leader for a while: the next is elected `election_us` after the end of
+the one before, on any broker, and for `metadata_stale_us` brokers go on naming the old one in answers to
+FindCoordinator (classic-protocol reference, 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from attrs import evolve
+
+from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.controller.admin import topic_id
+from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.endpoint import broker_name
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import (
+    NO_LEADER,
+    BrokerState,
+    ClusterImage,
+    MetadataLogResponse,
+    PartitionState,
+    TopicState,
+)
+
+OnImage = Callable[[ClusterImage, MetadataLogResponse], None]
+
+
+class CountedController:
+    """`image` is the one in force. `on_image` are called with every new one, `on_deleted` with a topic that goes."""
+
+    def __init__(self, loop: EventLoop, config: ClusterConfig, counted: CountedConfig) -> None:
+        self._loop = loop
+        self._nodes = nodes = config.nodes
+        self._election_us = counted.election_us
+        self._stale_us = config.metadata_stale_us
+        self._to_be_elected: dict[int, int] = {}  # partition → the broker that is about to lead it
+        self._named: dict[int, tuple[int, int]] = {}  # partition → whom brokers name, and until when
+        self.on_image: list[OnImage] = []
+        self.on_deleted: list[Callable[[str], None]] = []
+        racks = config.racks
+        brokers = {
+            node: BrokerState(node, broker_name(node), racks[index % len(racks)] if racks else None)
+            for index, node in enumerate(nodes)
+        }
+        self.image = ClusterImage(1, brokers)
+        offsets = self._states(range(config.offsets_partitions), 1)
+        self.image = evolve(self.image, topics={OFFSETS_TOPIC: TopicState(OFFSETS_TOPIC, "", offsets, internal=True)})
+        self.all_up = True  #: whether every broker is up
+
+    # --- topics ----------------------------------------------------------------------------------------------
+
+    def create_topic(
+        self, name: str, partitions: int, *, replication: int = 1, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Make a topic. Raises `ValueError` when it exists or the numbers make no sense."""
+        if name in self.image.topics:
+            raise ValueError(f"topic {name!r} exists already")
+        if partitions < 1:
+            raise ValueError(f"topic {name!r}: {partitions} partitions; a topic has at least one")
+        if not 1 <= replication <= len(self._nodes):
+            raise ValueError(
+                f"topic {name!r}: replication {replication} with {len(self._nodes)} brokers; choose 1 to that many"
+            )
+        states = self._states(range(partitions), replication)
+        identity = topic_id(self._loop.stream("topic-id", name, self.image.version))
+        self._set_topic(TopicState(name, identity, states, config or {}), 0)
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Give a topic more partitions. Raises `ValueError` for an unknown topic or fewer than it has."""
+        topic = self._known(name)
+        before = len(topic.partitions)
+        if total <= before:
+            raise ValueError(
+                f"topic {name!r} has {before} partitions; asked for {total}, and partitions are only added"
+            )
+        more = self._states(range(before, total), len(topic.partitions[0].replicas))
+        self._set_topic(evolve(topic, partitions=(*topic.partitions, *more)), before)
+
+    def delete_topic(self, name: str) -> None:
+        """Remove a topic. Raises `ValueError` when there is none."""
+        before = len(self._known(name).partitions)
+        self._emit_changed(name, 0, before)
+        for listener in self.on_deleted:
+            listener(name)
+        topics = {other: topic for other, topic in self.image.topics.items() if other != name}
+        self._publish(topics, map(partial(TopicPartition, name), range(before)), (name,))
+
+    def _known(self, name: str) -> TopicState:
+        topic = self.image.topics.get(name)
+        if topic is None or topic.internal:
+            there = ", ".join(other for other, known in self.image.topics.items() if not known.internal)
+            raise ValueError(f"there is no topic {name!r}; there are: {there or 'none'}")
+        return topic
+
+    def _states(self, numbers: Iterable[int], replication: int) -> tuple[PartitionState, ...]:
+        nodes = self._nodes
+        lists = [tuple(nodes[(p + i) % len(nodes)] for i in range(replication)) for p in range(len(nodes))]
+        # One state for all partitions with the same replicas: a topic may have thousands.
+        states = [PartitionState(replicas, replicas, self._first_up(replicas)) for replicas in lists]
+        return tuple([states[number % len(nodes)] for number in numbers])
+
+    def _first_up(self, replicas: tuple[int, ...]) -> int:
+        return next((node for node in replicas if self.image.is_up(node)), NO_LEADER)
+
+    def _set_topic(self, topic: TopicState, before: int) -> None:
+        name, count = topic.name, len(topic.partitions)
+        self._emit_changed(name, count, before)
+        topics = {**self.image.topics, name: topic}
+        self._publish(topics, map(partial(TopicPartition, name), range(before, count)), (name,))
+
+    def _emit_changed(self, name: str, partitions: int, before: int) -> None:
+        trace = self._loop.trace
+        if trace.wants(Kind.METADATA_CHANGED):
+            payload = {"partitions": partitions, "before": before}
+            trace.begin(trace.emit(Kind.METADATA_CHANGED, topic=name, payload=payload))
+
+    def _publish(
+        self, topics: Mapping[str, TopicState], partitions: Iterable[TopicPartition], changed: Sequence[str]
+    ) -> None:
+        image = self.image = evolve(self.image, version=self.image.version + 1, topics=topics)
+        news = MetadataLogResponse(image, tuple(partitions), tuple(changed), ())
+        for listener in self.on_image:
+            listener(image, news)
+
+    # --- brokers ---------------------------------------------------------------------------------------------
+
+    def broker_down(self, node: int) -> None:
+        """A broker is gone: what it led, or was about to lead, goes to the next one that is up."""
+        self._set_up(node, up=False)
+        for partition, state in enumerate(self._offsets):
+            if state.leader == node or self._to_be_elected.get(partition) == node:
+                self._vacate(partition, self._successor(partition))
+
+    def broker_up(self, node: int) -> None:
+        """A broker is back: it gets the partitions of `__consumer_offsets` that no broker leads or is about to lead."""
+        self._set_up(node, up=True)
+        for partition, state in enumerate(self._offsets):
+            if state.leader == NO_LEADER and partition not in self._to_be_elected:
+                self._vacate(partition, node)
+
+    def _set_up(self, node: int, *, up: bool) -> None:
+        """The broker is up or down from now on; the first replica that is up leads a partition of a topic."""
+        image = self.image
+        if image.is_up(node) == up:
+            return
+        brokers = {**image.brokers, node: evolve(image.brokers[node], fenced=not up)}
+        self.image = evolve(image, brokers=brokers)
+        self.all_up = not any(broker.fenced for broker in brokers.values())
+        topics, changed = {}, []
+        for name, topic in image.topics.items():
+            states = topic.partitions if topic.internal else tuple(map(self._led_again, topic.partitions))
+            moved = [number for number, pair in enumerate(zip(states, topic.partitions)) if pair[0] is not pair[1]]
+            topics[name] = evolve(topic, partitions=states) if moved else topic
+            changed += [TopicPartition(name, number) for number in moved]
+        self._publish(topics, changed, ())
+
+    def _led_again(self, state: PartitionState) -> PartitionState:
+        leader = self._first_up(state.replicas)
+        return state if leader == state.leader else evolve(state, leader=leader, leader_epoch=state.leader_epoch + 1)
+
+    # --- coordinators ----------------------------------------------------------------------------------------
+
+    def move_leader(self, partition: TopicPartition, node: int) -> None:
+        """Let a broker lead a partition of `__consumer_offsets`. Raises `ValueError` for one that is not up."""
+        if not self.image.is_up(node):
+            raise ValueError(f"cannot move {partition} to broker {node}: it is not up")
+        if self._offsets[partition.partition].leader != node:
+            self._vacate(partition.partition, node)
+
+    def named_leader(self, partition: int) -> int:
+        """Whom brokers name as the leader of a partition of `__consumer_offsets`: for a while, the one before."""
+        named = self._named.get(partition)
+        if named is not None and self._loop.now_us < named[1]:
+            return named[0]
+        return self._offsets[partition].leader
+
+    @property
+    def _offsets(self) -> tuple[PartitionState, ...]:
+        return self.image.topics[OFFSETS_TOPIC].partitions
+
+    def _successor(self, partition: int) -> int | None:
+        live = [node for node in self._nodes if self.image.is_up(node)]
+        return live[partition % len(live)] if live else None
+
+    def _vacate(self, partition: int, to_node: int | None) -> None:
+        """No broker leads the partition from now on, until the one that follows is elected."""
+        self._named[partition] = self.named_leader(partition), self._loop.now_us + self._stale_us
+        self._lead(partition, NO_LEADER)
+        if to_node is None:
+            self._to_be_elected.pop(partition, None)
+            return
+        self._to_be_elected[partition] = to_node
+        self._loop.call_at(self._loop.now_us + self._election_us, self._elect, (partition, to_node))
+
+    def _elect(self, election: tuple[int, int]) -> None:
+        partition, node = election
+        if self._to_be_elected.get(partition) != node or not self.image.is_up(node):
+            return
+        del self._to_be_elected[partition]
+        self._named.pop(partition, None)
+        self._lead(partition, node)
+
+    def _lead(self, partition: int, leader: int) -> None:
+        """Every change has a leader epoch of its own, also that to no leader: the old one has resigned in it."""
+        topic = self.image.topics[OFFSETS_TOPIC]
+        states = list(topic.partitions)
+        states[partition] = evolve(states[partition], leader=leader, leader_epoch=states[partition].leader_epoch + 1)
+        topics = {**self.image.topics, OFFSETS_TOPIC: evolve(topic, partitions=tuple(states))}
+        self._publish(topics, (TopicPartition(OFFSETS_TOPIC, partition),), ())

@@ -1,0 +1,211 @@
+"""The parts of brokers over counted logs: they hear of every image at once, and have nothing but the partitions of
+`__consumer_offsets` to lead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.counted.controller import CountedController
+from groupsim.cluster.counted.offsets import BrokerOffsets, CountedOffsets
+from groupsim.cluster.endpoint import broker_name
+from groupsim.cluster.metadata import GROUP_KEY, BrokerMetadata
+from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, MetadataLogResponse
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+    TopicInfo,
+)
+
+if TYPE_CHECKING:
+    from groupsim.cluster.lines import Line
+    from groupsim.cluster.log.log import PartitionLog
+    from groupsim.cluster.node import Node
+    from groupsim.cluster.parts import Handler, Listener
+    from groupsim.eventloop.interface import Host
+
+
+class CountedMetadata(BrokerMetadata):
+    """What a broker knows of the cluster: everything at once, but for a coordinator that has moved.
+
+    Clients are not told of `__consumer_offsets`, which has no records that they could read.
+    """
+
+    def __init__(self, controller: CountedController) -> None:
+        super().__init__()
+        self._controller = controller
+
+    def describe(self, names: tuple[str, ...] | None) -> MetadataResponse:
+        """The answer to a Metadata request, of all topics but `__consumer_offsets` when `names` is None."""
+        if names is None:
+            names = tuple(name for name in self.image.topics if name != OFFSETS_TOPIC)
+        return super().describe(names)
+
+    def _info(self, name: str) -> TopicInfo:
+        if name == OFFSETS_TOPIC:
+            return TopicInfo(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return super()._info(name)
+
+    def find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+        """The leader of the group's partition, as brokers name it (classic-protocol reference, 1.12)."""
+        count = self.partition_count(OFFSETS_TOPIC)
+        if request.key_type != GROUP_KEY or count is None:
+            return super().find_coordinator(request)
+        return _coordinator(self._controller.named_leader(partition_for(request.key, count)))
+
+
+@lru_cache(maxsize=1024)
+def _coordinator(node: int) -> FindCoordinatorResponse:
+    """One answer for all who ask: a thousand members do, one after the other."""
+    if node == NO_LEADER:
+        return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return FindCoordinatorResponse(ErrorCode.NONE, node, broker_name(node))
+
+
+class CountedAgent:
+    """A broker's end of the talk with the controller, which takes no time; implements `parts.Agent`."""
+
+    def __init__(self, controller: CountedController, broker: Node) -> None:
+        self.on_running: Callable[[], None] = lambda: None
+        self._controller = controller
+        self._broker = broker
+        controller.on_image.append(self._take)
+
+    def _take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
+        if self._broker.host.alive:
+            self._broker.take(image, changed)
+
+    def start(self) -> None:
+        """See `parts.Agent.start`."""
+        self.on_running()
+        self._controller.broker_up(self._broker.node)
+
+    def start_formed(self, epoch: int, image: ClusterImage) -> None:
+        """See `parts.Agent.start_formed`: lead what the first image says."""
+        topics = image.topics.items()
+        partitions = tuple(TopicPartition(name, p) for name, topic in topics for p in range(len(topic.partitions)))
+        self._broker.take(image, MetadataLogResponse(image, partitions, tuple(image.topics), tuple(image.brokers)))
+
+    def shut_down(self, on_done: Callable[[], None]) -> None:
+        """See `parts.Agent.shut_down`: everything is handed over at once."""
+        self._controller.broker_down(self._broker.node)
+        on_done()
+
+
+class CountedReplicas:
+    """The partitions of `__consumer_offsets` that a broker leads; implements `parts.Replicas`. Others have no logs."""
+
+    def __init__(self, log: CountedOffsets, host: Host, node: int) -> None:
+        self.on_leading: list[Listener] = []
+        self.on_not_leading: list[Listener] = []
+        self._log = log
+        self._host = host
+        self._node = node
+        self._led: dict[int, None] = {}
+
+    def log(self, partition: TopicPartition) -> PartitionLog | None:
+        """See `parts.Replicas.log`: there is none."""
+        return None
+
+    def apply(self, image: ClusterImage, partitions: Sequence[TopicPartition]) -> None:
+        """See `parts.Replicas.apply`."""
+        for name in partitions:
+            if name.topic == OFFSETS_TOPIC:
+                state = image.topics[OFFSETS_TOPIC].partitions[name.partition]
+                if state.leader == self._node:
+                    self._led[name.partition] = None
+                    for listener in self.on_leading:
+                        listener(name, state.leader_epoch)
+                elif name.partition in self._led:
+                    for listener in self.on_not_leading:
+                        listener(name, state.leader_epoch)
+                    self._give_up(name.partition)
+
+    def _give_up(self, partition: int) -> None:
+        del self._led[partition]
+        self._log.abandon(partition, self._host)
+
+    def start(self) -> None:
+        """See `parts.Replicas.start`."""
+        self._led.clear()
+
+    def crash(self, *, machine: bool) -> None:
+        """See `parts.Replicas.crash`: the appends that the broker waited for stay in the log."""
+        for partition in tuple(self._led):
+            self._give_up(partition)
+
+    def shut_down(self) -> None:
+        """See `parts.Replicas.shut_down`."""
+        self.crash(machine=False)
+
+    def set_clocked(self, clocked: bool) -> None:
+        """See `parts.Replicas.set_clocked`: there are no long polls."""
+
+
+class CountedServices:
+    """Metadata and FindCoordinator, and nothing else; implements `parts.Services`."""
+
+    def __init__(self, broker: Node) -> None:
+        metadata = broker.metadata
+        self.handlers: Mapping[type, Handler] = {
+            MetadataRequest: lambda call, request: _answer_metadata(metadata, call, request),
+            FindCoordinatorRequest: lambda call, request: call.answer(metadata.find_coordinator(request)),
+        }
+
+    def image_changes(self, image: ClusterImage) -> None:
+        """See `parts.Services.image_changes`: no broker has settings that could change."""
+
+    def image_changed(self) -> None:
+        """See `parts.Services.image_changed`."""
+
+    def leading(self, partition: TopicPartition, epoch: int) -> None:
+        """See `parts.Services.leading`."""
+
+    def not_leading(self, partition: TopicPartition, epoch: int) -> None:
+        """See `parts.Services.not_leading`."""
+
+    def stop(self) -> None:
+        """See `parts.Services.stop`."""
+
+
+def _answer_metadata(metadata: BrokerMetadata, call: Line, request: MetadataRequest) -> None:
+    call.answer(metadata.describe(request.topics))
+
+
+class CountedParts:
+    """Makes the parts; implements `parts.Parts`."""
+
+    def __init__(self, controller: CountedController, log: CountedOffsets) -> None:
+        self._controller = controller
+        self._log = log
+
+    def metadata(self) -> CountedMetadata:
+        """See `parts.Parts.metadata`."""
+        return CountedMetadata(self._controller)
+
+    def agent(self, broker: Node) -> CountedAgent:
+        """See `parts.Parts.agent`."""
+        return CountedAgent(self._controller, broker)
+
+    def replicas(self, broker: Node) -> CountedReplicas:
+        """See `parts.Parts.replicas`."""
+        return CountedReplicas(self._log, broker.host, broker.node)
+
+    def offsets(self, broker: Node) -> BrokerOffsets:
+        """See `parts.Parts.offsets`."""
+        return self._log.seen_by(broker.host)
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """See `parts.Parts.load_us`: nothing for the first leader, which has nothing to load."""
+        return broker.config.load_us if epoch else 0
+
+    def services(self, broker: Node) -> CountedServices:
+        """See `parts.Parts.services`."""
+        return CountedServices(broker)

@@ -1,0 +1,78 @@
+"""The feed of replicated logs: a producer for each topic that has a rate of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from groupsim.members.producer.load import DEFAULT_SIZES, Load, Sizes
+from groupsim.members.producer.producer import Producer
+from groupsim.members.producer.settings import producer_settings_from
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.interfaces import Transport
+    from groupsim.protocol.cluster_messages import ClusterImage
+
+Shape = tuple[tuple[int, ...] | None, Sizes]
+_EQUAL: Shape = (None, DEFAULT_SIZES)
+
+
+class ProducerFeed:
+    """Steady producers on the hosts "producer-<topic>"; implements `parts.Feed`.
+
+    acks=1, no retries lost, batches that do not linger. Records come at the instants of `producer.traffic`, those of
+    counted logs. A producer is made when its topic first has a rate or a burst.
+    """
+
+    def __init__(self, loop: EventLoop, transport: Transport, image: Callable[[], ClusterImage]) -> None:
+        self.producers: dict[str, Producer] = {}
+        self._loop = loop
+        self._transport = transport
+        self._image = image
+        self._shapes: dict[str, Shape] = {}
+
+    def open(self, topic: str, weights: Sequence[int], rate: int, sizes: Sizes) -> None:
+        """See `parts.Feed.open`."""
+        self.shape(topic, weights, sizes)
+        if rate:
+            self._start(topic, rate)
+
+    def shape(self, topic: str, weights: Sequence[int] | None, sizes: Sizes) -> None:
+        """Say how the records of a topic are shared out, once there are any; equally if it is not said."""
+        self._shapes[topic] = None if weights is None else tuple(weights), sizes
+
+    def grow(self, topic: str, weights: Sequence[int]) -> None:
+        """See `parts.Feed.grow`: the producer learns of new partitions by its metadata."""
+
+    def close(self, topic: str) -> None:
+        """See `parts.Feed.close`."""
+        self._shapes.pop(topic, None)
+        producer = self.producers.pop(topic, None)
+        if producer is not None:
+            producer.crash("its topic was deleted")
+
+    def set_rate(self, topic: str, rate: int) -> None:
+        """See `parts.Feed.set_rate`."""
+        producer = self.producers.get(topic)
+        if producer is None:
+            self._start(topic, rate)
+        else:
+            producer.process.set_rate(topic, rate)
+
+    def burst(self, topic: str, records: int) -> None:
+        """See `parts.Feed.burst`."""
+        if topic not in self.producers:
+            self._start(topic, 0)
+        self.producers[topic].burst(topic, records)
+
+    def _start(self, topic: str, rate: int) -> None:
+        known = self._image().topics
+        if topic not in known:
+            raise ValueError(f"there is no topic {topic!r}; there are: {', '.join(known)}")
+        weights, sizes = self._shapes.get(topic, _EQUAL)
+        name = f"producer-{topic}"
+        settings, _ = producer_settings_from({"client.id": name, "acks": "1", "enable.idempotence": "false"})
+        load = Load(topic, rate=rate, sizes=sizes, weights=weights or (1,) * len(known[topic].partitions))
+        producer = self.producers[topic] = Producer(self._loop, name, settings, self._transport, [load])
+        producer.start()
