@@ -10,6 +10,7 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.hindrances import gravest
 from groupsim.scenarios.story.many_groups import MANY
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
+from groupsim.scenarios.story.ownership import union_us
 from groupsim.scenarios.story.silence import GIVEN_UP, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
@@ -98,6 +99,8 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
     number = count(sum(len(one.rebalances) for one in every), "rebalance")
     cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
     told = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
+    ended = _ended(group)
+    told += f"; {ended}" if ended else ""
     return told + _besides(group, _main(group.rebalances))
 
 
@@ -105,6 +108,17 @@ def _besides(group: GroupStory, main: Generation) -> str:
     """What hindered it most, besides who began a rebalance and who held it open."""
     worst = gravest(group.generations, main)
     return f"; {worst.words}" if worst is not None else ""
+
+
+def _ended(group: GroupStory) -> str:
+    """The process that ended after the last rebalance and left partitions to nobody for longest; "" for none."""
+    found = group.unanswered
+    if union_us((one.stop.began_us, one.stop.ended_us) for one in found) < HELD_US:
+        return ""
+    worst = max(found, key=lambda one: one.stop.length_us)
+    others = len({one.stop.origin for one in found}) - 1
+    also = f", as did {count(others, 'other')}" if others else ""
+    return f"{worst.stop.origin} {worst.how} at {clock(worst.ended_us)}{also}, and no rebalance followed"
 
 
 def _cost(group: GroupStory) -> str:
@@ -121,6 +135,9 @@ def _without(group: GroupStory) -> str:
     doubled = _doubled(group.spans)
     if doubled:
         return f"{' and '.join(doubled)} own the same partitions"
+    ended = _ended(group)
+    if ended:
+        return ended
     names = list(dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin))
     if not names:
         return "static members took over from others"

@@ -176,6 +176,15 @@ class Standstill:
 
 
 @frozen
+class Unanswered:
+    """A partition whose process ended, and no rebalance followed: it stands still to the end of the trace."""
+
+    stop: Standstill
+    how: str  # crashed, stopped without leaving, failed
+    ended_us: int  # when the process did
+
+
+@frozen
 class Overlap:
     """Two processes worked on one partition: the old one after the new one could fetch (a zombie window)."""
 
@@ -393,6 +402,7 @@ class GroupStory:
     present            members at the end of the trace, as the coordinator counts them; undetected: the dead of them
     rollouts           what became of each rolling restart
     static             processes with a group.instance.id
+    unanswered         of the standstills: those no rebalance followed, after the end of a process
     """
 
     group: str
@@ -413,6 +423,7 @@ class GroupStory:
     undetected: tuple[Who, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     static: tuple[str, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:

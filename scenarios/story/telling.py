@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from attrs import evolve
 
@@ -39,6 +40,7 @@ from groupsim.scenarios.story.rollouts import in_the_headline, rollouts
 from groupsim.scenarios.story.rounds import generations
 from groupsim.scenarios.story.stalls import with_stalls
 from groupsim.scenarios.story.takeovers import doings, take_overs
+from groupsim.scenarios.story.unanswered import unanswered
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
@@ -95,16 +97,21 @@ def _group(
     keys = sorted(key for key in owners if key[0] == group.name)
     mine = [owners[key] for key in keys]
     still = [one for key in keys for one in stops[key]]
-    told = _attribute(generations(facts, group), [m for spans in mine for m in moves(spans)], still)
-    told = hindered(facts, group.name, told, ([one.frozen() for one in spans] for spans in mine))
+    frozen = [[one.frozen() for one in spans] for spans in mine]
+    told = generations(facts, group)
+    alone = tuple(unanswered(facts, told, still))
+    answered = [one for one in still if all(one is not other.stop for other in alone)]
+    told = _attribute(told, [m for spans in mine for m in moves(spans)], answered)
+    told = hindered(facts, group.name, told, frozen)
     told = with_stalls(facts, group.name, told, mine)
     told = with_assignments(facts, group.name, told, mine)
     return GroupStory(
         group=group.name,
         formed_us=_formed(told),
         generations=tuple(told),
-        spans=tuple(one.frozen() for spans in mine for one in spans),
+        spans=tuple(chain.from_iterable(frozen)),
         standstills=tuple(still),
+        unanswered=alone,
         overlaps=tuple(one for spans in mine for one in overlaps(spans)),
         stopped_us=union_us((s.began_us, s.ended_us) for s in still),
         unserved_us=sum(s.length_us for s in still),

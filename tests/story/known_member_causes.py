@@ -24,6 +24,25 @@ MEMBERS = (
         ("c-2 crashed at 0:20.000 and its session ended",),
     ),
     Row(
+        "crash shortly before the end, after a join",
+        (START, do("62s", "crash", member=C2)),
+        Cause.DEPLOY_JOIN,
+        "late",
+        ("late joined (start late); c-2 crashed at 1:02.000, and no rebalance followed",),
+        group=LATE,
+    ),
+    Row(
+        "crash shortly before the end",
+        (do("62s", "crash", member=C2),),
+        says=("no rebalance of", ": c-2 crashed at 1:02.000, and no rebalance followed"),
+        never=("static members",),
+    ),
+    Row(
+        "stop without leaving shortly before the end",
+        (do("62s", "stop", member=C2, leave=False),),
+        says=(": c-2 stopped without leaving at 1:02.0", ", and no rebalance followed"),
+    ),
+    Row(
         "two crashes",
         (do("20s", "crash", member=C2), do("22s", "crash", member="c-3")),
         Cause.SESSION_CRASH,
