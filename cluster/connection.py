@@ -148,7 +148,10 @@ class Connection(Polling):
         """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
         there, back, first = self._draw(), self._draw(), self._draw()
         if self.conditions:
-            there, back, first = (self._network.links.stretch(self, one) for one in (there, back, first))
+            links, now = self._network.links, self._loop.now_us
+            there, back, first = (links.stretch(self, one) for one in (there, back, first))
+            there += links.waits_us(self, True, now)
+            back += links.waits_us(self, False, now)
         self._ready_us = self._loop.now_us + there + back
         self._floor_out = self._ready_us + first
 
@@ -198,6 +201,20 @@ class Connection(Polling):
         self._loop.message_at(when, _arrive, flight, self.broker_host.life)
         return correlation
 
+    def follow(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> None:
+        """See `members.interfaces.Pushing.follow`."""
+        if not self.up or self._life.dead:
+            return
+        now = self._loop.now_us
+        flight = (self._ids.draw(), request, on_done, now + timeout_us, self)
+        if self._oldest is None:
+            self._oldest = flight
+        else:
+            self._more = queued(self._more, flight)
+        if flight[3] < self._check_us:
+            self._arm(flight[3])
+        self.broker_host.call_at(now + self._think_us(), self._take, flight, order=_MESSAGE)
+
     def _post(self, flight: Flight, now: int) -> None:
         """Send what gets no answer: to the client it is done as soon as it is on the wire."""
         if self.plain:
@@ -217,6 +234,8 @@ class Connection(Polling):
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
         when = now + self._network.links.stretch(self, self._draw())
+        if self.conditions:
+            when += self._network.links.request_queues_us(self, flight[1], now)
         self._floor_out = when = max(when, self._floor_out) + self._think_us()
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
 
@@ -385,8 +404,10 @@ class Connection(Polling):
 
     def _backward(self, response: Response, now: int) -> None:
         """Put a segment on the wire to the client."""
-        when = max(now + self._network.links.stretch(self, self._draw()), self._floor_in)
-        self._floor_in = when
+        late = self._network.links.stretch(self, self._draw())
+        if self.conditions:
+            late += self._network.links.response_queues_us(self, response, now)
+        self._floor_in = when = max(now + late, self._floor_in)
         self.client.call_at(when, self._back, response, order=_MESSAGE)
 
     def drop(self, reason: str) -> None:

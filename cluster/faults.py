@@ -2,8 +2,8 @@
 
 A fault is a frozen value with a `Match`; `Network.inject` makes it happen and gives back a handle. Two families:
 
-* **of links** (`Latency`, `Stall`, `Isolate`, `Refuse`, `Break`): whom they concern is settled when they are injected
-  (the leader of that instant); they last `for_us`, or until the handle ends them;
+* **of links** (`Latency`, `Limit`, `Stall`, `Isolate`, `Refuse`, `Break`): whom they concern is settled when they are
+  injected (the leader of that instant); they last `for_us`, or until the handle ends them;
 * **of messages** (`LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`): they wait for messages that match,
   count them, and strike from the `nth` one on, `times` times.
 
@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from attrs import field, frozen, validators
 
-from groupsim.eventloop.units import as_us, show_us
+from groupsim.eventloop.units import as_us, show_bandwidth, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -140,6 +140,23 @@ class Latency:
 
 
 @frozen
+class Limit:
+    """Connections have to share a link of `per_second` bytes a second each way (`bandwidth`), for a while.
+
+    Those of the hosts in `also` share the same link. What was sent before it is over takes its time.
+    """
+
+    match: Match
+    per_second: int = field(validator=validators.ge(1))
+    also: tuple[str, ...] = ()
+    for_us: int | None = field(default=None, converter=_perhaps_us)
+
+    def __str__(self) -> str:
+        who = ", ".join((str(self.match), *self.also))
+        return f"bandwidth of {who}: {show_bandwidth(self.per_second)}{_while(self.for_us)}"
+
+
+@frozen
 class Stall:
     """Segments wait, one way or both; connections stay up, and what waited goes out when it ends."""
 
@@ -232,7 +249,7 @@ class AnswerError:
 
 
 Fault: TypeAlias = (
-    Latency | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | HoldResponse | AnswerError
+    Latency | Limit | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | HoldResponse | AnswerError
 )
 MessageFault: TypeAlias = LoseResponse | DelayResponse | HoldResponse | AnswerError
 

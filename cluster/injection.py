@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
+from groupsim.cluster.bandwidth import Bandwidth
 from groupsim.cluster.causes import caused_by
 from groupsim.cluster.faults import (
     AnswerError,
@@ -15,6 +18,7 @@ from groupsim.cluster.faults import (
     HoldResponse,
     Isolate,
     Latency,
+    Limit,
     LoseResponse,
     Refuse,
     Stall,
@@ -76,11 +80,14 @@ class FaultHandle:
         else:
             self._condition = self._make(fault, host)
             self.hits = self._network.impose(self._condition)
+            for other in fault.also if isinstance(fault, Limit) else ():
+                self._held.append(evolve(self._condition, host=other))
+                self.hits += self._network.impose(self._held[-1])
         if fault.for_us is not None:
             loop = self._network.loop
             self._timer = loop.call_at(loop.now_us + fault.for_us, self._time_up)
 
-    def _make(self, fault: Latency | Stall | Isolate | Refuse, host: str) -> Condition:
+    def _make(self, fault: Latency | Limit | Stall | Isolate | Refuse, host: str) -> Condition:
         match = fault.match
         stall = fault.direction if isinstance(fault, Stall) else None
         both = isinstance(fault, Isolate) or stall is Direction.BOTH
@@ -94,6 +101,7 @@ class FaultHandle:
             refuse=isinstance(fault, Refuse),
             add_us=fault.add_us if isinstance(fault, Latency) else 0,
             percent=fault.percent if isinstance(fault, Latency) else 100,
+            link=Bandwidth(fault.per_second) if isinstance(fault, Limit) else None,
         )
 
     def _break(self, fault: Break, host: str) -> None:

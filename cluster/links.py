@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from groupsim.cluster.bandwidth import Bandwidth, Lane
+from groupsim.protocol.message_sizes import request_bytes, response_bytes
+from groupsim.protocol.messages import Request, Response
+
 if TYPE_CHECKING:
     from groupsim.cluster.lines import Line
 
@@ -29,6 +33,7 @@ class Condition:
     """One fault at work on links: between `host` and `peer` (patterns), of one `purpose` or of all.
 
     `out` and `in_` hold back what `host` sends and what is sent to it; `seq` is the fault's event in the trace.
+    `link` is what all that it concerns has to pass, and shares with others that have the same.
     """
 
     host: str
@@ -40,6 +45,7 @@ class Condition:
     refuse: bool = False
     add_us: int = 0
     percent: int = 100
+    link: Bandwidth | None = None
 
     def holds(self, sender: str, receiver: str) -> bool:
         """Whether a segment from one to the other has to wait."""
@@ -52,6 +58,13 @@ class Condition:
             return False
         ends = fnmatchcase(one, self.host) and fnmatchcase(other, self.peer)
         return ends or (fnmatchcase(other, self.host) and fnmatchcase(one, self.peer))
+
+    def lane(self, client: str, to_broker: bool) -> Lane | None:
+        """The direction of the limited link that a message takes on a connection which `client` has opened."""
+        link = self.link
+        if link is None:
+            return None
+        return link.out if fnmatchcase(client, self.host) == to_broker else link.in_
 
 
 SILENT = Condition(host="broker-*", out=True)
@@ -101,6 +114,36 @@ class Links:
     def stretch(self, connection: Line, latency: int) -> int:
         """A latency under the conditions of a connection."""
         return stretched(latency, connection.conditions)
+
+    def request_queues_us(self, connection: Line, request: Request, now_us: int) -> int:
+        """How long a request takes to leave the limited links on its way, behind what was sent before it."""
+        lanes = _lanes(connection, True)
+        return _send_on(lanes, now_us, request_bytes(request, connection.client_id)) if lanes else 0
+
+    def response_queues_us(self, connection: Line, response: Response, now_us: int) -> int:
+        """The same for a response."""
+        lanes = _lanes(connection, False)
+        return _send_on(lanes, now_us, response_bytes(response)) if lanes else 0
+
+    def bytes_queue_us(self, connection: Line, to_broker: bool, size: int, now_us: int) -> int:
+        """The same for a message of `size` bytes, in either direction."""
+        return _send_on(_lanes(connection, to_broker), now_us, size)
+
+    def waits_us(self, connection: Line, to_broker: bool, now_us: int) -> int:
+        """How long a message whose size does not count waits for those before it."""
+        return max((lane.waits_us(now_us) for lane in _lanes(connection, to_broker)), default=0)
+
+
+def _lanes(connection: Line, to_broker: bool) -> list[Lane]:
+    """The limited links, each in one direction and once, that messages on a connection have to pass."""
+    client = connection.host_name
+    lanes = (condition.lane(client, to_broker) for condition in connection.conditions)
+    return list(dict.fromkeys(lane for lane in lanes if lane is not None))
+
+
+def _send_on(lanes: Sequence[Lane], now_us: int, size: int) -> int:
+    """Put a message on all of these at once; returns how long it takes to leave the slowest, in µs."""
+    return max((lane.send(now_us, size) for lane in lanes), default=0)
 
 
 def stretched(latency: int, conditions: Sequence[Condition]) -> int:

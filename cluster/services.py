@@ -27,6 +27,7 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.versions import parse_version
 from groupsim.protocol.data_messages import (
     FetchRequest,
+    FetchResponse,
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
     ProduceRequest,
@@ -155,7 +156,8 @@ class ReplicatedServices:
 
     def _fetch(self, call: Line, request: FetchRequest) -> None:
         call.took_us = self._loop.now_us
-        give_up = self._replicas.fetch(request, call.answer)
+        answer = call.answer if request.pushes is None else partial(_answer_and_push, call, request, request.pushes)
+        give_up = self._replicas.fetch(request, answer)
         if call.busy:
             call.give_up = give_up
 
@@ -186,3 +188,11 @@ class ReplicatedServices:
             if OFFSETS_TOPIC not in self._image().topics:
                 self.auto_creation.make([OFFSETS_TOPIC])
             call.answer(self._broker.metadata.find_coordinator(request))
+
+
+def _answer_and_push(
+    call: Line, request: FetchRequest, pushes: Callable[[FetchRequest, FetchResponse], None], response: FetchResponse
+) -> None:
+    """Answer a Fetch of the push model, and go on with it."""
+    call.answer(response)
+    pushes(request, response)

@@ -35,6 +35,38 @@ def seconds(number: int | float | Decimal | str) -> int:
     return int(Decimal(str(number)) * SECOND_US)
 
 
+_BANDWIDTHS = {
+    "B/s": 1,
+    "kB/s": 1_000,
+    "MB/s": 1_000_000,
+    "GB/s": 1_000_000_000,
+    "kbit/s": 125,
+    "Mbit/s": 125_000,
+    "Gbit/s": 125_000_000,
+}
+_BANDWIDTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*((?:[kMG]?B|[kMG]bit)/s)\s*")
+
+
+def parse_bandwidth(text: object) -> int:
+    """Bytes a second of a bandwidth as people write it: ``300 kB/s``, ``1.5 MB/s``, ``1 Gbit/s``.
+
+    Prefixes are powers of 1,000. Raises `ValueError`, naming the remedy, for anything else.
+    """
+    match = _BANDWIDTH.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError(f"expected a bandwidth such as 300 kB/s, 10 MB/s or 1 Gbit/s, found `{text}`")
+    found = Decimal(match[1]) * _BANDWIDTHS[match[2]]
+    if found < 1 or found != int(found):
+        raise ValueError(f"`{text}` is no whole number of bytes a second, and at least one")
+    return int(found)
+
+
+def show_bandwidth(per_second: int) -> str:
+    """Bytes a second in the largest unit in which they are a whole number: ``300 kB/s``."""
+    unit = next(name for name in ("GB/s", "MB/s", "kB/s", "B/s") if per_second % _BANDWIDTHS[name] == 0)
+    return f"{per_second // _BANDWIDTHS[unit]:,} {unit}"
+
+
 _shared: dict[int, int] = {}
 
 

@@ -88,6 +88,22 @@ class Renewing(Connection, Protocol):
         ...
 
 
+class Pushing(Connection, Protocol):
+    """A connection on which a broker that pushes goes on without being asked. It carries nothing else."""
+
+    def follow(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> None:
+        """At the broker's end: carry out a request as if the client had sent it, which it has not.
+
+        It comes to its `on_done` as what is sent does. Nothing happens when the connection or the client is gone.
+        """
+        ...
+
+    @property
+    def waited_us(self) -> int:
+        """How long the last Fetch that was answered had waited at the broker."""
+        ...
+
+
 class Transport(Protocol):
     """The network as one client process sees it."""
 

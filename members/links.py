@@ -31,6 +31,8 @@ from groupsim.protocol.response_errors import error_in
 Done = Callable[[Outcome], None]
 #: The connection that everything but the group's requests goes on.
 SHARED = "data"
+#: The connection on which a broker pushes, of the same purpose: what is asked would have to wait for ever behind that.
+PUSHED = "push"
 _TITLES = {api: api.title for api in Api}
 # Looked up once: members of an enumeration are found slowly, and these are for every request.
 _SENT, _RECEIVED = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED
@@ -140,7 +142,8 @@ class Links:
         member = self._member
         link = self._open.get((node, purpose))
         if link is None or not link.open:
-            link = member.transport.connect(member.host.name, member.settings.client_id, node, purpose)
+            called = SHARED if purpose == PUSHED else purpose
+            link = member.transport.connect(member.host.name, member.settings.client_id, node, called)
             self._open[node, purpose] = link
         return link
 

@@ -6,6 +6,7 @@ Fields of the newest versions, by topic name where Kafka has come to topic ids. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from groupsim.protocol.basics import Api, Asks, TopicPartition
@@ -117,6 +118,9 @@ class FetchRequest(Asks["FetchResponse"]):
 
     Followers fetch in a session (KIP-227): request 0 names all partitions, request n those that are new or have moved,
     and those to forget; the answer names those that have something to say. `session_epoch` -1: no session.
+
+    `pushes` is for a broker that pushes, which Kafka's does not: it is called with the answer, when that has gone out,
+    and may have the broker go on without being asked (`members.pull.pushes`).
     """
 
     API: ClassVar[Api] = Api.FETCH
@@ -131,6 +135,7 @@ class FetchRequest(Asks["FetchResponse"]):
     version: int = 17
     session_epoch: int = -1
     forgotten: tuple[TopicPartition, ...] = ()
+    pushes: Callable[[FetchRequest, FetchResponse], None] | None = None
 
 
 class EpochEnd(NamedTuple):

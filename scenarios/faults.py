@@ -7,18 +7,20 @@ does the work; here are the names of the file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
 from groupsim.cluster import faults as net
+from groupsim.cluster.links import CLIENTS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.keys import key
 from groupsim.scenarios.old_cluster import freeze
 from groupsim.scenarios.steps import Deed, fault
 from groupsim.scenarios.targets import Broker, Processes, RequestTarget, TheGroup
-from groupsim.scenarios.values import Count, Duration, ErrorName, Positive
+from groupsim.scenarios.values import Bandwidth, Count, Duration, ErrorName, Positive
 
 if TYPE_CHECKING:
     from groupsim.scenarios.stage import Stage
@@ -42,8 +44,13 @@ class OnLinks(Deed):
     def perform(self, stage: Stage) -> None:
         """Begin, for each process."""
         peer = stage.broker_host(self.broker) if self.broker is not None else None
-        for host in stage.hosts(self.member):
-            stage.inject(self.of(net.Match(host=host, peer=peer, purpose=self.connection)))
+        hosts = stage.hosts(self.member)
+        for fault_ in self.on([net.Match(host=host, peer=peer, purpose=self.connection) for host in hosts]):
+            stage.inject(fault_)
+
+    def on(self, matches: Sequence[net.Match]) -> list[net.Fault]:
+        """The network's faults for processes with these matches, which differ in nothing but the host."""
+        return [self.of(match) for match in matches]
 
     def of(self, match: net.Match) -> net.Fault:
         """The network's fault."""
@@ -62,6 +69,22 @@ class Latency(OnLinks):
     def of(self, match: net.Match) -> net.Fault:
         """Slower segments."""
         return net.Latency(match, self.add, self.percent, self.for_)
+
+
+@fault("bandwidth")
+@frozen(kw_only=True)
+class Limit(OnLinks):
+    """Let processes share one link of limited bandwidth, as those of a site do; what is sent waits its turn."""
+
+    rate: Bandwidth = key("Bytes a second each way: 300 kB/s, 10 MB/s, 1 Gbit/s.")
+    for_: Duration | None = key("How long; without it, for good.", None)
+
+    def on(self, matches: Sequence[net.Match]) -> list[net.Fault]:
+        """One link for all of the processes."""
+        if not matches:
+            return []
+        also = tuple(match.host for match in matches[1:] if match.host is not None)
+        return [net.Limit(matches[0], self.rate, also, self.for_)]
 
 
 @fault("break")
@@ -255,5 +278,25 @@ class BrokerLatency(Deed):
             stage.inject(net.Latency(match, self.add, self.percent, self.for_))
 
 
-NEED_LOGS = (IsolateBroker, BrokerLatency)
+@fault("broker-bandwidth")
+@frozen(kw_only=True)
+class BrokerLimit(Deed):
+    """Limit the bandwidth of a broker's link to others, as its network card does: all of them share it."""
+
+    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "all")
+    rate: Bandwidth = key("Bytes a second each way: 300 kB/s, 10 MB/s, 1 Gbit/s.")
+    for_: Duration | None = key("How long; without it, for good.", None)
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        if self.from_ == "clients":
+            matches = [net.Match(host=stage.broker_host(self.broker), purpose=CLIENTS)]
+        else:
+            matches = stage.on_brokers.matches(self.broker, self.from_)
+        for match in matches:
+            stage.inject(net.Limit(match, self.rate, for_us=self.for_))
+
+
+NEED_LOGS = (IsolateBroker, BrokerLatency, Limit, BrokerLimit)
 """Faults that make no sense without logs on brokers."""

@@ -17,7 +17,7 @@ from typing import Any, NewType
 from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.eventloop.units import DAY_US, parse_duration, show_us
+from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.problems import suggest
@@ -29,6 +29,10 @@ Moment = NewType("Moment", int)
 """Microseconds since the start, or END."""
 LARGEST_NODE = 2**31 - 1
 CONTROLLER_NODE = 3_000
+
+
+Bandwidth = NewType("Bandwidth", int)
+"""Bytes a second."""
 
 
 class Brokers(int):
@@ -186,6 +190,13 @@ def read_rate(found: object) -> Rate:
     if rate.per_second > MOST_RECORDS:
         raise ValueError(f"{quote(found)} is above {MOST_RECORDS:,}/s: at most one record for each µs of virtual time")
     return rate
+
+
+def read_bandwidth(found: object) -> Bandwidth:
+    """`300 kB/s`, `10 MB/s`, `1 Gbit/s`; a bare number has no unit."""
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        raise ValueError(f"a bandwidth needs a unit: write {found} kB/s or {found} MB/s")
+    return Bandwidth(parse_bandwidth(_text(found, "a bandwidth such as 300 kB/s, 10 MB/s or 1 Gbit/s")))
 
 
 def read_share(found: object) -> Share:
@@ -405,6 +416,9 @@ VALUE_TYPES: dict[Any, ValueType] = {
     ),
     Rate: ValueType(
         read_rate, {"anyOf": [{"const": 0}, {"type": "string", "pattern": _RATE.pattern.rstrip("$") + "$"}]}
+    ),
+    Bandwidth: ValueType(
+        read_bandwidth, {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]?B|[kMG]bit)/s\s*$"}
     ),
     Share: ValueType(
         read_share,

@@ -191,8 +191,8 @@ def begin(asked: Asked, stage: LiveStage) -> None:
     if isinstance(deed, OnMessages):
         stage.inject(deed.of(_messages(deed, aim, stage)))
     elif isinstance(deed, OnLinks):
-        for match in _links(deed, aim, stage):
-            stage.inject(deed.of(match))
+        for fault in deed.on(_links(deed, aim, stage)):
+            stage.inject(fault)
     else:
         stage.carry_out(deed)
 

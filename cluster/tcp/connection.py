@@ -12,8 +12,8 @@ No message holds up other connections for long. One with very many elements is r
 the loop (`clerk`); the requests that it is made of are carried out a few milliseconds' worth at a time.
 
 It stands among the network's connections (`lines.Line`), so that faults concern it as they do a simulated one. Without
-a fault (`plain`) there is no detour; a latency delays both ways, a stall holds back what would be carried out or
-written. What a paused broker is sent it takes when it goes on.
+a fault (`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back what would
+be carried out or written. What a paused broker is sent it takes when it goes on.
 
 Bytes that are no request end the connection with a line in the log. An error in a handler is answered with
 UNKNOWN_SERVER_ERROR, and the connection goes on.
@@ -214,14 +214,15 @@ class TcpConnection:
         self._network.renamed(self)
 
     def _carry_out_with_care(self) -> None:
-        """The message is still on its way: a stall holds it, a latency delays it."""
+        """The message is still on its way: a stall holds it, a latency or a limited bandwidth delays it."""
         links = self._network.links
         if links.holds_out(self):
             self._held_out = True
             return
-        late = links.stretch(self, 0)
+        now = self._loop.now_us
+        late = links.stretch(self, 0) + links.bytes_queue_us(self, True, self._intake.size, now)
         if late > 0:
-            self.broker_host.call_at(self._loop.now_us + late, self._arrive, self._exchange)
+            self.broker_host.call_at(now + late, self._arrive, self._exchange)
         else:
             self._carry_out()
 

@@ -16,7 +16,7 @@ from groupsim.protocol.wire import Frames
 class Intake:
     """The messages of one connection that wait to be taken; `owner` is whom the memory knows."""
 
-    __slots__ = ("_counted", "_frames", "_memory", "_owner", "_reading", "_stopped", "_stream", "_waiting")
+    __slots__ = ("_counted", "_frames", "_memory", "_owner", "_reading", "_stopped", "_stream", "_waiting", "size")
 
     def __init__(self, owner: Reader, stream: TcpStream, memory: Memory) -> None:
         self._owner = owner
@@ -27,6 +27,7 @@ class Intake:
         self._reading = True
         self._stopped = False  # by the memory
         self._counted = False  # the memory has been told of a long message
+        self.size = 0  #: of the message in hand, with the length that goes before it, in bytes
 
     def __bool__(self) -> bool:
         """Whether a whole message waits."""
@@ -39,6 +40,7 @@ class Intake:
     def take(self) -> bytes:
         """The next message, which is in hand from now on."""
         frame = self._waiting.popleft()
+        self.size = 4 + len(frame)
         if self._counted:
             self._memory.holds(self._owner, len(frame), unfinished=False)
         return frame

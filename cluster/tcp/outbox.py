@@ -1,7 +1,7 @@
 """What a connection writes: responses in order, at once where no fault is in the way.
 
-A latency delays what is written, never before what went out earlier; a stall holds it back until the stall is over; a
-connection that has gone silent swallows it.
+A latency or a limited bandwidth delays what is written, never before what went out earlier; a stall holds it back until
+the stall is over; a connection that has gone silent swallows it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Outbox:
 
     def _send_late(self, data: bytes) -> None:
         """Put a response on the wire: it arrives after a latency, and after those before it."""
-        now = self._loop.now_us
-        when = max(now + self._network.links.stretch(self._line, 0), self._floor_us)
+        links, now = self._network.links, self._loop.now_us
+        late = links.stretch(self._line, 0) + links.bytes_queue_us(self._line, False, len(data), now)
+        when = max(now + late, self._floor_us)
         if when <= now and not self._late:  # one that is due may not have gone yet
             self._stream.write(data)
         else:

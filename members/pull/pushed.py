@@ -1,13 +1,13 @@
 """The other model, to compare with: a broker that pushes records as they come, whatever the consumer has room for.
 
 Kafka's consumers pull: a partition of which something is buffered is not fetched, so a slow consumer holds one piece of
-each partition and the rest waits in the log. Here the next piece of a partition is on its way as soon as the one before
-has arrived, whether or not the application polls, as brokers do that push without waiting for a word from the consumer.
-What the application cannot take stays in the client's memory; past a limit the process is killed, as by a container's
-memory limit. Nothing of it was committed, so whoever takes the partitions over is sent it all again.
+each partition and the rest waits in the log. Here the broker sends records as soon as they can be read (`pushes.py`),
+whether or not the ones before have arrived, and whether or not the application polls. What the network cannot carry
+waits on the link, in front of whatever else goes there; what the application cannot take stays in the client's memory.
+Past a limit the process is killed, as by a container's memory limit. Nothing of it was committed, so whoever takes the
+partitions over is sent it all again.
 
-It is no client of Kafka's: the wire is Kafka's Fetch, answered as soon as one byte is there, so a push costs half a
-round trip more than it should; what was buffered when a partition's leader changes is dropped and pushed again.
+It is no client of Kafka's. What was buffered when a partition's leader changes is dropped and pushed again.
 `state.offset` is here where the next record arrives; `positions` is where the application stands, as ever.
 
 Source: Kafka documentation, design: push vs. pull.
@@ -24,6 +24,7 @@ from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.pull.fetcher import Piece, PullFetcher
 from groupsim.members.pull.flights import Flight
+from groupsim.members.pull.pushes import Pushes
 from groupsim.members.pull.state import FetchState, PartitionState
 from groupsim.protocol.data_messages import FetchResponse
 
@@ -37,6 +38,7 @@ class PushedFetcher(PullFetcher):
 
     def __init__(self, member: Member, limit: int, overflow: Callable[[str], None]) -> None:
         super().__init__(member)
+        self._flights = Pushes(member, self._leaders, self._states, self._arrived, self._lost)
         self._limit = limit
         self._overflow = overflow
         self._bytes = 0  # what has arrived and no poll has finished with

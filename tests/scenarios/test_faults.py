@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
+from groupsim.scenarios.load import load_text
+from groupsim.scenarios.problems import ScenarioError
 from groupsim.scenarios.python_api import Draft, scenario
 from groupsim.scenarios.steps import FAULTS
 
@@ -147,6 +149,26 @@ def broker_latency(draft: Draft) -> None:
     expect(slow, "time-between", from_=sent, to=back, is_=">= 300ms")
 
 
+def bandwidth(draft: Draft) -> None:
+    """A request of about a hundred bytes takes a second at 100 bytes a second, and so does what is behind it."""
+    slow = on_brokers(draft).at("9s").bandwidth("c-1", rate="100 B/s", for_="20s").at("10s").rejoin("c-1")
+    sent = {"kind": "request.sent", "api": "JoinGroup", "host": "c-1", "after": "9.5s"}
+    expect(slow, "time-between", from_=sent, to={"kind": "request.received", "api": "JoinGroup"}, is_=">= 1s")
+
+
+def broker_bandwidth(draft: Draft) -> None:
+    """A coordinator behind a slow link gets what its clients send later."""
+    link: dict[str, Any] = {"broker": "coordinator", "from_": "clients", "rate": "2 kB/s", "for_": "20s"}
+    slow = on_brokers(draft).at("9s").broker_bandwidth(**link).at("10s").rejoin("c-1")
+    sent = {"kind": "request.sent", "api": "JoinGroup", "host": "c-1", "after": "9.5s"}
+    expect(slow, "time-between", from_=sent, to={"kind": "request.received", "api": "JoinGroup"}, is_=">= 50ms")
+
+
+def on_brokers(draft: Draft) -> Draft:
+    """The same with logs on brokers."""
+    return draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
+
+
 def test_appends_on_brokers_fail_and_are_held_too() -> None:
     """The faults of appends do on replicated logs what they do on counted ones."""
     on_brokers = base().cluster(logs="replicated")
@@ -171,6 +193,8 @@ CASES: dict[str, Callable[[Draft], None]] = {
         hold_appends,
         isolate_broker,
         broker_latency,
+        bandwidth,
+        broker_bandwidth,
         freeze_zookeeper,
     )
 }
@@ -180,6 +204,33 @@ CASES: dict[str, Callable[[Draft], None]] = {
 def test_a_fault_does_what_it_says(name: str) -> None:
     """Each fault of the table has its effect."""
     CASES[name](base())
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("{at: 9s, do: bandwidth, member: c-1, rate: 300}", "a bandwidth needs a unit: write 300 kB/s"),
+        ("{at: 9s, do: bandwidth, member: c-1, rate: fast}", "expected a bandwidth such as 300 kB/s"),
+        ("{at: 9s, do: bandwidth, member: c-1, rate: 8 bit/s}", "expected a bandwidth such as 300 kB/s"),
+        ("{at: 9s, do: broker-bandwidth, rate: 0 kB/s}", "no whole number of bytes a second"),
+        ("{at: 9s, do: bandwidth, member: c-1}", "`rate` is missing"),
+    ],
+)
+def test_a_bandwidth_that_is_none_is_refused(step: str, says: str) -> None:
+    """The message names the unit, or the key that is missing."""
+    with pytest.raises(ScenarioError) as caught:
+        load_text(f"topics: {{t: {{}}}}\ngroups: {{g: {{members: {{c: 1}}}}}}\ntimeline: [{step}]\n")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("step", ["bandwidth, member: c-1", "broker-bandwidth"])
+def test_counted_logs_take_no_bandwidth(step: str) -> None:
+    """Without logs on brokers nothing goes over a link that would fill it."""
+    with pytest.raises(ScenarioError, match="needs brokers with logs of their own"):
+        load_text(
+            "cluster: {logs: counted}\ntopics: {t: {}}\ngroups: {g: {members: {c: 1}}}\n"
+            f"timeline: [{{at: 9s, do: {step}, rate: 1 MB/s}}]\n"
+        )
 
 
 def test_every_fault_is_tested() -> None:

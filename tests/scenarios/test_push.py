@@ -55,6 +55,24 @@ def test_what_is_pushed_is_delivered_once_and_in_order(more: str) -> None:
     assert of_kind(run, Kind.PROCESS_CRASHED) == []
 
 
+@pytest.mark.parametrize(
+    ("member", "least_ms", "most_ms"),
+    [("{push-buffer: 1000000000}", 4_000, 15_000), ("{properties: {max.partition.fetch.bytes: 20000}}", 0, 1_200)],
+    ids=["pushed", "pulled"],
+)
+def test_what_is_pushed_fills_a_slow_link(member: str, least_ms: int, most_ms: int) -> None:
+    """100 records of 1,000 bytes a second on a link of 90 kB/s: what is pushed queues, and commits wait behind it for
+    seconds; a consumer that pulls what it handles has room for them.
+    """
+    slow = "timeline: [{at: 0s, do: bandwidth, member: all, rate: 90 kB/s}]"
+    run = ran(member, slow, TOPIC.replace("at: 30s", "at: 50s"))
+    sent = {e.correlation: e.t_us for e in of_kind(run, Kind.REQUEST_SENT) if e.api == "OffsetCommit"}
+    back = [e for e in of_kind(run, Kind.RESPONSE_RECEIVED) if e.api == "OffsetCommit"]
+    longest_ms = max((e.t_us - sent[e.correlation]) // 1_000 for e in back)
+    assert least_ms <= longest_ms <= most_ms
+    assert of_kind(run, Kind.PROCESS_CRASHED) == []
+
+
 def test_the_buffer_grows_by_what_is_not_handled_until_the_process_is_killed() -> None:
     """100 records a second come, 66 are handled: 34 kB a second stay, and 400 kB of them end the process."""
     run = ran("{push-buffer: 400000}")

@@ -269,6 +269,18 @@ BROKERS = (
         extra=LOGS,
     ),
     Row(
+        "link of little bandwidth",
+        (do("20s", "bandwidth", member=C2, rate="20 kB/s", for_="10s"),),
+        says=("no rebalance",),
+        extra=LOGS,
+    ),
+    Row(
+        "broker's link of little bandwidth",
+        (do("20s", "broker-bandwidth", broker="coordinator", from_="clients", rate="20 kB/s", for_="10s"),),
+        says=("no rebalance",),
+        extra=LOGS,
+    ),
+    Row(
         "broker slow",
         (do("20s", "broker-latency", broker="coordinator", from_="clients", add="500ms", for_="10s"),),
         says=("no rebalance",),

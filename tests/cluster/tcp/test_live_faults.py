@@ -18,6 +18,7 @@ from groupsim.cluster.faults import (
     Direction,
     Isolate,
     Latency,
+    Limit,
     LoseResponse,
     Match,
     Refuse,
@@ -88,6 +89,19 @@ def test_latency_delays_both_ways(stage: Stage, member: Client) -> None:
     begun = time.monotonic()
     assert member.heartbeat("g") == 0
     assert time.monotonic() - begun > 0.39
+    stage.do(lambda *_: handle.end())
+    assert member.heartbeat("g") == 0
+
+
+@pytest.mark.parametrize("host", ["raw", "*", "broker-0"])
+def test_bandwidth_delays_both_ways(stage: Stage, member: Client, host: str) -> None:
+    """At 200 bytes a second a heartbeat and its answer take as long as their bytes, and two answers share the link."""
+    body = member.heartbeat_body("g")
+    handle = inject(stage, Limit(Match(host=host), 200))
+    begun = time.monotonic()
+    sent = [member.send(Api.HEARTBEAT, 1, body) for _ in range(2)]
+    assert [member.receive()[0] for _ in sent] == sent
+    assert time.monotonic() - begun > 2 * len(body) / 200
     stage.do(lambda *_: handle.end())
     assert member.heartbeat("g") == 0
 

@@ -27,6 +27,9 @@ class Rig:
     def stretch(self, line: object, us: int) -> int:
         return us + self.latency_us
 
+    def bytes_queue_us(self, line: object, to_broker: bool, size: int, now_us: int) -> int:
+        return 0
+
     def call_at(self, when_us: int, callback: Any, arg: bytes) -> None:
         self.due.append((when_us, callback, arg))
 
