@@ -9,8 +9,8 @@ slow moment of the machine strikes all alike:
   which nobody looks at;
 - `pool` and `spark`: a whole sweep with that engine: planned, performed, put together, written as Parquet.
 
-Each starts anew every time, and what that takes is told apart (`start`): two processes that have simulated one run
-each, or a Spark session whose workers have been probed. Times are medians in seconds; CPU is that of all processes, the
+Each starts anew every time, and what that takes is told apart (`start`): two processes, or the workers of a Spark
+session, that have simulated one run each. Times are medians in seconds; CPU is that of all processes, the
 JVM included; `+ wall` and `+ CPU` are medians of what an engine took more than the bare pool in the same repetition.
 """
 
@@ -130,8 +130,8 @@ def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[Work]
             with Directory.prepare(Path(folder, where), Contents(part, shipped.code)) as directory:
                 complete(directory, found, shipped.code)
 
-        if name == POOL:  # starts its processes with their first tasks
-            sweep(attrs.evolve(experiment, seeds=experiment.seeds[:PROCESSES]), "first")
+        # Both start their workers with their first tasks.
+        sweep(attrs.evolve(experiment, seeds=experiment.seeds[:PROCESSES]), "first")
         yield lambda: sweep(experiment, "all")
 
 

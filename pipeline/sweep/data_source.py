@@ -152,9 +152,8 @@ def _prepared(experiment: Experiment, options: Any, names: Sequence[str]) -> _Wr
     traces = str(options.get("traces", "false")).lower() == "true"
     where = options.get("path") or ""
     with Directory.prepare(where, Contents(experiment, hashed, traces), alone=False) as directory:
-        every = {cell.number for cell in experiment.cells}
-        name = directory.next_name()
-        packed = work.package(experiment, every, hashed, traces, name, directory.place)
+        cells = {cell.number: work.packed_cell(experiment, cell) for cell in experiment.cells}
+        packed = work.package(cells, hashed, traces, directory.next_name(), directory.place)
         return _Writer(packed, names, directory.finished)
 
 

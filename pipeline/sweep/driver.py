@@ -176,6 +176,8 @@ class _Sweep:
         self._finished = self._total - self.lacking
         self._failed = 0
         self._name = directory.next_name()
+        self._cells = {cell.number: cell for cell in directory.experiment.cells}
+        self._packages: dict[int, work.CellPackage] = {}
         self._flying: dict[str, int] = {}  # chunk → its runs
         self._rows: list[Chunk] = []  # of the manifest, each in a file of its own
         self._gathered: list[Chunk] = []  # to be merged while the sweep goes on
@@ -280,7 +282,7 @@ class _Sweep:
             if self._engine is not None:
                 self.workers = self._engine.workers
             for task in wave.tasks if isinstance(wave, Wave) else ():
-                self._flying[f"{self._name}-{task.number:06d}"] = len(task.runs)
+                self._flying[f"{self._name}-{task.number:06d}"] = task.count
             yield wave
             if len(self._gathered) >= compacting.GATHERED and self._engine is not None and self._engine.shares:
                 yield self._merging()
@@ -291,10 +293,17 @@ class _Sweep:
         return Merging(tuple(compacting.jobs(gathered)), self._directory.place)
 
     def _pack(self, tasks: Iterable[Task]) -> work.Package:
-        needed = {cell for task in tasks for cell, _ in task.runs}
+        needed = set().union(*(task.cells for task in tasks))
         contents = self._directory.contents
         place = self._directory.place if self._engine is not None and self._engine.shares else None
-        return work.package(self._directory.experiment, needed, self._shipped.code, contents.traces, self._name, place)
+        cells = {number: self._packed(number) for number in sorted(needed)}
+        return work.package(cells, self._shipped.code, contents.traces, self._name, place)
+
+    def _packed(self, number: int) -> work.CellPackage:
+        """A cell as tasks need it, packed once."""
+        if number not in self._packages:
+            self._packages[number] = work.packed_cell(self._directory.experiment, self._cells[number])
+        return self._packages[number]
 
     def _take(self, done: Done) -> None:
         """A task has come back. Its tables are written; or they are here, and are written now."""

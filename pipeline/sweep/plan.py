@@ -2,19 +2,21 @@
 
 Runs go seed by seed over all cells, so that a sweep that is stopped early has compared all cells evenly. A handful runs
 first to learn what a run costs; then tasks are cut by the clock: some seconds of work while there is much to do, less
-towards the end. What is planned is never listed as a whole: what is kept grows with the cells and with what is under
-way, and each task costs the same however many runs are still to come.
+towards the end.
+
+A run is never an object here. The runs of a seed are a row, the bits of one number; those that are finished are taken
+out of it (an anti-join by hand), and what is left goes into a task as spans. So a task costs the seeds that are in it,
+however many runs are still to come, and what is kept grows with cells and seeds alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from groupsim.pipeline.sweep.chunks import Cost, Finished, Run
+from groupsim.pipeline.sweep.chunks import Cost, Finished, Run, Span
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment
@@ -27,12 +29,31 @@ WAVES = 3  # that what is left would take; two are under way at a time
 MOST_RUNS = 2_000  # in one task, however short they are
 
 
+Row = tuple[int, int]  # a seed, and its cells as bits
+Part = tuple[int, int, int]  # cells as bits, first and last seed
+
+
 @frozen
 class Task:
     """Runs that one worker performs at a time, and the number of the task in its sweep."""
 
     number: int
-    runs: tuple[Run, ...]
+    spans: tuple[Span, ...]
+
+    @property
+    def count(self) -> int:
+        """How many runs."""
+        return sum(span.count for span in self.spans)
+
+    @property
+    def cells(self) -> set[int]:
+        """The cells they are of."""
+        return {cell for span in self.spans for cell in range(span.first_cell, span.last_cell + 1)}
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Each of them, seed by seed."""
+        return tuple(sorted((run for span in self.spans for run in span.runs()), key=lambda run: (run[1], run[0])))
 
 
 @frozen
@@ -58,8 +79,9 @@ class Plan:
         self._cells = [cell.number for cell in experiment.cells]
         self._seeds = experiment.seeds
         self._finished = finished
-        self._piloted: set[Run] = set()
+        self._every = sum(1 << cell for cell in self._cells)
         self._coming = self._in_order()
+        self._begun: Row | None = None  # what is left of a seed that is handed out in parts
         self._tasks = 0
         self._costs: dict[int, tuple[int, int]] = {}  # cell → runs seen, their µs
         self._seen, self._seen_us = 0, 0
@@ -71,23 +93,25 @@ class Plan:
     def _counts(self) -> dict[int, int]:
         """How many runs of each cell are to be done. A seed all of whose cells are alike costs no look at each."""
         left = dict.fromkeys(self._cells, len(self._seeds))
-        every = sum(1 << cell for cell in self._cells)
         whole = 0
         for seed in self._seeds:
             bits = self._finished.cells.get(seed, 0)
-            if bits & every == every:
+            if bits & self._every == self._every:
                 whole += 1
             elif bits:
                 for cell in self._cells:
                     left[cell] -= bits >> cell & 1
         return {cell: count - whole for cell, count in left.items()}
 
-    def _in_order(self) -> Iterator[Run]:
+    def _in_order(self) -> Iterator[Row]:
         for seed in self._seeds:
-            bits = self._finished.cells.get(seed, 0)
-            for cell in self._cells:
-                if not bits >> cell & 1 and (not self._piloted or (cell, seed) not in self._piloted):
-                    yield cell, seed
+            lacking = self._every & ~self._finished.cells.get(seed, 0)
+            if lacking:
+                yield seed, lacking
+
+    def _next(self) -> Row | None:
+        row, self._begun = self._begun, None
+        return row or next(self._coming, None)
 
     @property
     def left_us(self) -> int:
@@ -129,17 +153,16 @@ class Plan:
 
         Nothing when costs are known already, from what an earlier sweep has kept.
         """
-        first = next(self._coming, None)
-        if first is None or self.known:
-            self._coming = chain([] if first is None else [first], self._coming)
+        row = None if self.known else self._next()
+        if row is None:
             return Wave(())
-        seed = first[1]
-        row = [(cell, seed) for cell in self._cells if (cell, seed) not in self._finished]
-        count = min(self._workers(), len(row))
-        chosen = [row[index * len(row) // count] for index in range(count)]
-        self._piloted = set(chosen)
-        self._coming = self._in_order()
-        return Wave(tuple(self._numbered([run]) for run in chosen))
+        seed, lacking = row
+        cells = list(_cells(lacking))
+        count = min(self._workers(), len(cells))
+        chosen = [cells[index * len(cells) // count] for index in range(count)]
+        left = lacking & ~sum(1 << cell for cell in chosen)
+        self._begun = (seed, left) if left else None
+        return Wave(tuple(self._numbered([(1 << cell, seed, seed)]) for cell in chosen))
 
     def waves(self) -> Iterator[Wave]:
         """The rest, one wave at a time, each by what is known when it is asked for."""
@@ -147,20 +170,61 @@ class Plan:
             most = self._workers() * TASKS_PER_CORE
             open_us = self.left_us * self.open // max(1, sum(self._left.values()))
             size = min(LONGEST_TASK_US, max(SHORTEST_TASK_US, open_us // (most * WAVES)))
-            yield Wave(tuple(self._task(size) for _ in range(most) if self.open))
+            rows: dict[int, tuple[int, int]] = {}  # what rows cost, as long as this wave is cut
+            yield Wave(tuple(self._task(size, rows) for _ in range(most) if self.open))
 
-    def _task(self, size_us: int) -> Task:
-        runs: list[Run] = []
-        cost = 0
-        while cost < size_us and len(runs) < MOST_RUNS:
-            run = next(self._coming, None)
-            if run is None:
+    def _task(self, size_us: int, rows: dict[int, tuple[int, int]]) -> Task:
+        parts: list[Part] = []
+        cost = count = 0
+        while cost < size_us and count < MOST_RUNS:
+            whole = self._begun is None
+            row = self._next()
+            if row is None:
                 break
-            runs.append(run)
-            cost += self._of_cell(run[0])
-        return self._numbered(runs)
+            seed, lacking = row
+            if whole and lacking not in rows:
+                rows[lacking] = lacking.bit_count(), sum(map(self._of_cell, _cells(lacking)))
+            runs, us = rows[lacking] if whole else (0, 0)
+            if not whole or cost + us > size_us or count + runs > MOST_RUNS:
+                lacking, runs, us = self._part(lacking, MOST_RUNS - count, size_us - cost)
+                self._begun = (seed, row[1] & ~lacking) if lacking != row[1] else None
+            cost, count = cost + us, count + runs
+            if parts and parts[-1][0] == lacking and parts[-1][2] == seed - 1:
+                parts[-1] = lacking, parts[-1][1], seed
+            else:
+                parts.append((lacking, seed, seed))
+        return self._numbered(parts)
 
-    def _numbered(self, runs: list[Run]) -> Task:
+    def _part(self, lacking: int, most: int, size_us: int) -> tuple[int, int, int]:
+        """The first runs of a row, until they are so many or take so long: their bits, their number, their µs."""
+        chosen = runs = us = 0
+        for cell in _cells(lacking):
+            if us >= size_us or runs >= most:
+                break
+            chosen, runs, us = chosen | 1 << cell, runs + 1, us + self._of_cell(cell)
+        return chosen, runs, us
+
+    def _numbered(self, parts: Iterable[Part]) -> Task:
+        spans = (Span(*cells, first, last) for bits, first, last in parts for cells in _stretches(bits))
         self._tasks += 1
-        self.open -= len(runs)
-        return Task(self._tasks, tuple(runs))
+        task = Task(self._tasks, tuple(spans))
+        self.open -= task.count
+        return task
+
+
+def _cells(bits: int) -> Iterator[int]:
+    """The cells of a row, from the first on."""
+    for first, last in _stretches(bits):
+        yield from range(first, last + 1)
+
+
+def _stretches(bits: int) -> Iterator[tuple[int, int]]:
+    """First and last cell of each stretch of neighbours in a row."""
+    below = 0
+    while bits:
+        skipped = (bits & -bits).bit_length() - 1
+        bits >>= skipped
+        length = (~bits & bits + 1).bit_length() - 1
+        yield below + skipped, below + skipped + length - 1
+        bits >>= length
+        below += skipped + length

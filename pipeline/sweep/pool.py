@@ -23,6 +23,7 @@ from typing import Any
 from attrs import define
 
 from groupsim.pipeline.sweep import work
+from groupsim.pipeline.sweep.chunks import Span
 from groupsim.pipeline.sweep.engines import TICK_S, Done, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job, merge
@@ -144,8 +145,8 @@ def _jobs(wave: Wave | Merging, pack: Pack) -> Iterator[_Job]:
             yield _Job(partial(_to_merge, wave, one), f"{len(one.chunks)} chunks, to merge them")
         return
     for task in wave.tasks:
-        cell, seed = task.runs[0]
-        what = f"{len(task.runs)} runs, from cell {cell} with seed {seed} on"
+        first = task.spans[0]
+        what = f"{task.count} runs, from cell {first.first_cell} with seed {first.first_seed} on"
         yield _Job(partial(_to_perform, pack, task), what, task)
 
 
@@ -154,7 +155,12 @@ def _to_merge(wave: Merging, job: Job) -> tuple[Any, ...]:
 
 
 def _to_perform(pack: Pack, task: Task) -> tuple[Any, ...]:
-    return work.perform, pack([task]), task.number, task.runs
+    return _performed, pack([task]), task.number, task.spans
+
+
+def _performed(packed: work.Package, number: int, spans: Iterable[Span]) -> work.Answer:
+    """In a worker: a task, whose runs travel as spans."""
+    return work.perform(packed, number, [run for span in spans for run in span.runs()])
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@ come back as bytes instead, and the driver writes them.
 from __future__ import annotations
 
 import pickle
+import re
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.pipeline.sweep.bundle import Bundle
-from groupsim.pipeline.sweep.chunks import ROW, Chunk, spans
+from groupsim.pipeline.sweep.chunks import ROW, Chunk
 from groupsim.pipeline.sweep.engines import TICK_S, Done, EngineOptions, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place
@@ -32,7 +34,7 @@ IN_FLIGHT = 2
 
 
 class Spark:
-    """A session with the zip shipped to it and its workers probed."""
+    """A session with the zip shipped to it, and its workers probed where they are not on this machine."""
 
     def __init__(self, options: EngineOptions, shipped: Bundle, place: Place) -> None:
         self._options = options
@@ -45,7 +47,9 @@ class Spark:
             self._log = jvm_log(self.session)
             self.session.addArtifacts(str(shipped.write(Path(folder))), pyfile=True)
             self.page = ui(self.session)
-            self._slots, self.shares = probe(self.session, shipped.name, place)
+            self._slots, self.shares = (
+                (0, True) if _beside_us(self.session) else probe(self.session, self.zip_name, place)
+            )
             self._stack = stack.pop_all()
 
     @property
@@ -108,6 +112,14 @@ class Spark:
         self._stack.close()
 
 
+def _beside_us(spark: Any) -> bool:
+    """Whether the workers run here with our own Python: what a probe would ask is known then."""
+    context = getattr(spark, "_sc", None)
+    if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
+        return False
+    return bool(context.getConf().get("spark.pyspark.python", sys.executable) == sys.executable)
+
+
 PROBLEM = "problem string, remedy string, bad_input boolean"
 
 
@@ -130,12 +142,11 @@ def runs_of(spark: Any, tasks: Iterable[Task]) -> Any:
 
     The driver names spans of cells and seeds; executors make the rows of them.
     """
-    named = [(task.number, spans(task.runs)) for task in tasks]
-    places = ";".join(
-        f"{number}:" + ",".join(f"{s.first_cell} {s.last_cell} {s.first_seed} {s.last_seed}" for s in found)
-        for number, found in named
-    )
-    return spark.sql(RUNS_OF.format(places=places, count=len(named)))
+    named = [
+        f"{task.number}:" + ",".join(f"{s.first_cell} {s.last_cell} {s.first_seed} {s.last_seed}" for s in task.spans)
+        for task in tasks
+    ]
+    return spark.sql(RUNS_OF.format(places=";".join(named), count=len(named)))
 
 
 def _chunk(row: dict[str, Any]) -> Chunk:

@@ -29,7 +29,7 @@ from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.repeat import repeat_command
 
 if TYPE_CHECKING:
-    from groupsim.pipeline.experiment import Experiment
+    from groupsim.pipeline.experiment import Cell, Experiment
 
 Table = tuple[str, bytes]  # its name, and it as an Arrow IPC stream
 
@@ -60,20 +60,18 @@ class Answer:
     tables: Sequence[Table] = field(default=(), repr=False)
 
 
-def package(
-    experiment: Experiment, needed: set[int], code: str, traces: bool, name: str, place: Place | None
-) -> Package:
-    """Pack the cells that some tasks need, on the driver."""
-    cells: dict[int, CellPackage] = {
-        cell.number: {
-            "document": zlib.compress(cell.document.encode()),
-            "digest": cell.digest,
-            "repeat": repeat_command(experiment, cell),
-        }
-        for cell in experiment.cells
-        if cell.number in needed
-    }
+def package(cells: Mapping[int, CellPackage], code: str, traces: bool, name: str, place: Place | None) -> Package:
+    """What some tasks need, of whose runs these are the cells."""
     return {"code": code, "traces": traces, "cells": cells, "name": name, "place": place}
+
+
+def packed_cell(experiment: Experiment, cell: Cell) -> CellPackage:
+    """Pack a cell, on the driver."""
+    return {
+        "document": zlib.compress(cell.document.encode()),
+        "digest": cell.digest,
+        "repeat": repeat_command(experiment, cell),
+    }
 
 
 def chunk_name(packed: Package, task: int) -> str:

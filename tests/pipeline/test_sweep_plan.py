@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import chain
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import attrs
 import pytest
@@ -95,6 +98,55 @@ def test_nothing_to_do_is_no_wave(experiment: Experiment) -> None:
     every = finished(*((cell, seed) for seed in range(200) for cell in range(3)))
     plan = Plan(experiment, every, lambda: 2)
     assert (plan.pilot().tasks, list(plan.waves())) == ((), [])
+
+
+@pytest.mark.parametrize("holes", [[], [(1, 0)], [(1, seed) for seed in range(200)], [(0, 3), (2, 3), (1, 150)]])
+@pytest.mark.parametrize("us", [20_000, 300_000, 3_000_000])
+def test_tasks_have_each_lacking_run_once_and_stop_in_time(
+    experiment: Experiment, holes: list[tuple[int, int]], us: int
+) -> None:
+    """Whatever is finished already, and wherever a task is cut: none is left out, and only its last run takes a task
+    past its time.
+    """
+    plan = Plan(experiment, finished(*holes), lambda: 2)
+    plan.learn([Cost(cell, 1, us) for cell in range(3)], finished=False)
+    tasks = [task for wave in plan.waves() for task in wave.tasks]
+    wanted = [(cell, seed) for seed in range(200) for cell in range(3) if (cell, seed) not in holes]
+    assert [run for task in tasks for run in task.runs] == wanted
+    assert [task.count for task in tasks] == [len(task.runs) for task in tasks]
+    assert all((task.count - 1) * us < LONGEST_TASK_US for task in tasks)
+    assert plan.open == 0
+
+
+def test_a_task_costs_the_driver_the_same_however_many_runs_are_open(experiment: Experiment) -> None:
+    """Lines of the plan that are carried out for a task, for what it has cost, and for what is left: counted."""
+
+    def lines(seeds: int) -> int:
+        plan = Plan(attrs.evolve(experiment, seeds=tuple(range(seeds))), Finished(), lambda: 2)
+        plan.learn([Cost(cell, 1, 50_000) for cell in range(3)], finished=False)
+        waves = plan.waves()
+        next(waves)
+        counted = 0
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal counted
+            counted += event == "line"
+            return trace if frame.f_code.co_filename == plan_file else None
+
+        sys.settrace(trace)
+        try:
+            wave = next(waves)
+            for task in wave.tasks:
+                plan.learn([Cost(cell, task.count // 3, task.count * 50_000 // 3) for cell in task.cells])
+                assert plan.left_us > 0
+        finally:
+            sys.settrace(None)
+        assert {task.count for task in wave.tasks} == {LONGEST_TASK_US // 50_000}
+        return counted
+
+    plan_file = sys.modules[Plan.__module__].__file__
+    few, many = lines(10_000), lines(100_000)
+    assert few == many
 
 
 def test_a_run_is_repeated_by_one_command(experiment: Experiment) -> None:
