@@ -5,7 +5,7 @@ first to learn what a run costs; then tasks are cut by the clock: some seconds o
 towards the end.
 
 A run is never an object here. The runs of a seed are a row, the bits of one number; those that are finished are taken
-out of it (an anti-join by hand), and what is left goes into a task as spans. So a task costs the seeds that are in it,
+out of it (an anti-join over bits), and what is left goes into a task as spans. A task costs the seeds that are in it,
 however many runs are still to come, and what is kept grows with cells and seeds alone.
 """
 

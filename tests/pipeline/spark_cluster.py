@@ -12,7 +12,7 @@ import sys
 import time
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -184,12 +184,16 @@ CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 def below(pid: int) -> list[tuple[int, str]]:
-    """Every process below one, with its command line."""
+    """Every process below one, with its command line; without those that end meanwhile."""
     found = []
-    for child in Path(f"/proc/{pid}/task").glob("*/children"):
-        for text in child.read_text().split():
-            command = Path(f"/proc/{text}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            found += [(int(text), command), *below(int(text))]
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        children: list[str] = []
+        with suppress(FileNotFoundError, ProcessLookupError):
+            children = thread.read_text().split()
+        for text in children:
+            with suppress(FileNotFoundError, ProcessLookupError):
+                command = Path(f"/proc/{text}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                found += [(int(text), command), *below(int(text))]
     return found
 
 

@@ -27,11 +27,13 @@ from groupsim.pipeline.analysis.intervals import rank
 from groupsim.pipeline.analysis.metrics import P50, P99
 from groupsim.pipeline.analysis.traffic import traffic_of_sweep
 from groupsim.pipeline.experiment import load_experiment
-from groupsim.pipeline.sweep import register
+from groupsim.pipeline.sweep import chunks, register
 from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.frames import Cluster
+from groupsim.pipeline.sweep.place import Place
+from groupsim.pipeline.sweep.plan import Plan
 from groupsim.pipeline.sweep.spark_session import session
 
 
@@ -79,6 +81,30 @@ def test_a_data_source_puts_sql_between_the_runs_and_their_tables(tmp_path: Path
     done = sweep(load_experiment(str(file)), out, EngineOptions("pool", workers=1))
     assert done.performed == 1
     assert small_sweep.tables(out) == small_sweep.tables(tmp_path / "pool")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("known", [[], [(1, 0)], [(0, 0), (2, 1), (1, 3), (2, 3)], [(cell, 0) for cell in range(3)]])
+def test_what_is_lacking_is_what_an_anti_join_with_the_manifests_leaves(
+    tmp_path: Path, known: list[tuple[int, int]]
+) -> None:
+    """The plan's bits and Spark's `left anti` over the planned runs and the rows of the manifests agree."""
+    file = small_sweep.write(tmp_path, seeds=5)
+    planned = load_experiment(str(file))
+    place = Place(str(tmp_path / "out"))
+    chunks.write(place, chunks.Chunk("0000-000001", len(known), 0, tuple(chunks.spans(known)), (), ()))
+    plan = Plan(planned, chunks.read(place).finished, lambda: 2)
+    with session(EngineOptions(workers=2)) as spark:
+        register(spark)
+        spark.read.format("groupsim").option("experiment", str(file)).load().createOrReplaceTempView("planned")
+        rows = spark.read.schema(chunks.ROW).json(str(tmp_path / "out/chunks"))
+        rows.selectExpr("explode(runs) as span").createOrReplaceTempView("manifests")
+        left = spark.sql(
+            "select cell, seed from planned left anti join manifests on cell between span.first_cell and span.last_cell"
+            " and seed between span.first_seed and span.last_seed order by seed, cell"
+        ).collect()
+    assert [tuple(row) for row in left] == [run for wave in plan.waves() for run in wave.runs]
+    assert len(left) == 15 - len(known)
 
 
 @pytest.mark.usefixtures("spark")
