@@ -168,7 +168,7 @@ def render_table(result: Result, width: int | None = None) -> Group:
 def _round_table(one: Result, title: str, width: int | None) -> Group | Text:
     if "error" in one:
         return Text(f"{title}: Kafka's assignor fails with {one['error']}")
-    lines = picture(columns_of_round(one), width, everything=True, title="member")
+    lines = picture(columns_of_round(one), width, most=None, title="member")
     return Group(Text(title, style="bold"), *lines, Text(_caption(one)))
 
 

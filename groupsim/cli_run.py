@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
 from groupsim import run_options as options
@@ -33,6 +31,9 @@ def run(
 ) -> None:
     """Run a scenario and tell what happened: headline, timeline, expectations.
 
+    Up to three members fit on a screen of 50 lines, further members add to it. What is left out is named, with the
+    option that shows it.
+
     Examples:
 
     - `groupsim run demo`
@@ -42,6 +43,7 @@ def run(
     - `groupsim run demo --report demo.html`
     - `groupsim run three-ages-today --owners`
     - `groupsim run brokers-roll-forty-groups --group fleet-7`
+    - `groupsim run deploy-jvm-S-cooperative --all`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     - `groupsim run four-scenes --rebalance 2`
     - `groupsim run four-scenes --rebalance 2 --mermaid > rebalance.mmd`
@@ -49,11 +51,12 @@ def run(
     from groupsim import rebalance_command, run_command, seeds_command
 
     files = (trace, logs, report, data_dir)
-    one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds)
+    shown = {"--fetches": fetches, "--owners": owners, "--checks": checks}
+    one = rebalance_command.asked(rebalance, group, every, mermaid, as_json, seeds, shown)
     if seeds is None:
-        shown: dict[str, Any] = {"fetches": fetches, "owners": owners, "checks": checks, "group": group}
-        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, rebalance=one, **shown))
-    seeds_command.refuse_files(source, seed, files)
+        of_story = run_command.Shown(fetches, owners, checks, every, group)
+        raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, shown=of_story, rebalance=one))
+    seeds_command.refuse_of_one_run(source, seed, files, {**shown, "--all": every})
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
 
 

@@ -28,6 +28,7 @@ from groupsim.scenarios.story.words import clock
 from groupsim.terminal import width_of
 from groupsim.written_differently import Difference
 
+ONLY = "(earlier assignments are not compared)"
 MANY_SETTINGS = 10  # more of what two files say differently is cut off
 QUIET = {Kind.RUN_STARTED, Kind.LOG_ENDS, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
 
@@ -204,9 +205,9 @@ def _show_owners(found: Owners, console: Console, *, named: bool) -> None:
     """Who owns what at the end of both runs, side by side where it is not the same."""
     whose = f" of {found.group}" if named else ""
     if found.same:
-        console.print(Text(f"owners{whose} at the end: the same in A and B", "dim"))
+        console.print(Text(f"owners{whose} at the end: the same in A and B {ONLY}", "dim"))
         return
-    console.print(Text(f"owners{whose} at the end", "dim"))
+    console.print(Text(f"owners{whose} at the end {ONLY}", "dim"))
     columns = columns_compared(found.left, found.right)
     for line in picture(columns, width_of(console), title="", mark="not so in A", hint=""):
         console.print(line, soft_wrap=True)

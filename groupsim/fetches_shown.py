@@ -14,7 +14,6 @@ MINUTE_US = 60_000_000
 
 def show_fetches(story: Story, console: Console) -> None:
     """A table with a line for each member that fetched; `each` is the mean time that a fetch waited."""
-    console.print()
     lanes = [lane for lane in story.lanes if lane.fetches is not None]
     if not lanes:
         console.print(Text("  fetches: none are counted (counted logs have no brokers to ask)", "dim"))

@@ -56,7 +56,7 @@ def picture(
     columns: Sequence[Column],
     width: int | None,
     *,
-    everything: bool = False,
+    most: int | None = MOST_LINES,
     title: str = "owners",
     mark: str = "moved",
     hint: str = EVERYTHING,
@@ -65,13 +65,14 @@ def picture(
     """The lines of the picture, `margin` blanks before each; without a `width` (a pipe) no cell is cut.
 
     `title` heads the members' names, `mark` says what the sign stands for and `hint` how everything is shown, which is
-    without the limit of ten lines, and with what is too wide continued below.
+    without `most` lines, and with what is too wide continued below.
     """
     names = list(dict.fromkeys(name for column in columns for name in column.cells))
-    if len(names) > MANY_MEMBERS and not everything:
-        lines = _summed_up(columns, title, mark, hint, None if width is None else width - margin)
+    within = None if width is None else width - margin
+    if len(names) > MANY_MEMBERS and most is not None:
+        lines = _summed_up(columns, title, mark, hint, within, most)
     else:
-        lines = _side_by_side(columns, names, title, mark, None if width is None else width - margin, everything)
+        lines = _side_by_side(columns, names, title, mark, within, most)
     return [Text(" " * margin).append_text(line) for line in lines]
 
 
@@ -79,8 +80,9 @@ def picture(
 
 
 def _side_by_side(
-    columns: Sequence[Column], names: Sequence[str], title: str, mark: str, width: int | None, everything: bool
+    columns: Sequence[Column], names: Sequence[str], title: str, mark: str, width: int | None, most: int | None
 ) -> list[Text]:
+    everything = most is None
     rows = [*names, NO_OWNER] if any(column.unowned for column in columns) else list(names)
     longest = max([len(title), *(len(row) for row in rows)])
     wide = longest if everything or width is None else min(longest, LONGEST_NAME)
@@ -89,9 +91,9 @@ def _side_by_side(
     widths = _widths(columns, table, room, cut=width is not None)
     legend = f"({MARK} {mark})" if any(column.moved for column in columns) else ""
     whole = (columns, table, title, wide, widths, room)
-    lines = _lines(*whole, None if everything else MOST_LINES)
+    lines = _lines(*whole, most)
     if legend and not _on_a_head(lines, legend, width):
-        lines = lines if everything or len(lines) < MOST_LINES else _lines(*whole, MOST_LINES - 1)
+        lines = lines if most is None or len(lines) < most else _lines(*whole, most - 1)
         lines.append(Text(legend, "dim"))
     return lines
 
@@ -258,7 +260,9 @@ def _cut(text: str, width: int) -> str:
 # --- summed up -------------------------------------------------------------------------------------------------------
 
 
-def _summed_up(columns: Sequence[Column], title: str, mark: str, hint: str, width: int | None) -> list[Text]:
+def _summed_up(
+    columns: Sequence[Column], title: str, mark: str, hint: str, width: int | None, limit: int
+) -> list[Text]:
     """A line for each assignment: how many members with how many partitions, and whose number has changed."""
     wide = max(len(column.title) for column in columns)
     words = [
@@ -266,7 +270,7 @@ def _summed_up(columns: Sequence[Column], title: str, mark: str, hint: str, widt
         for column, before in zip(columns, [None, *columns[:-1]], strict=True)
     ]
     lines = [Text(line if width is None else _cut(line, width)) for line in words]
-    most = MOST_LINES - 1
+    most = limit - 1
     if len(lines) > most:
         first = most // 2
         left = len(lines) - (most - 1)

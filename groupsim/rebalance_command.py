@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -33,17 +33,29 @@ class Asked:
 
 
 def asked(
-    number: int | None, group: str | None, every: bool, as_mermaid: bool, wants_json: bool, seeds: int | None
+    number: int | None,
+    group: str | None,
+    every: bool,
+    as_mermaid: bool,
+    wants_json: bool,
+    seeds: int | None,
+    of_the_story: Mapping[str, bool],
 ) -> Asked | None:
-    """What is asked for, None for nothing. Raises Trouble for options that do not go together."""
+    """What is asked for, None for nothing. Raises Trouble for options that do not go together.
+
+    `of_the_story`: whether options are given that say what of a run's story is shown, by their names.
+    """
     if number is None:
         if group is not None and (wants_json or seeds is not None):
             other = "--json" if wants_json else "--seeds"
             raise Trouble(f"--group shows one group on the screen, {other} has them all", "leave --group out")
-        for option, given in (("--all", every), ("--mermaid", as_mermaid)):
-            if given:
-                raise Trouble(f"{option} says how to show one rebalance", "say which: --rebalance N")
+        if as_mermaid:
+            raise Trouble("--mermaid says how to show one rebalance", "say which: --rebalance N")
         return None
+    for option, given in of_the_story.items():
+        if given:
+            words = f"{option} is of the story of a run, and --rebalance shows one rebalance in its place"
+            raise Trouble(words, "leave one of them out")
     if seeds is not None:
         raise Trouble("--rebalance shows one run, --seeds makes many", "leave one of them out")
     if as_mermaid and wants_json:

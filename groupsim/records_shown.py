@@ -8,19 +8,18 @@ that are not empty, the worst partitions first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from groupsim.one_screen import EVERYTHING, Limits
 from groupsim.owners_shown import ranges
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
 
-MANY_PARTITIONS = 8
-MANY_PRODUCERS = 8
-LONGEST = 40  # of partitions of the same figures
 NOTABLE_US = 1_000_000  # a partition changes hands in less
 
 COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
@@ -35,27 +34,25 @@ COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
 )
 
 
-def show(group: str, story: Story, console: Console) -> None:
-    """Print what became of the records of one group, and what its topics should have held besides.
+def parts(group: str, story: Story) -> Iterator[Callable[[Console, Limits], None]]:
+    """What prints what became of the records of one group, and what its topics should have held besides.
 
     Nothing of the former when its logs have none, or the trace does not tell.
     """
     total = next((one for one in story.totals if one.group == group), None)
     if total is not None and total.records is not None and total.records.written:
-        _show_fates(group, total, story, console)
+        yield partial(_show_fates, group, total, story)
     theirs = {one.partition.topic for one in story.accounts if one.group == group}
-    show_given_up([one for one in story.given_up if one.topic in theirs], console)
+    if found := [one for one in story.given_up if one.topic in theirs]:
+        yield partial(show_given_up, found)
 
 
-def show_given_up(found: Sequence[GivenUp], console: Console) -> None:
+def show_given_up(found: Sequence[GivenUp], console: Console, limits: Limits) -> None:
     """Print what producers could not get into any log; a line for each of them, and error."""
-    if not found:
-        return
-    console.print()
     most = sorted(found, key=lambda one: -one.records)
-    for one in most[:MANY_PRODUCERS]:
+    for one in most[: limits.producers]:
         _print_given_up(f"{one.producer} gave up {_given_up(one)}", console)
-    if rest := most[MANY_PRODUCERS:]:
+    if rest := most[len(most[: limits.producers]) :]:
         _print_given_up(f"… {len(rest)} more, {sum(one.records for one in rest):,} records", console)
 
 
@@ -69,12 +66,11 @@ def _given_up(one: GivenUp) -> str:
     return f"{records} for {one.topic}: {one.error}{why}, from {clock(one.first_us)} on"
 
 
-def _show_fates(group: str, total: GroupAccount, story: Story, console: Console) -> None:
-    console.print()
+def _show_fates(group: str, total: GroupAccount, story: Story, console: Console, limits: Limits) -> None:
     console.print(Padding(Text.assemble(("records: ", "dim"), sentence(total, story)), (0, 0, 0, 2), expand=False))
     odd = [one for one in story.accounts if one.group == group and one.records and trouble(one.records)]
     if odd and total.partitions > 1:
-        for line in (*_table(odd), *_others(total, odd)):
+        for line in (*_table(odd, limits), *_others(total, odd)):
             console.print(Text(" " * 4 + line), soft_wrap=True)
 
 
@@ -134,30 +130,33 @@ def _unserved(total: GroupAccount, story: Story) -> Iterator[str]:
             yield f"longest without a consumer: {one.partition}, {span(one.gap.length_us)} ({when})"
 
 
-def _table(odd: Sequence[Account]) -> Iterator[str]:
+def _table(odd: Sequence[Account], limits: Limits) -> Iterator[str]:
     """The worst partitions first; those of the same figures in one line."""
     worst = sorted(odd, key=lambda one: (-trouble(one.records or Records()), one.partition))
     columns = [(name, of) for name, of in COLUMNS if any(of(one.records or Records()) for one in odd)]
     alike: dict[tuple[str, ...], list[TopicPartition]] = {}
     for one in worst:
         alike.setdefault(tuple(_number(of(one.records or Records())) for _, of in columns), []).append(one.partition)
-    shown = list(alike.items())[:MANY_PARTITIONS]
-    rows = [("partition", tuple(name for name, _ in columns)), *((_named(ones), row) for row, ones in shown)]
+    shown = list(alike.items())[: limits.records]
+    rows = [
+        ("partition", tuple(name for name, _ in columns)),
+        *((_named(ones, limits.longest), row) for row, ones in shown),
+    ]
     names = max(len(name) for name, _ in rows)
     widths = [max(9, *(len(row[at]) + 2 for _, row in rows)) for at in range(len(columns))]
     for name, row in rows:
         yield f"{name:<{names}}" + "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
     rest = len(worst) - sum(len(ones) for _, ones in shown)
     if rest:
-        yield f"… {rest} more"
+        yield f"… {rest} more; {EVERYTHING} lists them"
 
 
-def _named(partitions: Sequence[TopicPartition]) -> str:
+def _named(partitions: Sequence[TopicPartition], longest: int | None) -> str:
     """One partition by its name, several as ranges; the figures are those of each."""
     if len(partitions) == 1:
         return str(partitions[0])
     ranged = ranges(partition_set(partitions)).plain
-    return (ranged if len(ranged) <= LONGEST else ranged[: LONGEST - 1] + "…") + ", each"
+    return (ranged if longest is None or len(ranged) <= longest else ranged[: longest - 1] + "…") + ", each"
 
 
 def _others(total: GroupAccount, odd: Sequence[Account]) -> Iterator[str]:

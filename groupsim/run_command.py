@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+from rich.console import Console
 from rich.text import Text
 
-from groupsim import as_json, rebalance_command, timeline, verdicts
+from groupsim import as_json, one_screen, rebalance_command, timeline, verdicts
 from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.exits import Trouble, ended_as_by_ctrl_c
 from groupsim.fetches_shown import show_fetches
 from groupsim.logs import write_logs
+from groupsim.one_screen import WHOLE, Limits, Part
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
 from groupsim.running import command_line, perform
@@ -28,6 +33,20 @@ from groupsim.sources import check_directory, check_target
 from groupsim.terminal import Terminal
 
 
+@frozen
+class Shown:
+    """What of a story is printed beside what one screen has: fetches, every assignment, expectation, line.
+
+    With a `group` that one alone.
+    """
+
+    fetches: bool = False
+    owners: bool = False
+    checks: bool = False
+    everything: bool = False
+    group: str | None = None
+
+
 def run(
     source: str,
     seed: int,
@@ -35,17 +54,13 @@ def run(
     files: tuple[Path | None, Path | None, Path | None, Path | None],
     wants_json: bool,
     *,
-    fetches: bool = False,
-    owners: bool = False,
-    checks: bool = False,
-    group: str | None = None,
+    shown: Shown,
     rebalance: rebalance_command.Asked | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
-    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. With `fetches`
-    those of each member are printed, too, with `owners` every assignment whole, with `checks` every expectation that
-    holds; with `group` that one alone; with `rebalance` the course of that one is printed in place of the story.
+    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. `shown` says
+    what of the story is printed; with `rebalance` the course of that one is printed in its place.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -72,7 +87,8 @@ def run(
     elif wants_json:
         print(as_json.text(document(story, done)))
     else:
-        show(story, done, fetches=fetches, owners=owners, checks=checks, group=_formed(group, story))
+        _check_formed(shown.group, story)
+        show(story, done, shown)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
@@ -85,32 +101,37 @@ def _say(words: str, style: str) -> None:
     Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
 
 
-def _formed(group: str | None, story: Story) -> str | None:
-    """The group asked for. Raises Trouble for one that did not form."""
+def _check_formed(group: str | None, story: Story) -> None:
+    """Raises Trouble for a group asked for that did not form."""
     names = [one.group for one in story.groups]
     if group is not None and group not in names:
         raise Trouble(f"no group {group!r} formed in this run", suggest(group, names, "its groups"))
-    return group
 
 
-def show(
-    story: Story,
-    done: Run,
-    *,
-    fetches: bool = False,
-    owners: bool = False,
-    checks: bool = False,
-    group: str | None = None,
-) -> None:
-    """Headline, timeline, expectations, notes."""
+def show(story: Story, done: Run, asked: Shown) -> None:
+    """Headline, timeline, expectations, notes: on one screen, unless all of it is asked for."""
     console = Terminal()
-    timeline.show(story, console, _introduction(done.scenario), owners=owners, group=group)
-    if fetches:
-        show_fetches(story, console)
-    verdicts.show(done.checks, console, checks)
+    told = timeline.told_in_full(story, asked.group)
+    introduction = _introduction(done.scenario)
+    parts = list(timeline.parts(story, introduction, owners=asked.owners, group=asked.group))
+    if asked.fetches:
+        parts.append(Part(lambda console, _: show_fetches(story, console), asked=True))
+    if done.checks:
+        parts.append(Part(partial(_show_checks, done.checks, asked.checks), asked=asked.checks))
+    if asked.everything:
+        limits = WHOLE
+    else:
+        noted = sum(len(str(note).splitlines()) for note in done.scenario.notes)
+        height = one_screen.height_for(timeline.members_of(told, story)) - noted
+        limits = one_screen.fitting(parts, console, height)
+    one_screen.draw(parts, console, limits)
     for note in done.scenario.notes:
         _say(str(note), "yellow")
     sys.stdout.flush()
+
+
+def _show_checks(checks: Sequence[Judged], every: bool, console: Console, limits: Limits) -> None:
+    verdicts.show(checks, console, None if every else limits.checks)
 
 
 def _introduction(scenario: Scenario) -> str:

@@ -29,6 +29,7 @@ from groupsim.settings_changed import load
 from groupsim.terminal import Terminal
 
 SHIFT = "shift-steps"
+FILES = ("--trace", "--logs", "--report", "--data-dir")
 
 
 @frozen
@@ -79,12 +80,18 @@ def run_seeds(source: str, first: int, number: int, settings: list[str], wants_j
     return EXPECTATION_FAILED if any(one.failed for one in runs) else WELL
 
 
-def refuse_files(source: str, seed: int, files: Sequence[Path | None]) -> None:
-    """A trace, logs, a page and a data directory are those of one run. Raises Trouble."""
-    for name, path in zip(("--trace", "--logs", "--report", "--data-dir"), files, strict=True):
-        if path is not None:
-            again = command_line(source, seed, [f"{SHIFT}=true"], name, str(path))
-            raise Trouble(f"{name} is of one run, and --seeds makes several", f"for one of them: {again}")
+def refuse_of_one_run(source: str, seed: int, files: Sequence[Path | None], shown: Mapping[str, bool]) -> None:
+    """A trace, logs, a page, a data directory and what is shown of a story are those of one run. Raises Trouble.
+
+    `shown`: whether an option that says what is shown is given, by its name.
+    """
+    options: list[tuple[str, ...]] = [
+        (name, str(path)) for name, path in zip(FILES, files, strict=True) if path is not None
+    ]
+    options += [(name,) for name, given in shown.items() if given]
+    for option in options:
+        again = command_line(source, seed, [f"{SHIFT}=true"], *option)
+        raise Trouble(f"{option[0]} is of one run, and --seeds makes several", f"for one of them: {again}")
 
 
 def spreads(runs: Sequence[One]) -> list[Spread]:

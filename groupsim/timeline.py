@@ -1,89 +1,112 @@
 """A story on a terminal: headline, generations, lanes, partitions that stood still, notes.
 
-Nothing is computed here but what fits the screen. Long stories are cut in the middle, and say so.
+Nothing is computed here but what fits the screen: the story in parts, each as long as its limits let it be.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
 
-from groupsim import lanes_drawn, many_groups_shown, records_shown
+from groupsim import generations_shown, lanes_drawn, many_groups_shown, one_screen, records_shown
+from groupsim.one_screen import EVERYTHING, USUAL, Limits, Part
 from groupsim.owners_columns import columns_of
-from groupsim.owners_shown import picture, ranges
+from groupsim.owners_shown import Column, picture, ranges
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story import (
-    Cause,
-    Generation,
-    GivenUp,
-    GroupStory,
-    Lane,
-    Late,
-    Outcome,
-    Phase,
-    Standstill,
-    Story,
-    partition_set,
-)
-from groupsim.scenarios.story.headline import REMOVALS
-from groupsim.scenarios.story.many_groups import many_groups
+from groupsim.scenarios.story import GivenUp, GroupStory, Lane, Phase, Standstill, Story, partition_set
+from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
+from groupsim.scenarios.story.model import Doing
 from groupsim.scenarios.story.rollouts import in_words
 from groupsim.scenarios.story.words import clock, count, processes, span
 from groupsim.terminal import width_of
 
-MANY_RUNS = 24  # more runs of one cause are cut in the middle
-ALIKE = 3  # of generations of one cause in a row so many are shown, and the last
-BACK = "↩"  # beside the number of partitions that moved: so many of them back
-MANY_LANES = 24
-MANY_STANDSTILLS = 8
 SHORT_BESIDE = 100  # what is so many times shorter than the longest is counted
-LONGEST = 40  # of partitions that stood still in the same time
-MANY_NOTES = 12
 NARROW = 40
-TOGETHER_US = 50_000  # removals within this are one event
-
-HEADS = ("gen", "began", "cause", "ready in", "members", "moved", "stood still")
-LEAST = (5, 9, 14, 10, 9, 9, 13)  # columns of a table whose cells are short: tables of several runs look alike
-CAUSE = 2  # the column that is cut where a terminal is too narrow
-SHORTEST_CAUSE = 12
 TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
 def show(
-    story: Story, console: Console, introduction: str = "", *, owners: bool = False, group: str | None = None
+    story: Story, console: Console, introduction: str = "", limits: Limits = USUAL, *, group: str | None = None
 ) -> None:
-    """Print the whole story; `introduction` is what the scenario says of itself, `owners` lists all of them.
+    """Print the whole story, or that of one group; `introduction` is what the scenario says of itself."""
+    one_screen.draw(list(parts(story, introduction, group=group)), console, limits)
+
+
+def parts(story: Story, introduction: str = "", *, owners: bool = False, group: str | None = None) -> Iterator[Part]:
+    """The story in its parts; with `owners` every assignment whole, whatever the limits are.
 
     Many groups are summed up, and the one that was hit hardest is told; with a `group` that one is, and no other.
     """
-    console.print(Text(story.headline, "bold"), soft_wrap=_into_a_pipe(console))
-    console.print(Text(_subtitle(story), "dim"))
-    if introduction:
-        console.print(Text(introduction, "dim italic"))
-    for one in _told_in_full(story, console, group):
-        console.print()
-        show_group(one, story, console, owners=owners)
-    records_shown.show_given_up(_unread(story), console)
-    _show_doings(story, console)
+    yield Part(partial(_show_head, story, introduction))
+    many = many_groups(story) if group is None else None
+    if many is not None:
+        yield Part(partial(_show_many_groups, many), first=True)
+    told = told_in_full(story, group)
+    for one in told:
+        yield from _group_parts(one, told, story, owners=owners)
+    if unread := _unread(story):
+        yield Part(partial(records_shown.show_given_up, unread))
+    if story.actions or story.faults or story.notes:
+        yield Part(partial(_show_doings, story))
 
 
-def _told_in_full(story: Story, console: Console, wanted: str | None) -> list[GroupStory]:
-    """The groups that are told one by one; of many that is one, and they are summed up first."""
+def told_in_full(story: Story, wanted: str | None = None) -> Sequence[GroupStory]:
+    """The groups that are told one by one: the one that is wanted, of many the one that was hit hardest, or all."""
     if wanted is not None:
         return [group for group in story.groups if group.group == wanted]
     many = many_groups(story)
-    if many is None:
-        return list(story.groups)
-    console.print()
+    return story.groups if many is None else [many.worst]
+
+
+def members_of(told: Sequence[GroupStory], story: Story) -> int:
+    """How many member processes have a lane in the pictures of these groups."""
+    names = {None, *(group.group for group in told)}
+    return sum(not lane.producer and lane.group in names for lane in story.lanes)
+
+
+def _group_parts(group: GroupStory, told: Sequence[GroupStory], story: Story, *, owners: bool) -> Iterator[Part]:
+    """One group: its generations, who owns what, its members' lanes, its partitions, its records."""
+    yield Part(partial(_show_generations, group), first=True)
+    if columns := columns_of(group.generations):
+        yield Part(partial(_show_owners, columns, everything=owners), asked=owners)
+    if _lanes(group, story):
+        yield Part(partial(_show_lanes, group, told, story))
+    if group.standstills:
+        yield Part(partial(_show_standstills, group))
+    for draw in records_shown.parts(group.group, story):
+        yield Part(draw)
+
+
+def _show_many_groups(many: ManyGroups, console: Console, limits: Limits) -> None:
     many_groups_shown.show(many, console)
     console.print()
     words = f"the one that was hit hardest is {many.worst.group}; --group NAME shows another one, --json has all"
     console.print(Text(words, "dim"))
-    return [many.worst]
+
+
+def _show_head(story: Story, introduction: str, console: Console, limits: Limits) -> None:
+    console.print(Text(story.headline, "bold"), soft_wrap=_into_a_pipe(console))
+    console.print(Text(_subtitle(story), "dim"))
+    if introduction:
+        for line in _first_lines(Text(introduction, "dim italic"), limits.introduction, console):
+            console.print(line)
+
+
+def _first_lines(text: Text, most: int | None, console: Console) -> Sequence[Text]:
+    """The text in so many lines; the last ends with how to see the rest."""
+    wrapped = text.wrap(console, console.width)
+    if most is None or len(wrapped) <= most:
+        return [text]
+    rest = f"… ({EVERYTHING})"
+    last = wrapped[most - 1]
+    last.rstrip()
+    words = last.plain
+    while words and len(words) + 1 + len(rest) > console.width:
+        words = words.rpartition(" ")[0]
+    return [*wrapped[: most - 1], Text(f"{words} {rest}", text.style)]
 
 
 def _unread(story: Story) -> list[GivenUp]:
@@ -104,33 +127,18 @@ def _subtitle(story: Story) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def show_group(group: GroupStory, story: Story, console: Console, *, owners: bool = False) -> None:
-    """One group: its generations, who owns what, its members' lanes, its partitions."""
+def _show_generations(group: GroupStory, console: Console, limits: Limits) -> None:
     console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
     for rollout in group.rollouts:
         _print_line(console, Text(f"  {in_words(rollout)}"))
-    columns = _columns(group.generations, width_of(console))
-    _print_line(console, Text(_line(HEADS, columns), "dim"))
-    for row in _generation_rows(group.generations, columns):
+    for row in generations_shown.lines(group.generations, width_of(console), limits):
         _print_line(console, row)
-    _show_owners(group, console, everything=owners)
-    members = [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
-    lanes = members + [lane for lane in story.lanes if lane.producer and lane.eventful]
-    if lanes:
-        console.print()
-        _show_lanes(lanes, group, story.end_us, console)
-    if group.standstills:
-        console.print()
-        _show_standstills(group, console)
-    records_shown.show(group.group, story, console)
 
 
-def _show_owners(group: GroupStory, console: Console, *, everything: bool) -> None:
+def _show_owners(columns: Sequence[Column], console: Console, limits: Limits, *, everything: bool) -> None:
     """Who owns what after each generation, in the lines there are for it, or all."""
-    if columns := columns_of(group.generations):
-        console.print()
-        for line in picture(columns, width_of(console), everything=everything):
-            console.print(line, soft_wrap=True)
+    for line in picture(columns, width_of(console), most=None if everything else limits.owners):
+        console.print(line, soft_wrap=True)
 
 
 def _print_line(console: Console, row: Text) -> None:
@@ -160,192 +168,75 @@ def _totals(group: GroupStory) -> str:
     return " · ".join(["", *(part for part in parts if part)]).lstrip()
 
 
-# --- generations ---------------------------------------------------------------------------------------------------
-
-
-def _columns(told: Sequence[Generation], width: int | None) -> tuple[int, ...]:
-    """The width of each column, the blanks before its cells included; without a `width` nothing is cut.
-
-    A column is as wide as its longest cell needs: times of more than an hour, counts with an aside.
-    """
-    rows = [HEADS, *map(_cells, told)]
-    gaps = (0, 1, 2, 2, 2, 2, 2)
-    needed = [max(len(row[at]) for row in rows) + gaps[at] for at in range(len(HEADS))]
-    columns = [max(one, least) for one, least in zip(needed, LEAST, strict=True)]
-    if width is not None:
-        others = sum(columns) - columns[CAUSE]
-        columns[CAUSE] = max(SHORTEST_CAUSE + gaps[CAUSE], min(columns[CAUSE], width - others))
-    return tuple(columns)
-
-
-def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
-    """The cells in their columns: the cause begins at the left, all others end at the right."""
-    cause = columns[CAUSE] - 2
-    shown = [f"{cell:>{width}}" for cell, width in zip(cells, columns, strict=True)]
-    shown[CAUSE] = f"  {_cut(cells[CAUSE], cause):<{cause}}"
-    return "".join(shown)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _indent(columns: Sequence[int]) -> str:
-    """What stands before a line about a generation: it begins under the cause."""
-    return " " * (columns[0] + columns[1] + 2)
-
-
-def _generation_rows(told: Sequence[Generation], columns: Sequence[int]) -> Iterable[Text]:
-    """Every generation, but of many of one cause in a row only the first and the last."""
-    runs = [list(run) for _, run in groupby(told, key=lambda generation: generation.cause)]
-    for index, run in enumerate(runs):
-        if len(runs) > MANY_RUNS and MANY_RUNS // 2 <= index < len(runs) - MANY_RUNS // 2:
-            if index == MANY_RUNS // 2:
-                yield _left_out([g for run in runs[index : len(runs) - MANY_RUNS // 2] for g in run])
-            continue
-        shown = len(run) if len(run) <= ALIKE + 2 else ALIKE
-        for generation in run[:shown]:
-            yield from _generation(generation, columns)
-        if shown < len(run):
-            yield _alike(run[shown:-1])
-            yield from _generation(run[-1], columns)
-    if any(move.back for generation in told for move in generation.moves):
-        yield Text(_indent(columns) + f"{BACK}: so many of them back to where they had come from", "dim")
-
-
-def _alike(run: Sequence[Generation]) -> Text:
-    """Generations of one cause in a row: how many, whose, how often."""
-    names = Counter(g.culprit.host for g in run if g.culprit)
-    whose = ", ".join(name for name, _ in names.most_common(3)) + (", …" if len(names) > 3 else "")
-    period = span((run[-1].began_us - run[0].began_us) // max(1, len(run) - 1))
-    longest = span(max(g.duration_us for g in run))
-    return Text(f"    …  {len(run):,} more alike ({whose}), one every {period}, open for up to {longest}", "dim")
-
-
-def _left_out(told: Sequence[Generation]) -> Text:
-    causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in told).most_common(3))
-    return Text(f"    …  {len(told):,} generations more: {causes}", "dim")
-
-
-def _generation(generation: Generation, columns: Sequence[int]) -> Iterable[Text]:
-    indent = _indent(columns)
-    yield _facts(generation, columns)
-    if generation.cause is not Cause.FIRST_START or generation.absent:
-        yield Text(indent + _who(generation))
-    for late in _waited_for(generation):
-        yield Text(indent + late, "yellow")
-    for hindrance in generation.hindrances:
-        yield Text(indent + hindrance.words, "yellow")
-
-
-def _facts(generation: Generation, columns: Sequence[int]) -> Text:
-    stable = generation.outcome is Outcome.STABLE
-    row = Text(_line(_cells(generation), columns))
-    begin = len(_indent(columns))
-    row.stylize("bold" if stable else "bold red", begin, begin + columns[CAUSE] - 2 + (0 if stable else columns[3]))
-    return row
-
-
-def _cells(generation: Generation) -> tuple[str, ...]:
-    stable = generation.outcome is Outcome.STABLE
-    return (
-        str(generation.number),
-        clock(generation.began_us),
-        generation.cause.value,
-        span(generation.duration_us) if stable else generation.outcome.value,
-        str(generation.size),
-        _moved(generation),
-        span(generation.stopped_us) if generation.stopped_us else "–",
-    )
-
-
-def _moved(generation: Generation) -> str:
-    if not generation.moves:
-        return "–"
-    back = sum(move.back for move in generation.moves)
-    return f"{len(generation.moves)}" + (f" ({back}{BACK})" if back else "")
-
-
-def _who(generation: Generation) -> str:
-    again = "second round: " if generation.follow_up else ""
-    who = f"{generation.culprit.host} " if generation.culprit else ""
-    return f"{again}{who}{generation.why}"
-
-
-def _waited_for(generation: Generation) -> Iterable[str]:
-    together = [late for late in generation.absent if late.after_us < TOGETHER_US]
-    if together:
-        names = ", ".join(late.who.host for late in together[:3]) + (", …" if len(together) > 3 else "")
-        yield f"removed in the same moment: {names} ({len(together)} in all)"
-    shown = sorted((late for late in generation.absent if late not in together), key=lambda one: -one.after_us)
-    for late in shown[:3]:
-        yield _never_came(late)
-    if len(shown) > 3:
-        yield f"… and {len(shown) - 3} more never came"
-    if generation.late is not None and not shown:
-        aside = f" ({generation.late.why})" if generation.late.why else ""
-        yield f"last to join: {generation.late.who.host} after {span(generation.late.after_us)}{aside}"
-
-
-def _never_came(late: Late) -> str:
-    why = f" {late.why};" if late.why else ""
-    until = REMOVALS.get(late.removal or "", "")
-    return f"never came: {late.who.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")
-
-
 # --- lanes and partitions ------------------------------------------------------------------------------------------
 
 
-def _show_lanes(lanes: Sequence[Lane], group: GroupStory, end_us: int, console: Console) -> None:
-    shown = _chosen(lanes)
-    names = [_short(lane.host) for lane in shown]
-    margin = max(4, *(len(name) for name in names)) + 2
+def _lanes(group: GroupStory, story: Story) -> Sequence[Lane]:
+    """The lanes of a group's picture: its members, and the producers of whom there is something to see."""
+    return [*_members(group, story), *(lane for lane in story.lanes if lane.producer and lane.eventful)]
+
+
+def _members(group: GroupStory, story: Story) -> Sequence[Lane]:
+    return [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
+
+
+def _show_lanes(group: GroupStory, told: Sequence[GroupStory], story: Story, console: Console, limits: Limits) -> None:
+    drawn = {group.group: lanes for group in told if (lanes := _lanes(group, story))}
+    first = limits.axes or group.group == next(iter(drawn))
+    lanes = drawn[group.group] if first else _members(group, story)
+    shown = _chosen(lanes, limits.lanes)
+    beside = shown if limits.axes else [lane for lanes in drawn.values() for lane in _chosen(lanes, limits.lanes)]
+    margin = max(4, *(len(_short(lane.host)) for lane in beside)) + 2
     width = max(NARROW, min(console.width, 160) - margin - 6)
-    scale = lanes_drawn.Scale(end_us, width, ascii=not lanes_drawn.can_print(console))
-    console.print(_row("", margin, lanes_drawn.axis(scale)))
+    scale = lanes_drawn.Scale(story.end_us, width, ascii=not lanes_drawn.can_print(console))
+    if first:
+        console.print(_row("", margin, lanes_drawn.axis(scale)))
     console.print(_row("gen", margin, lanes_drawn.generations(group.generations, scale)))
-    for name, lane in zip(names, shown, strict=True):
-        console.print(_row(name, margin, lanes_drawn.lane(lane, scale)))
+    for lane in shown:
+        console.print(_row(_short(lane.host), margin, lanes_drawn.lane(lane, scale)))
     if len(shown) < len(lanes):
-        console.print(Text(f"{'…':<{margin}}{len(lanes) - len(shown)} more, not drawn", "dim"))
-    console.print(_row("", margin, lanes_drawn.legend(shown, scale)))
+        words = f"{len(lanes) - len(shown)} more, not drawn; {EVERYTHING} draws them"
+        console.print(Text(f"{'…':<{margin}}{words}", "dim"))
+    if first:
+        console.print(_row("", margin, lanes_drawn.legend(beside, scale)))
 
 
 def _row(name: str, margin: int, drawn: Text) -> Text:
     return Text(f"  {name:<{margin}}").append_text(drawn)
 
 
-def _short(name: str, longest: int = 24) -> str:
-    return name if len(name) <= longest else name[: longest - 1] + "…"
+def _short(name: str, longest: int | None = 24) -> str:
+    return name if longest is None or len(name) <= longest else name[: longest - 1] + "…"
 
 
-def _chosen(lanes: Sequence[Lane]) -> Sequence[Lane]:
+def _chosen(lanes: Sequence[Lane], most: int | None) -> Sequence[Lane]:
     """All lanes while they fit; else those with trouble first, in their order."""
-    if len(lanes) <= MANY_LANES:
+    if most is None or len(lanes) <= most:
         return lanes
     troubled = {id(lane) for lane in lanes if any(part.phase in TROUBLE for part in lane.phases)}
     ranked = sorted(range(len(lanes)), key=lambda index: (id(lanes[index]) not in troubled, index))
-    return [lanes[index] for index in sorted(ranked[:MANY_LANES])]
+    return [lanes[index] for index in sorted(ranked[:most])]
 
 
 SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}
 
 
-def _show_standstills(group: GroupStory, console: Console) -> None:
+def _show_standstills(group: GroupStory, console: Console, limits: Limits) -> None:
     longest = sorted(group.standstills, key=lambda s: (-s.length_us, s.began_us, s.partition))
-    notable = [one for one in longest if one.length_us * SHORT_BESIDE >= longest[0].length_us]
+    notable = [one for one in longest if limits.brief or one.length_us * SHORT_BESIDE >= longest[0].length_us]
     rows: dict[tuple[str, str, str], list[TopicPartition]] = {}
     for still in notable:
         rows.setdefault((span(still.length_us), _owners(still), _when(still)), []).append(still.partition)
-    shown = list(rows.items())[:MANY_STANDSTILLS]
+    shown = list(rows.items())[: limits.standstills]
     console.print(Text("  partitions that stood still, longest first", "dim"))
-    told = [(length, _short(_together(partitions), LONGEST), *more) for (length, *more), partitions in shown]
+    told = [(length, _short(_together(them), limits.longest), *more) for (length, *more), them in shown]
     wide, names, owners = (max(len(row[at]) for row in told) for at in range(3))
     for length, partitions, whose, when in told:
         _print_line(console, Text(f"{length:>{max(12, wide + 4)}}  {partitions:<{names}}  {whose:<{owners}}  {when}"))
     number = len(longest) - sum(len(partitions) for _, partitions in shown)
     if number:
-        console.print(Text(f"    … {number} more, up to {span(longest[-number].length_us)}", "dim"))
+        words = f"… {number} more, up to {span(longest[-number].length_us)}; {EVERYTHING} lists them"
+        console.print(Text(f"    {words}", "dim"))
 
 
 def _together(partitions: Sequence[TopicPartition]) -> str:
@@ -367,17 +258,21 @@ def _when(still: Standstill) -> str:
 # --- what else was going on ----------------------------------------------------------------------------------------
 
 
-def _show_doings(story: Story, console: Console) -> None:
-    doings = sorted((*story.actions, *story.faults, *story.notes), key=lambda doing: doing.t_us)
-    if not doings:
-        return
-    console.print()
+def _show_doings(story: Story, console: Console, limits: Limits) -> None:
+    """What was done, and what was noted as far as there is room besides; in the order of time."""
+    done = [*story.actions, *story.faults]
+    chosen = sorted(done, key=_when_done)[: limits.doings]
+    room = None if limits.doings is None else limits.doings - len(chosen)
+    shown = sorted((*chosen, *sorted(story.notes, key=_when_done)[:room]), key=_when_done)
     console.print(Text("  what was done and noted", "dim"))
-    shown = doings[:MANY_NOTES]
     wide = max(10, *(len(clock(doing.t_us)) for doing in shown))
     for doing in shown:
         until = f" until {clock(doing.until_us)}" if doing.until_us is not None else ""
         where = f"{doing.host}: " if doing.host and doing.host not in doing.what else ""
         _print_line(console, Text(f"    {clock(doing.t_us):>{wide}}  {where}{doing.what}{until}"))
-    if len(doings) > MANY_NOTES:
-        console.print(Text(f"    … {len(doings) - MANY_NOTES} more; the trace has them all", "dim"))
+    if left := len(done) + len(story.notes) - len(shown):
+        console.print(Text(f"    … {left} more; {EVERYTHING} lists them", "dim"))
+
+
+def _when_done(doing: Doing) -> int:
+    return doing.t_us

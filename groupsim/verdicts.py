@@ -12,30 +12,30 @@ from groupsim.lanes_drawn import can_print
 from groupsim.scenarios.runner import Judged
 from groupsim.scenarios.story.words import clock
 
-SHOWN = 3
-"""Of the expectations that hold so many are printed, unless all are asked for: a run fits on a screen."""
+ALL = "--checks"
 
 
-def show(checks: Sequence[Judged], console: Console, every: bool = False) -> None:
-    """Print the expectations: all that failed, and the first that hold (with `every` all) in one line each."""
-    if not checks:
-        return
+def show(checks: Sequence[Judged], console: Console, most: int | None) -> None:
+    """Print the expectations: all that failed, and of those that hold the first, at most so many (None: all)."""
     failed = sum(not check.holds for check in checks)
-    console.print()
-    summary = "all hold" if not failed else f"{failed} of {len(checks)} failed"
-    console.print(Text.assemble(("  expectations: ", "dim"), (summary, "bold red" if failed else "bold green")))
-    well, bad = ("✓", "✗") if can_print(console, "✓✗") else ("ok", "NO")
     holding = len(checks) - failed
-    room = holding if every or holding <= SHOWN + 1 else SHOWN  # no line to say that a single one is left out
+    # No line says that a single one is left out.
+    room = holding if most is None or (most and holding <= most + 1) else most
     left = holding - room
+    summary = f"{failed} of {len(checks)} failed" if failed else "all hold" if room else f"all {holding} hold"
+    line = Text.assemble(("  expectations: ", "dim"), (summary, "bold red" if failed else "bold green"))
+    if left and not most:
+        line.append(f"  ({ALL} lists {'those that hold' if failed else 'them'})", "dim")
+    console.print(line)
+    well, bad = ("✓", "✗") if can_print(console, "✓✗") else ("ok", "NO")
     for check in checks:
         if check.holds:
             room -= 1
         if not check.holds or room >= 0:
             for row in _rows(check, well, bad):
                 console.print(Padding(row, (0, 0, 0, 4), expand=False))
-    if left:
-        console.print(Padding(Text(f"… {left} more hold; --checks lists them", "dim"), (0, 0, 0, 4), expand=False))
+    if left and most:
+        console.print(Padding(Text(f"… {left} more hold; {ALL} lists them", "dim"), (0, 0, 0, 4), expand=False))
 
 
 def _rows(check: Judged, well: str, bad: str) -> Iterable[Text]:

@@ -204,7 +204,7 @@ def test_mermaid_says_what_the_terminal_says() -> None:
         (("four-scenes", "--rebalance", 2, "--group", "g"), ("no group 'g'", "did you mean `g1`")),
         (("broker-stall-evicts-three-groups", "--rebalance", 1), ("several groups", "--group")),
         (("four-scenes", "--mermaid"), ("--mermaid", "--rebalance N")),
-        (("four-scenes", "--all"), ("--all", "--rebalance N")),
+        (("four-scenes", "--rebalance", 2, "--owners"), ("--owners is of the story", "leave one")),
         (("four-scenes", "--rebalance", 2, "--mermaid", "--json"), ("two forms", "leave one")),
         (("four-scenes", "--rebalance", 2, "--seeds", 3), ("--seeds", "leave one")),
     ],

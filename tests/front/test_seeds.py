@@ -70,5 +70,8 @@ def test_a_trace_is_of_one_run(join: str, tmp_path: Path) -> None:
     refused = call("run", join, "--seeds", "2", "--trace", tmp_path / "t.jsonl")
     assert (refused.exit_code, (tmp_path / "t.jsonl").exists()) == (2, False)
     assert f"groupsim run {join} --set shift-steps=true --seed 0 --trace" in refused.stderr
+    owners = call("run", join, "--seeds", "2", "--owners")
+    assert owners.exit_code == 2
+    assert f"groupsim run {join} --set shift-steps=true --seed 0 --owners" in owners.stderr
     none = call("run", join, "--seeds", "0")
     assert (none.exit_code, "--seeds 0: at least one run is needed" in none.stderr) == (2, True)

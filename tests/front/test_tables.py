@@ -12,6 +12,7 @@ from attrs import evolve
 
 from groupsim import failure_told, records_shown, timeline
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.one_screen import USUAL
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Cause, Move, Story, tell
 from groupsim.scenarios.story.model import Account, Doing, GroupAccount, Records
@@ -56,6 +57,12 @@ def rows(lines: list[str]) -> list[str]:
     """The header of the table of generations and the lines with facts of one."""
     at = next(number for number, line in enumerate(lines) if line.lstrip().startswith("gen "))
     return [line for line in lines[at : at + 12] if line == lines[at] or line.lstrip()[:2] in ("1 ", "2 ", "3 ")]
+
+
+def print_records(told: Story, console: Terminal) -> None:
+    """What became of the records of the group."""
+    for draw in records_shown.parts("g1", told):
+        draw(console, USUAL)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160, None])
@@ -115,7 +122,7 @@ def test_millions_of_records_do_not_run_together() -> None:
     output = io.StringIO()
     console = Terminal()
     console.file = output
-    records_shown.show("g1", told, console)
+    print_records(told, console)
     assert "123,456,789  123,456,788  123,456,789" in output.getvalue()
 
 
@@ -133,7 +140,7 @@ def test_partitions_that_fared_alike_share_a_line(monkeypatch: pytest.MonkeyPatc
     lines = printed(tell(tape.at(80).end()), monkeypatch, 100)
     at = next(number for number, line in enumerate(lines) if "stood still, longest" in line)
     assert re.search(r"40\.0 s  orders 2-5  c3 → c1", lines[at + 1])
-    assert lines[at + 2].strip() == "… 1 more, up to 10 ms"
+    assert lines[at + 2].strip() == "… 1 more, up to 10 ms; --all lists them"
 
 
 def test_partitions_of_the_same_figures_share_a_line() -> None:
@@ -146,6 +153,6 @@ def test_partitions_of_the_same_figures_share_a_line() -> None:
     output = io.StringIO()
     console = Terminal()
     console.file = output
-    records_shown.show("g1", evolve(story(), accounts=accounts, totals=(total,)), console)
+    print_records(evolve(story(), accounts=accounts, totals=(total,)), console)
     rows = [line.split() for line in output.getvalue().splitlines()]
     assert rows[-2:] == [["orders-4", "10", "3"], ["orders", "0-3,", "each", "10", "2"]]

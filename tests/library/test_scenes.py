@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import ages_table
@@ -11,6 +13,8 @@ import failover_table
 import pytest
 from library_scenes import scene, traced
 
+from groupsim.one_screen import FEW_MEMBERS, SCREEN
+from groupsim.run_command import Shown, show
 from groupsim.scenarios.actions import CrashBroker, RestartBroker
 from groupsim.scenarios.canonical import canonical_json
 from groupsim.scenarios.catalogue import find, names
@@ -126,3 +130,21 @@ def test_the_fail_over_page_shows_the_figures_of_the_run(name: str) -> None:
 def test_the_comparison_of_the_ages_is_what_comes_out(name: str) -> None:
     """Each row of docs/ancestors.md is a run with seed 0; tools/ages_table.py puts it there."""
     assert AGES[name] == ages_table.row(name, scene(name).run.events, scene(name).evidence.story)
+
+
+# --- on a terminal ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_run_of_at_most_three_members_fits_on_a_screen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most 50 lines of 100 columns, notes on the settings included."""
+    story = scene(name).evidence.story
+    if sum(not lane.producer for lane in story.lanes) > FEW_MEMBERS:
+        pytest.skip("it has more members")
+    monkeypatch.setenv("COLUMNS", "100")
+    printed, noted = io.StringIO(), io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(noted):
+        show(story, scene(name).run, Shown())
+    lines = printed.getvalue().splitlines()
+    assert lines[0]
+    assert len(lines) + len(noted.getvalue().splitlines()) <= SCREEN
