@@ -30,8 +30,10 @@ protocol wins a tie follow from `String.hashCode` and the iteration order of `Ha
     cluster_messages    brokers and controller; the cluster's metadata as a value
     batch, batch_sizes  a record batch as a value; the bytes it takes
     batch_codec         a batch as bytes, and back
+    message_sizes       how many bytes a message takes on a link, without encoding it
     wire                Kafka's requests as bytes, and our messages; its modules say which
     checksum            CRC-32C
+    patterns            regular expressions in RE2/J's dialect, matched by google-re2
     compression         what a producer compressed, opened where times are looked up
     offset_records      keys and values of `__consumer_offsets`, as bytes
     record_fields       the fields of Kafka's messages as bytes, classic and flexible
