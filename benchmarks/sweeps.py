@@ -123,7 +123,7 @@ def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[Work]
     with (
         tempfile.TemporaryDirectory(prefix="groupsim-bench-") as folder,
         Directory.prepare(Path(folder, "probed"), Contents(experiment, shipped.code)) as probed,
-        started(name, options, shipped, PROCESSES, Path(folder), probed.place) as found,
+        started(name, options, shipped, PROCESSES, probed) as found,
     ):
 
         def sweep(part: Experiment, where: str) -> None:

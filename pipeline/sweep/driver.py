@@ -24,7 +24,6 @@ from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, Merging, cores
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job
-from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Plan, Task, Wave
 from groupsim.pipeline.sweep.ticking import ticking
 
@@ -132,20 +131,20 @@ def folder_of(experiment: Experiment) -> Path:
 
 @contextmanager
 def started(
-    name: str, options: EngineOptions, shipped: Bundle, processes: int, folder: Path, place: Place
+    name: str, options: EngineOptions, shipped: Bundle, processes: int, directory: Directory
 ) -> Iterator[Engine]:
-    """An engine for as long as the block lasts. `processes` and the `folder` of own assignors matter to the pool, the
-    `place` of the sweep to Spark, which asks its workers whether they can write there.
+    """An engine for as long as the block lasts. `processes` matter to the pool; Spark asks its workers whether they can
+    write to the directory.
     """
     engine: Engine
     if name == SPARK:
         from groupsim.pipeline.sweep.spark import Spark
 
-        engine = Spark(options, shipped, place)
+        engine = Spark(options, shipped, directory.place, directory.experiment.name)
     else:
         from groupsim.pipeline.sweep.pool import Pool
 
-        engine = Pool(processes, folder)
+        engine = Pool(processes, folder_of(directory.experiment))
     try:
         yield engine
     finally:
@@ -216,8 +215,7 @@ class _Sweep:
                 self._options,
                 self._shipped,
                 min(self._options.workers or cores(), self._plan.open),
-                folder_of(self._directory.experiment),
-                self._directory.place,
+                self._directory,
             )
             engine = up.__enter__()
         try:
@@ -288,9 +286,9 @@ class _Sweep:
                 yield self._merging()
 
     def _merging(self) -> Merging:
-        """What has gathered while the sweep goes on, to be merged beside it."""
+        """What has gathered while the sweep goes on, to be merged beside it; or at its end, where that fails now."""
         gathered, self._gathered = self._gathered, []
-        return Merging(tuple(compacting.jobs(gathered)), self._directory.place)
+        return Merging(tuple(compacting.jobs(gathered)), self._directory.place, optional=True)
 
     def _pack(self, tasks: Iterable[Task]) -> work.Package:
         needed = set().union(*(task.cells for task in tasks))

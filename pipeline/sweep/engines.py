@@ -81,10 +81,14 @@ class Done:
 
 @frozen
 class Merging:
-    """A wave of another kind: chunks that workers which share the storage merge."""
+    """A wave of another kind: chunks that workers which share the storage merge.
+
+    What cannot be merged ends the wave with an error; if `optional`, it stays as it is, and counts as it is.
+    """
 
     jobs: tuple[Job, ...]
     place: Place
+    optional: bool = False
 
 
 class Pack(Protocol):

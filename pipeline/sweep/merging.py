@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.columns import Table
     from groupsim.pipeline.sweep.place import Place
 
-RANGE = 8 << 20  # bytes of Parquet whose rows are sorted at a time: some 300 MB in memory
+RANGE = 8 << 20  # bytes of Parquet whose rows are sorted at a time; in memory they are many times as large
 BYTES_OF_A_COLUMN = 450  # in the footer and the headers of a file
 ROWS = 64 << 10  # of a row group, whose least and greatest cell a reader sees without reading it
 _KEYS = [("cell", "ascending"), ("seed", "ascending")]
@@ -73,6 +73,14 @@ def merge(place: Place, job: Job) -> None:
         if not place.is_file(job.manifest):  # another attempt was there first, and has removed what this one read
             raise
     place.remove(table_file(file) for chunk in job.chunks for file in chunk.files)
+
+
+def merge_or_leave(place: Place, job: Job) -> None:
+    """Merge while a sweep goes on: where that fails the old chunks count, and the sweep's end merges them, or says what
+    keeps it from that. A disk that is full or a right that is gone ends the sweep at the next write of a task.
+    """
+    with suppress(SweepError, OSError, pa.ArrowException):
+        merge(place, job)
 
 
 def _written(place: Place, job: Job) -> list[Chunk]:

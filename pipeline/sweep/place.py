@@ -45,6 +45,7 @@ S3A = {
     "fs.s3a.endpoint.region": "region",
     "fs.s3a.endpoint": "endpoint_override",
 }
+_OF_FILE_SYSTEMS = ("fs.", "dfs.")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 KEPT = "what was finished is kept, and the same command goes on from there"
 
@@ -74,7 +75,9 @@ class Place:
             raise SweepError(f"{text}: no file system is called {found[1]!r}", f"name {KNOWN}", bad_input=True)
         prefix = "spark.hadoop."
         settings = {key.removeprefix(prefix): value for key, value in (conf or {}).items() if key.startswith(prefix)}
-        return cls(text.rstrip("/"), {key: value for key, value in settings.items() if key.startswith("fs.")})
+        return cls(
+            text.rstrip("/"), {key: value for key, value in settings.items() if key.startswith(_OF_FILE_SYSTEMS)}
+        )
 
     @property
     def local(self) -> Path | None:
@@ -218,13 +221,15 @@ class _Told:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, FileNotFoundError) and not self._writing:
             return
-        if error is not None and (isinstance(error, OSError) or type(error).__name__.startswith("Arrow")):
+        # hdfs-native raises RuntimeError for what the name node refuses.
+        theirs = (OSError, RuntimeError) if self._what.lower().startswith("hdfs:") else OSError
+        if error is not None and (isinstance(error, theirs) or type(error).__name__.startswith("Arrow")):
             raise refused(self._what, error, self._writing) from error
 
 
 def refused(what: str, error: BaseException, writing: bool) -> SweepError:
     """A place that does not let us read or write, in a sentence. It never advises to remove anything."""
-    first = re.sub(r" *\(Request ID.*", "", (str(error).splitlines() or [type(error).__name__])[0])[:300]
+    first = re.sub(r" *\(Request ID.*|\\n\\tat .*", "", (str(error).splitlines() or [type(error).__name__])[0])[:300]
     verb = "written" if writing else "read"
     if isinstance(error, OSError) and error.errno in _FULL:
         return SweepError(f"{what}: the disk is full", f"make room; {KEPT}")
@@ -238,7 +243,9 @@ def refused(what: str, error: BaseException, writing: bool) -> SweepError:
     if re.search(r"NO_SUCH_BUCKET|NoSuchBucket", first):
         return SweepError(f"{what}: there is no such bucket", "name one that is there", bad_input=True)
     if re.search(r"libhdfs|libjvm|CLASSPATH", first):
-        remedy = "Arrow needs Hadoop for hdfs: set HADOOP_HOME and CLASSPATH (hadoop classpath --glob), here and there"
+        remedy = (
+            "pip install hdfs-native, here and on the workers (or set Hadoop's HADOOP_HOME and CLASSPATH for Arrow)"
+        )
         return SweepError(f"{what}: HDFS cannot be reached from Python: {first}", remedy, bad_input=True)
     return SweepError(f"{what}: cannot be {verb}: {first}", f"check the address and the credentials; {KEPT}")
 
@@ -262,5 +269,10 @@ def _opened(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[fs.FileSys
             if endpoint:
                 known["endpoint_override"] = re.sub(r"^https?://", "", endpoint)
             return fs.S3FileSystem(**known, connect_timeout=10, request_timeout=60), rest
-        system, path = fs.FileSystem.from_uri(f"{scheme}://{rest}")
+        if scheme == "hdfs":
+            from groupsim.pipeline.sweep import hdfs
+
+            system, path = hdfs.opened(f"hdfs://{rest}", dict(settings))
+        else:
+            system, path = fs.FileSystem.from_uri(f"{scheme}://{rest}")
         return system, path.rstrip("/")

@@ -26,7 +26,7 @@ from groupsim.pipeline.sweep import work
 from groupsim.pipeline.sweep.chunks import Span
 from groupsim.pipeline.sweep.engines import TICK_S, Done, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.merging import Job, merge
+from groupsim.pipeline.sweep.merging import Job, merge, merge_or_leave
 from groupsim.pipeline.sweep.plan import Task, Wave
 
 DEATHS = 3  # of workers over one task before it is given up
@@ -151,7 +151,7 @@ def _jobs(wave: Wave | Merging, pack: Pack) -> Iterator[_Job]:
 
 
 def _to_merge(wave: Merging, job: Job) -> tuple[Any, ...]:
-    return merge, wave.place, job
+    return merge_or_leave if wave.optional else merge, wave.place, job
 
 
 def _to_perform(pack: Pack, task: Task) -> tuple[Any, ...]:

@@ -112,9 +112,10 @@ def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
     return give_back
 
 
-def merging(jobs: Any, place: Any, zip_name: str) -> Callable[[Batches], Batches]:
+def merging(jobs: Any, place: Any, zip_name: str, optional: bool) -> Callable[[Batches], Batches]:
     """The function that merges chunks: each row is the number of a job, and becomes a row with what kept it from being
-    done, if anything did. `jobs` are pickled, for the worker knows no class of ours before it has unpacked the zip.
+    done, if anything did and it is not `optional`. `jobs` are pickled, for the worker knows no class of ours before it
+    has unpacked the zip.
     """
     unpack = unpacking(zip_name, WORK)
 
@@ -125,10 +126,11 @@ def merging(jobs: Any, place: Any, zip_name: str) -> Callable[[Batches], Batches
         from groupsim.pipeline.sweep import manifest_rows, merging
         from groupsim.pipeline.sweep.errors import SweepError
 
+        perform = merging.merge_or_leave if optional else merging.merge
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:
-                    merging.merge(place, pickle.loads(jobs[number]))
+                    perform(place, pickle.loads(jobs[number]))
                 except SweepError as error:
                     yield manifest_rows.refused(number, error)
 

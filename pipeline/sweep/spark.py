@@ -36,9 +36,10 @@ IN_FLIGHT = 2
 class Spark:
     """A session with the zip shipped to it, and its workers probed where they are not on this machine."""
 
-    def __init__(self, options: EngineOptions, shipped: Bundle, place: Place) -> None:
+    def __init__(self, options: EngineOptions, shipped: Bundle, place: Place, experiment: str) -> None:
         self._options = options
         self.zip_name = shipped.name
+        self._experiment = experiment
         self._where = place.url.partition("?")[0]
         self._stack = ExitStack()
         with ExitStack() as stack:
@@ -88,7 +89,8 @@ class Spark:
             threads.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, wave: Wave, packed: Package) -> list[Done]:
-        describe(self.session, f"simulate {len(wave.runs):,} runs in {len(wave.tasks)} tasks into {self._where}")
+        count = f"{len(wave.runs):,} runs of {self._experiment} in {len(wave.tasks)} tasks"
+        describe(self.session, f"simulate {count} into {self._where}")
         planned = runs_of(self.session, wave.tasks)
         tasks = {task.number: task for task in wave.tasks}
         if packed["place"] is not None:
@@ -99,10 +101,12 @@ class Spark:
 
     def _merge(self, wave: Merging) -> list[Done]:
         count = sum(len(job.chunks) for job in wave.jobs)
-        describe(self.session, f"merge the files of {count:,} chunks in {self._where}")
+        describe(self.session, f"merge the files of {count:,} chunks of {self._experiment} in {self._where}")
         packed = [pickle.dumps(job) for job in wave.jobs]
         numbers = self.session.range(0, len(packed), 1, len(packed))
-        done = numbers.mapInArrow(merging(packed, wave.place, self.zip_name), f"task bigint, {ROW}, {PROBLEM}")
+        done = numbers.mapInArrow(
+            merging(packed, wave.place, self.zip_name, wave.optional), f"task bigint, {ROW}, {PROBLEM}"
+        )
         for row in done.toArrow().to_pylist():
             _chunk(row)  # raises what kept it from being done
         return []

@@ -254,7 +254,13 @@ def spark_defaults() -> dict[str, str]:
 
 
 def describe(spark: Any, what: str) -> None:
-    """Say on the session's own page what the jobs are for that this thread begins from now on; not with Connect."""
+    """Say on Spark's page what the jobs are for that this thread begins from now on: as their description, on a Connect
+    server as a tag of them, for only the server describes jobs there.
+    """
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        spark.clearTags()
+        spark.addTag(what.replace(",", ""))  # which parts tags
+        return
     with suppress(Exception):
         spark.sparkContext.setJobDescription(what)
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import pytest
 import small_sweep
 import spark_cluster
+from spark_cluster import free_port
 
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
@@ -164,6 +167,28 @@ def test_a_jvm_that_dies_is_said_and_the_same_command_goes_on(
     assert (code, found.get("failed")) == (0, 0), said
     assert found["performed"] < 3 * SEEDS
     assert small_sweep.tables(tmp_path / "out") == expected
+
+
+def test_sparks_page_says_what_jobs_are_for(experiment: Path, tmp_path: Path, holds: Path) -> None:
+    """Its address is printed; the description of a job of runs names how many, the experiment and the directory."""
+    options = ("--master", "local[2]", "--conf", "spark.ui.enabled=true", "--conf", f"spark.ui.port={free_port()}")
+    process = spark_cluster.groupsim("sweep", experiment, "--out", tmp_path / "out", *options)
+    assert process.stderr is not None
+    line = next(line for line in process.stderr if "Spark's own page: " in line)
+    page = line.split("Spark's own page: ")[1].strip()
+    spark_cluster.until(lambda: list(tmp_path.glob("out/chunks/*.json")) or process.poll() is not None, "no runs")
+    application = read_json(f"{page}/api/v1/applications")[0]["id"]
+    said = [job.get("description", "") for job in read_json(f"{page}/api/v1/applications/{application}/jobs")]
+    holds.unlink()
+    process.communicate(timeout=300)
+    pattern = rf"simulate \d+ runs of small in \d+ tasks into {re.escape(str(tmp_path / 'out'))}"
+    assert [text for text in said if re.fullmatch(pattern, text)], said
+
+
+def read_json(url: str) -> Any:
+    """What Spark's page tells programs."""
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
 
 
 def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_path: Path, holds: Path) -> None:

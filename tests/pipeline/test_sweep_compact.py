@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 
 from groupsim.pipeline.analysis import analyse
 from groupsim.pipeline.runs import simulate, to_arrow
@@ -140,6 +141,41 @@ def test_a_sweep_compacts_its_tables_while_it_goes_and_at_its_end(
     assert small_sweep.tables(tmp_path / "out") == small_sweep.tables(tmp_path / "as it was")
     assert len(list((tmp_path / "out/tables/runs").iterdir())) == 1
     assert len(list((tmp_path / "out" / CHUNKS).iterdir())) == 1
+
+
+@pytest.mark.parametrize("engine", ["pool", "spark"])
+def test_a_merge_that_fails_while_a_sweep_goes_on_is_left_for_its_end(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its chunks count as they are, and no run is lost or repeated; the end merges them, and nothing is said."""
+    if engine == "spark" and spark_cluster.why_not():
+        pytest.skip(spark_cluster.why_not())
+    experiment = small_sweep.load(tmp_path, seeds=4)
+    sweep(experiment, tmp_path / "as it was", EngineOptions("pool", workers=1))
+    monkeypatch.setattr(compacting, "WORTH", 2)
+    monkeypatch.setattr(compacting, "GATHERED", 3)
+    monkeypatch.setattr(plan, "LONGEST_TASK_US", 1)
+    monkeypatch.setattr(plan, "SHORTEST_TASK_US", 1)
+    failing: list[Job] = []
+
+    def unreadable(there: Sequence[Chunk], worth: int = 0) -> list[Job]:
+        if worth:  # at the end
+            return jobs(there, worth=worth)
+        for job in jobs(there):
+            gone = [evolve(one, files=tuple(evolve(file, file="gone") for file in one.files)) for one in job.chunks]
+            failing.append(evolve(job, chunks=tuple(gone)))
+        return failing[-1:]
+
+    monkeypatch.setattr(compacting, "jobs", unreadable)
+    said: list[str] = []
+    outcome = sweep(experiment, tmp_path / "out", EngineOptions(engine, workers=1), note=said.append)
+    assert failing
+    assert (outcome.performed, outcome.failed) == (12, 0)
+    assert not [sentence for sentence in said if "small files" in sentence]
+    with pytest.raises(SweepError):
+        merge(Directory.open(tmp_path / "out").place, failing[0])
+    assert small_sweep.tables(tmp_path / "out") == small_sweep.tables(tmp_path / "as it was")
+    assert len(list((tmp_path / "out/tables/runs").iterdir())) == 1
 
 
 def test_a_full_disk_while_a_sweep_compacts_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

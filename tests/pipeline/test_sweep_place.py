@@ -26,6 +26,11 @@ BAD_KEY = OSError(
     "operation: The AWS Access Key Id you provided does not exist in our records. (Request ID: qufwEJ)"
 )
 
+NO_RIGHT = RuntimeError(
+    'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=guest, access=WRITE, '
+    'inode=\\"/a\\":root:supergroup:drwxr-xr-x\\n\\tat org.apache.hadoop.hdfs.server.namenode.FSPermissionChecker.check'
+)
+
 
 @pytest.mark.parametrize(
     ("error", "says", "remedy", "bad_input"),
@@ -33,7 +38,8 @@ BAD_KEY = OSError(
         (DENIED, "no right to have it written", "check the credentials", True),
         (BAD_KEY, "the credentials are refused: When listing", "the key and the secret", True),
         (NO_BUCKET, "there is no such bucket", "name one that is there", True),
-        (OSError("Unable to load libjvm"), "HDFS cannot be reached", "HADOOP_HOME", True),
+        (NO_RIGHT, "drwxr-xr-x", "check the credentials", True),
+        (OSError("Unable to load libjvm"), "HDFS cannot be reached", "hdfs-native", True),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "the disk is full", "same command goes on", False),
         (OSError("curlCode: 6, Could not resolve hostname"), "cannot be written: curlCode", "check the address", False),
     ],
@@ -45,6 +51,7 @@ def test_a_place_that_refuses_says_why(error: OSError, says: str, remedy: str, b
     assert says in told.message
     assert remedy in told.remedy
     assert told.bad_input == bad_input
+    assert "\\n" not in told.message
     assert "remove" not in told.message + told.remedy
 
 
