@@ -74,7 +74,7 @@ QUICK   := not slow and not interop
 # Each worker has one half of the list and gives of it when the other has come to its end: what a module's tests share is
 # made once, and no core is left alone.
 HALVES  := -n $(JOBS) --dist worksteal
-COVERED := protocol eventloop coordinator members
+COVERED := protocol eventloop assignors coordinator members
 ROOMS   := tests/assignors tests/coordinator tests/eventloop tests/members tests/protocol
 
 unit: $(VENV)/.dev

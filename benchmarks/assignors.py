@@ -23,8 +23,8 @@ from rich.table import Table
 
 from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
 from benchmarks.range_roundrobin import simple_assignors
-from groupsim.members.assignors import StickyAssignor
-from groupsim.members.assignors.common import forget_partitions
+from groupsim.assignors import StickyAssignor
+from groupsim.assignors.common import forget_partitions
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.sticky_data import encode_sticky_user_data
 

@@ -23,7 +23,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 

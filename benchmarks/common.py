@@ -21,7 +21,7 @@ from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
-from groupsim.members.assignors import Assignor, RangeAssignor, RoundRobinAssignor
-from groupsim.members.assignors.common import forget_partitions
+from groupsim.assignors import Assignor, RangeAssignor, RoundRobinAssignor
+from groupsim.assignors.common import forget_partitions
 
 #: topics × partitions × members, equal subscriptions
 SIZES = [

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.events import Kind, TraceEvent
     from groupsim.eventloop.sinks import read_trace, write_trace
     from groupsim.members.behaviour import Behaviour
-    from groupsim.members.consumer import Consumer
+    from groupsim.members.consumer.consumer import Consumer
     from groupsim.members.failures import ClientFailure, PluginError
     from groupsim.members.settings import ConsumerSettings, SettingError
     from groupsim.protocol.errors import ErrorCode
@@ -50,7 +50,7 @@ _HOMES = {
     "ClientFailure": "groupsim.members.failures",
     "Cluster": "groupsim.cluster.cluster",
     "ClusterConfig": "groupsim.cluster.config",
-    "Consumer": "groupsim.members.consumer",
+    "Consumer": "groupsim.members.consumer.consumer",
     "ConsumerSettings": "groupsim.members.settings",
     "DeadlockError": "groupsim.eventloop.errors",
     "ErrorCode": "groupsim.protocol.errors",

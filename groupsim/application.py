@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from attrs import fields_dict
 
+from groupsim.assignors import Assignor
+from groupsim.assignors.registry import instance_of, resolve
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.members.assignors import Assignor
-from groupsim.members.assignors.registry import instance_of, resolve
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.settings import ConsumerSettings

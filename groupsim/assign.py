@@ -26,8 +26,7 @@ from rich.text import Text
 
 from groupsim.assign_documents import Claimant, Document, Round, parse_document, read_documents
 from groupsim.assign_explained import explanation, note_changes
-from groupsim.exits import BAD_INPUT, RUN_FAILED, Trouble
-from groupsim.members.assignors import (
+from groupsim.assignors import (
     NO_STEPS,
     Assignor,
     AssignorError,
@@ -38,6 +37,7 @@ from groupsim.members.assignors import (
     resolve,
     run_assignor,
 )
+from groupsim.exits import BAD_INPUT, RUN_FAILED, Trouble
 from groupsim.owners_columns import columns_of_round
 from groupsim.owners_shown import picture
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription

@@ -5,7 +5,7 @@ A round of the result has them as `explanation`, a list in the order in which th
     [{"stage": "ConstrainedAssignmentBuilder.assignOwnedPartitions", "does": "keep", "partitions": [["t", 0]],
       "member": "c1", "reason": "claimed with generation 4; 1 of at most 2"}, …]
 
-`member`, `giver` and `counts` stand where a step has them (`groupsim.members.assignors.Step`). An assignor without an
+`member`, `giver` and `counts` stand where a step has them (`groupsim.assignors.Step`). An assignor without an
 `explain` method has an empty list, but for who joined and left.
 """
 
@@ -20,7 +20,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.members.assignors import Steps
+from groupsim.assignors import Steps
 from groupsim.partitions_shown import in_ranges
 from groupsim.protocol.assignment import MemberSubscription
 from groupsim.protocol.messages import TopicPartition

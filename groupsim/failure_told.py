@@ -15,7 +15,7 @@ from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.story.words import clock
 
 if TYPE_CHECKING:
-    from groupsim.members.consumer import Consumer
+    from groupsim.members.consumer.consumer import Consumer
     from groupsim.simulation import Simulation
 
 LAST_EVENTS = 25

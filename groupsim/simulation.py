@@ -38,13 +38,13 @@ from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.failure_told import failure_told
 from groupsim.found_events import Found, are_listed, as_in_traces, can_be
-from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
-from groupsim.members.consumer import Consumer, resolve_assignors
-from groupsim.members.defects import with_defects
+from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.profiles import ClientProfile
+from groupsim.members.profiles.defects import with_defects
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
+from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.naming import hosts_exist, known, only_known
 from groupsim.protocol.messages import Asks, Request, TopicPartition
 from groupsim.scenarios.clients import simulated

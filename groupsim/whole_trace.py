@@ -7,7 +7,7 @@ from typing import Any
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 
 
 def run_started(members: Iterable[Consumer]) -> TraceEvent:

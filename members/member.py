@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
     from groupsim.eventloop.randomness import Stream
     from groupsim.members.behaviour import Behaviour
-    from groupsim.members.committing import Committer
-    from groupsim.members.coordinator_client import CoordinatorClient
+    from groupsim.members.classic.coordinator_client import CoordinatorClient
+    from groupsim.members.classic.heartbeat import Heartbeat
+    from groupsim.members.classic.joining import Joining
+    from groupsim.members.classic.ownership import Ownership
+    from groupsim.members.classic.poll_clock import PollClock
+    from groupsim.members.commit.committer import Committer
+    from groupsim.members.consumer.rounds import Rounds
     from groupsim.members.failures import PluginErrors
-    from groupsim.members.fetching import Fetcher
-    from groupsim.members.heartbeat import Heartbeat
+    from groupsim.members.fetch.fetching import Fetcher
     from groupsim.members.interfaces import OnRecord, Transport
-    from groupsim.members.joining import Joining
     from groupsim.members.links import Links
     from groupsim.members.metadata import MetadataView
-    from groupsim.members.ownership import Ownership
-    from groupsim.members.poll_clock import PollClock
     from groupsim.members.profiles import ClientProfile
-    from groupsim.members.rounds import Rounds
     from groupsim.members.settings import ConsumerSettings
     from groupsim.members.subscription import SubscriptionState
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.leaders import Leaders
 from groupsim.members.member import Member
-from groupsim.members.pull.leaders import Leaders
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
 

@@ -120,7 +120,7 @@ class FetchRequest(Asks["FetchResponse"]):
     and those to forget; the answer names those that have something to say. `session_epoch` -1: no session.
 
     `pushes` is for a broker that pushes, which Kafka's does not: it is called with the answer, when that has gone out,
-    and may have the broker go on without being asked (`members.pull.pushes`).
+    and may have the broker go on without being asked (`members.fetch.pushes`).
     """
 
     API: ClassVar[Api] = Api.FETCH

@@ -11,7 +11,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.producer.producer import Producer
 from groupsim.scenarios.lives import Process
 from groupsim.scenarios.model import MemberSpec

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from attrs import evolve, frozen
 
-from groupsim.members.ancestors.kinds import CLIENTS
-from groupsim.members.defects import defects_of, with_defects
 from groupsim.members.profiles import PROFILES, WITHOUT_DEFECTS, ClientProfile, RebalanceTimeout
+from groupsim.members.profiles.defects import defects_of, with_defects
+from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.releases import RELEASES, Row, Standing, row_of
 

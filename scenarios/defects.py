@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NewType
 
 from groupsim.coordinator.defects import BROKER_DEFECTS
-from groupsim.members.defects import CLIENT_DEFECTS
+from groupsim.members.profiles.defects import CLIENT_DEFECTS
 from groupsim.scenarios.problems import suggest
 from groupsim.scenarios.values import VALUE_TYPES, ValueType, read_names
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
 from groupsim.eventloop.interface import EventLoop
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.producer.producer import Producer
 from groupsim.scenarios.model import MemberSpec, ProducerSpec
 

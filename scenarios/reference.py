@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from groupsim.eventloop.units import MS_US, show_us
-from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.behaviour import OnError
-from groupsim.members.profile import ErrorLoop
 from groupsim.members.profiles import PROFILES
+from groupsim.members.profiles.profile import ErrorLoop
+from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.acls import AclSpec
 from groupsim.scenarios.catalogue import list_scenarios
 from groupsim.scenarios.keys import REQUIRED, fields_of, sentence, short_key

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from groupsim.members.defects import Version, version_of
+from groupsim.members.profiles.defects import Version, version_of
 
 
 class Standing(StrEnum):

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from groupsim.coordinator.config import BROKER_KEYS
-from groupsim.members.ancestors.kinds import CLIENTS
 from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
+from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.clients import LIBRARIES
 from groupsim.scenarios.data_values import SETTINGS, BrokerProperties, ProducerProperties
 from groupsim.scenarios.defects import BrokerDefects

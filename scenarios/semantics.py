@@ -14,15 +14,15 @@ from typing import Any
 
 import attrs
 
+from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.registry import resolve
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.units import parse_duration
-from groupsim.members.ancestors.kinds import client_settings, uses_zookeeper
-from groupsim.members.assignors.errors import AssignorError
-from groupsim.members.assignors.registry import resolve
 from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
+from groupsim.members.zookeeper.kinds import client_settings, uses_zookeeper
 from groupsim.scenarios.acls import wrong_acls
 from groupsim.scenarios.actions import AddAcls, AddPartitions, RemoveAcls
 from groupsim.scenarios.broker_lives import impossible_lives

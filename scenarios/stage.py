@@ -18,8 +18,8 @@ from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
-from groupsim.members.ancestors.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.members.failures import PluginErrors
+from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.scenarios.acls import acls_of
 from groupsim.scenarios.actions import RollingRestart, Scale
 from groupsim.scenarios.actor import Actor, behaviour_of

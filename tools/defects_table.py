@@ -12,7 +12,7 @@ from pathlib import Path
 
 from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.versions import affected_releases
-from groupsim.members.defects import CLIENT_DEFECTS, version_of
+from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
 from groupsim.scenarios.releases import RELEASES, Standing
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"

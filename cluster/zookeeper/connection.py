@@ -15,7 +15,7 @@ from groupsim.protocol.zookeeper_messages import WatchEvent
 
 
 class SessionConnection(Connection):
-    """A connection to ZooKeeper; implements `members.ancestors.interfaces.SessionLink`."""
+    """A connection to ZooKeeper; implements `members.zookeeper.session.SessionLink`."""
 
     __slots__ = ("_on_event", "_on_lost")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupsim.members.assignors import Assignor, RebalanceProtocol
+from groupsim.assignors import Assignor, RebalanceProtocol
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 

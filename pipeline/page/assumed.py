@@ -12,9 +12,9 @@ from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.counted.config import CountedConfig
 from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.eventloop.units import show_us
-from groupsim.members.ancestors.kinds import client_settings
-from groupsim.members.ancestors.settings import ZookeeperSettings
 from groupsim.members.settings import ConsumerSettings, SettingError
+from groupsim.members.zookeeper.kinds import client_settings
+from groupsim.members.zookeeper.settings import ZookeeperSettings
 from groupsim.scenarios.actor import behaviour_of
 from groupsim.scenarios.clients import is_profile
 from groupsim.scenarios.clusters import counted_config, is_replicated, replicated_config

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groupsim.members.assignors.registry import ENTRY_POINTS
+from groupsim.assignors.registry import ENTRY_POINTS
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios import canonical
 

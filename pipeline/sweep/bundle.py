@@ -23,7 +23,7 @@ from groupsim.pipeline.sweep.closure import closure, files_of
 
 # The front door's other modules, and the libraries that only they need, stay at home.
 FRONT_DOOR = ("__init__.py", "py.typed")
-ROOMS = ("protocol", "eventloop", "members", "coordinator", "cluster", "scenarios", "pipeline")
+ROOMS = ("protocol", "eventloop", "assignors", "members", "coordinator", "cluster", "scenarios", "pipeline")
 DRIVERS_OWN = ("rich", "typer", "ruamel.yaml")
 # Below these a change cannot change a row.
 WITHOUT_EFFECT = tuple(

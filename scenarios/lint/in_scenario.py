@@ -14,7 +14,7 @@ from attrs import evolve, fields
 
 from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
-from groupsim.members.ancestors.kinds import uses_zookeeper
+from groupsim.members.zookeeper.kinds import uses_zookeeper
 from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
 from groupsim.scenarios.clients import Client, client_of, is_profile
 from groupsim.scenarios.clusters import is_replicated

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from groupsim.members.assignors.errors import AssignorError
-from groupsim.members.assignors.registry import resolve
+from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.registry import resolve
 from groupsim.scenarios.lint.idle import STATIC_SINCE
 from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView

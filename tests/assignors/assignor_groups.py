@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from groupsim.members.assignors import Assignor, CooperativeStickyAssignor, StickyAssignor
+from groupsim.assignors import Assignor, CooperativeStickyAssignor, StickyAssignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.sticky_data import decode_sticky_user_data, encode_sticky_user_data

@@ -193,7 +193,7 @@ def test_no_assignor_and_an_unknown_one_are_bad_input() -> None:
 
 def test_a_custom_assignor_that_fails_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3, naming document, round, the user's file and line."""
-    lines = "from groupsim.members.assignors import Assignor\nclass Bad(Assignor):\n    name = 'bad'\n"
+    lines = "from groupsim.assignors import Assignor\nclass Bad(Assignor):\n    name = 'bad'\n"
     (tmp_path / "my_bad_assignor.py").write_text(
         lines + "    def assign(self, topics, members):\n        return 1 / 0\n"
     )

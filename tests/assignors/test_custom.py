@@ -11,7 +11,7 @@ from assignor_groups import member, parts, problems, random_members, random_topi
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.members.assignors import (
+from groupsim.assignors import (
     Assignor,
     AssignorError,
     CooperativeStickyAssignor,
@@ -27,7 +27,7 @@ from groupsim.members.assignors import (
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 
 MINE = """
-from groupsim.members.assignors import Assignor
+from groupsim.assignors import Assignor
 from groupsim.protocol.assignment import GroupAssignment
 
 class Greedy(Assignor):

@@ -10,8 +10,8 @@ from assignor_groups import member, parts, random_members, random_topics, topics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.members.assignors import RangeAssignor, RoundRobinAssignor, dealt
-from groupsim.members.assignors.dealt import Dealt
+from groupsim.assignors import RangeAssignor, RoundRobinAssignor, dealt
+from groupsim.assignors.dealt import Dealt
 from groupsim.protocol.assignment import GroupAssignment
 from groupsim.protocol.messages import TopicPartition
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from groupsim.assign import run_document
 from groupsim.assign_command import assign
 from groupsim.assign_explained import Explain, sentence
-from groupsim.members.assignors import (
+from groupsim.assignors import (
     Assignor,
     AssignorError,
     CooperativeStickyAssignor,

@@ -9,7 +9,7 @@ import pytest
 from assignor_groups import STICKY, member, problems, rejoin, shown, topics
 from attrs import evolve
 
-from groupsim.members.assignors import (
+from groupsim.assignors import (
     Assignor,
     CooperativeStickyAssignor,
     JavaFailure,
@@ -17,7 +17,7 @@ from groupsim.members.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
-from groupsim.members.assignors.errors import ENDLESS_LOOP
+from groupsim.assignors.errors import ENDLESS_LOOP
 from groupsim.protocol.assignment import TopicMetadata
 
 CIRCLE_TOPICS = {"x.0": 5, "t1": 9, "Z2": 4, "x.3": 8, "topic-4": 7}

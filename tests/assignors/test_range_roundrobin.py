@@ -6,7 +6,7 @@ from assignor_groups import member, problems, random_members, random_topics, sho
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.members.assignors import RangeAssignor, RoundRobinAssignor
+from groupsim.assignors import RangeAssignor, RoundRobinAssignor
 from groupsim.protocol.assignment import TopicMetadata
 
 

@@ -23,8 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import SlowGeneralPath
 
-from groupsim.members.assignors import Assignor, CooperativeStickyAssignor, RoundRobinAssignor, StickyAssignor
-from groupsim.members.assignors.sticky_claims import Claim, equal_subscriptions
+from groupsim.assignors import Assignor, CooperativeStickyAssignor, RoundRobinAssignor, StickyAssignor
+from groupsim.assignors.sticky.claims import Claim, equal_subscriptions
 from groupsim.protocol.assignment import MemberSubscription
 from groupsim.protocol.messages import TopicPartition
 from groupsim.protocol.sticky_data import encode_generation

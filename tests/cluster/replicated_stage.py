@@ -11,7 +11,7 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition

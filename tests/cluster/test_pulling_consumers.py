@@ -15,7 +15,7 @@ from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition

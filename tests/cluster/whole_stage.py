@@ -16,7 +16,7 @@ from groupsim.cluster.config import ClusterConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.interfaces import Fetched
 from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.producer import Producer

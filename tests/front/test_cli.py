@@ -174,7 +174,7 @@ def test_a_file_that_is_no_trace_says_so(tmp_path: Path) -> None:
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scenario whose assignor raises in the user's own file."""
     (tmp_path / "mine_broken.py").write_text(
-        "from groupsim.members.assignors import Assignor\n\n\nclass Broken(Assignor):\n    name = 'broken'\n\n"
+        "from groupsim.assignors import Assignor\n\n\nclass Broken(Assignor):\n    name = 'broken'\n\n"
         "    def assign(self, topics, members):\n        raise KeyError('weights')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -392,7 +392,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # --- the user's assignors ------------------------------------------------------------------------------------------
 
 MINE = """\
-from groupsim.members.assignors import Assignor
+from groupsim.assignors import Assignor
 from groupsim.protocol.assignment import GroupAssignment
 
 

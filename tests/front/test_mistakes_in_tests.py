@@ -12,9 +12,9 @@ from attrs import evolve, fields
 
 from groupsim import Behaviour, ErrorCode, PluginError, Simulation
 from groupsim.application import Application
+from groupsim.assignors import Assignor, AssignorError, RangeAssignor
 from groupsim.cluster.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
 from groupsim.failure_told import ids_of
-from groupsim.members.assignors import Assignor, AssignorError, RangeAssignor
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import SettingError
 from groupsim.protocol.assignment import GroupAssignment

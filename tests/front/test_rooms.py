@@ -8,8 +8,20 @@ from pathlib import Path
 
 import pytest
 
+ROOMS = [
+    "assignors",
+    "assignors.sticky",
+    "coordinator",
+    "eventloop",
+    "members",
+    "members.classic",
+    "members.commit",
+    "members.consumer",
+    "members.fetch",
+]
 
-@pytest.mark.parametrize("room", ["coordinator", "eventloop", "members"])
+
+@pytest.mark.parametrize("room", ROOMS)
 def test_the_list_of_a_room_names_every_module_and_no_other(room: str) -> None:
     """Whoever looks for a place finds each module in the room's docstring; `profiles` stands for `profiles_…`, too."""
     package = importlib.import_module(f"groupsim.{room}")

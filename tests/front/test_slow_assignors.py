@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.members.assignors import Assignor, AssignorError, run_assignor
+from groupsim.assignors import Assignor, AssignorError, run_assignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.slow_assignors import slow_assignors_named
 
 ENDLESS = """\
 import time
-from groupsim.members.assignors import Assignor
+from groupsim.assignors import Assignor
 
 
 class Endless(Assignor):

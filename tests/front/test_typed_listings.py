@@ -27,9 +27,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from groupsim import ErrorCode, Simulation
 from groupsim.coordinator.testing import Bench
-from groupsim.members.assignors import RangeAssignor as MyAssignor
+from groupsim.assignors import RangeAssignor as MyAssignor
 from groupsim.cluster.faults import *
-from groupsim.members.profile import ClientProfile
+from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.basics import Api
 """
 

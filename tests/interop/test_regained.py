@@ -22,7 +22,7 @@ from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.behaviour import Behaviour, CommitPolicy
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition

@@ -15,7 +15,7 @@ from typing import Any
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop, Order
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.failures import PluginErrors
 from groupsim.members.interfaces import Disconnected, Fetched, FetchFailed, Outcome
 from groupsim.members.profiles import PROFILES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from members_fakes import parts
 
+from groupsim.assignors import Assignor, RebalanceProtocol, RoundRobinAssignor
 from groupsim.eventloop.events import Kind
-from groupsim.members.assignors import Assignor, RebalanceProtocol, RoundRobinAssignor
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.settings import SettingError

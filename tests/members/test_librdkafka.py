@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 from members_fakes import DROP, HOLD, LATENCY_US, parts, subscription_of
 
+from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
 from groupsim.cluster.faults import AnswerError, Match
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import FULL, NORMAL
-from groupsim.members.assignors.cooperative_sticky import CooperativeStickyAssignor
 from groupsim.members.behaviour import Behaviour, OnError
-from groupsim.members.profile import MainLoop
+from groupsim.members.profiles.profile import MainLoop
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 

@@ -7,7 +7,7 @@ from attrs import evolve
 from members_fakes import subscription_of
 
 from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTimeout
-from groupsim.members.reactions import JAVA, OTHERWISE, Reaction
+from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.protocol.releases import BASELINE, broker_versions, client_version

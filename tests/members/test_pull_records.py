@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from members_log_fakes import LeaderIs, counted, marker, with_records
 
-from groupsim.members.pull.completed import Run, contents, records_in
-from groupsim.members.pull.leaders import NOBODY, Leaders
+from groupsim.members.fetch.completed import Run, contents, records_in
+from groupsim.members.leaders import NOBODY, Leaders
 from groupsim.protocol.batch import TRANSACTIONAL, LogRecord
 from groupsim.protocol.data_messages import PartitionData
 from groupsim.protocol.messages import MetadataResponse, PartitionInfo, TopicInfo, TopicPartition

@@ -11,7 +11,7 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 

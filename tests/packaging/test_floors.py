@@ -32,10 +32,12 @@ ABOVE = [
     ("scenarios", "import groupsim"),
     ("members", "from groupsim.report.html import page"),
     ("eventloop", "from groupsim.report import html"),
+    ("assignors", "from groupsim.eventloop import interface"),
 ]
 BELOW = [
     ("scenarios", "from groupsim.cluster import *"),
     ("members", "from groupsim.protocol import messages"),
+    ("coordinator", "from groupsim.assignors import registry"),
     ("report", "from groupsim.scenarios import *"),
 ]
 

@@ -41,7 +41,7 @@ def test_every_listed_package_is_there(checkout: Path) -> None:
 
 
 def test_a_packages_name_follows_its_folder(checkout: Path) -> None:
-    """`members/assignors` is `groupsim.members.assignors`; only the front door has its own name at the root."""
+    """`assignors` is `groupsim.assignors`; only the front door has its own name at the root."""
     for name, folder in assemble.mapping().items():
         parts = folder.relative_to(checkout).parts
         assert name == ".".join(parts if parts[0] == "groupsim" else ("groupsim", *parts))

@@ -79,7 +79,7 @@ HELD = """
     import os
     import time
 
-    from groupsim.members.assignors.range import RangeAssignor
+    from groupsim.assignors.range import RangeAssignor
 
 
     class Own(RangeAssignor):

@@ -323,7 +323,7 @@ def test_a_large_grid_gives_up_soon_after_a_mistake() -> None:
 
 def test_an_assignor_beside_the_scenario(tmp_path: Path) -> None:
     """`module:Class` is found in the folder of the scenario, which the experiment remembers."""
-    module = "from groupsim.members.assignors import RangeAssignor\n\n\nclass Mine(RangeAssignor):\n    name = 'mine'\n"
+    module = "from groupsim.assignors import RangeAssignor\n\n\nclass Mine(RangeAssignor):\n    name = 'mine'\n"
     (tmp_path / "beside_the_scenario.py").write_text(module, encoding="utf-8")
     path = tmp_path / "e.yaml"
     values = "[range, 'beside_the_scenario:Mine', 'beside_the_scenario:Yours']"

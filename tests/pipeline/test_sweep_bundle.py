@@ -111,7 +111,7 @@ def test_assignors_are_found_wherever_a_document_names_them(tmp_path: Path) -> N
 
 
 ASSIGNOR = """
-from groupsim.members.assignors.range import RangeAssignor
+from groupsim.assignors.range import RangeAssignor
 class Own(RangeAssignor):
     name = "own"
 """

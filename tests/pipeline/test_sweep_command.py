@@ -126,7 +126,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, package: str, extra: str, opti
 def test_a_sweep_without_a_good_run_has_failed_for_the_answer_too(tmp_path: Path) -> None:
     """`groupsim answer` ends with 3, as the sweep did."""
     (tmp_path / "mine.py").write_text(
-        "from groupsim.members.assignors import Assignor\n\n\nclass Own(Assignor):\n    name = 'own'\n\n"
+        "from groupsim.assignors import Assignor\n\n\nclass Own(Assignor):\n    name = 'own'\n\n"
         "    def assign(self, topics, members):\n        raise OSError('no')\n"
     )
     file, out = small_sweep.write(tmp_path, seeds=1, assignors="'mine:Own'"), tmp_path / "out"

@@ -21,7 +21,7 @@ from groupsim.pipeline.sweep.pool import DEATHS, Pool, _deaf_to_ctrl_c
 TWO = EngineOptions("pool", workers=2)
 
 FAULTY = """
-from groupsim.members.assignors.range import RangeAssignor
+from groupsim.assignors.range import RangeAssignor
 
 
 class Own(RangeAssignor):

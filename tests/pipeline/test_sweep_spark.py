@@ -22,7 +22,7 @@ from groupsim.pipeline.sweep.spark_session import _kill, _noted_processes, sessi
 needs_spark = pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}")
 
 OWN = """
-from groupsim.members.assignors.range import RangeAssignor
+from groupsim.assignors.range import RangeAssignor
 import helping
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.members.ancestors import kinds
-from groupsim.members.committing import Committer
-from groupsim.members.fetching import Fetcher
-from groupsim.members.reactions import Reaction
+from groupsim.members.commit.committer import Committer
+from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.profiles.reactions import Reaction
+from groupsim.members.zookeeper import kinds
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import NO_OFFSET, Api
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.members.assignors import RangeAssignor, StickyAssignor, range, roundrobin, sticky_base, sticky_claims
-from groupsim.members.assignors.sticky_claims import Claim, Owned
-from groupsim.members.assignors.sticky_uniform import UniformAssignment
+from groupsim.assignors import RangeAssignor, StickyAssignor, range, roundrobin
+from groupsim.assignors.sticky import base as sticky_base
+from groupsim.assignors.sticky import claims as sticky_claims
+from groupsim.assignors.sticky.claims import Claim, Owned
+from groupsim.assignors.sticky.uniform import UniformAssignment
 from groupsim.protocol.assignment import GroupAssignment
 
 

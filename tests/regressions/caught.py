@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from groupsim.members.ancestors import kinds
-from groupsim.members.defects import with_defects
+from groupsim.members.profiles.defects import with_defects
+from groupsim.members.zookeeper import kinds
 
 Defect = Callable[[pytest.MonkeyPatch], None]
 

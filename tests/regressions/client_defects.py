@@ -12,21 +12,22 @@ from assignor_defects import drop_older_claims
 from attrs import evolve
 from caught import release_defect
 
-from groupsim.members import consumer, heartbeat, joining, ownership
-from groupsim.members.ancestors import kinds
-from groupsim.members.commit_attempt import CommitResult
-from groupsim.members.commit_before import CommitBefore
-from groupsim.members.committing import Committer
-from groupsim.members.coordinator_client import CoordinatorClient
+from groupsim.members.classic import heartbeat, joining, ownership
+from groupsim.members.classic.coordinator_client import CoordinatorClient
+from groupsim.members.classic.heartbeat import Heartbeat
+from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.leader import Leader
+from groupsim.members.classic.stages import Stage
+from groupsim.members.commit.attempt import CommitResult
+from groupsim.members.commit.before_rebalance import CommitBefore
+from groupsim.members.commit.committer import Committer
+from groupsim.members.consumer import consumer
 from groupsim.members.failures import ClientFailure
-from groupsim.members.fetching import Fetcher
-from groupsim.members.heartbeat import Heartbeat
-from groupsim.members.joining import Joining
-from groupsim.members.leader import Leader
+from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
-from groupsim.members.reactions import Reaction
-from groupsim.members.stages import Stage
+from groupsim.members.profiles.reactions import Reaction
+from groupsim.members.zookeeper import kinds
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from caught import release_defect
 
-from groupsim.members import fetching
-from groupsim.members.commit_attempt import Attempt
-from groupsim.members.committing import Committer
-from groupsim.members.fetching import Fetcher
+from groupsim.members.classic.ownership import Ownership
+from groupsim.members.commit.attempt import Attempt
+from groupsim.members.commit.committer import Committer
+from groupsim.members.fetch import fetching
+from groupsim.members.fetch.fetcher import PullFetcher
+from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import ClientState, Member
-from groupsim.members.ownership import Ownership
-from groupsim.members.pull.fetcher import PullFetcher
 from groupsim.protocol.messages import FetchedOffset, TopicPartition
 
 # --- which offsets, and in which order ---------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from groupsim.assignors import JavaFailure
+from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.cluster.replica.hosted import Hosted
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.coordinator import commit, heartbeat, join, leave, purgatory, shard, sync
@@ -16,17 +18,15 @@ from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.runtime import CoordinatorRuntime
-from groupsim.members.assignors import JavaFailure
-from groupsim.members.assignors.sticky_general import GeneralAssignment
-from groupsim.members.fetching import Fetcher
-from groupsim.members.joining import Joining
-from groupsim.members.leader import Leader
-from groupsim.members.leaving import CLOSED
+from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.leader import Leader
+from groupsim.members.classic.ownership import Ownership
+from groupsim.members.classic.poll_clock import PollClock
+from groupsim.members.classic.reasons import LEAVING
+from groupsim.members.classic.stages import Stage
+from groupsim.members.consumer.leaving import CLOSED
+from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import Member
-from groupsim.members.ownership import Ownership
-from groupsim.members.poll_clock import PollClock
-from groupsim.members.reasons import LEAVING
-from groupsim.members.stages import Stage
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import LeftMember, OffsetFetchRequest
 

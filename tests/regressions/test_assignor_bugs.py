@@ -7,7 +7,7 @@ from assignor_groups import member, problems, shown, topics
 from caught import caught
 
 from groupsim import Simulation
-from groupsim.members.assignors import (
+from groupsim.assignors import (
     CooperativeStickyAssignor,
     JavaFailure,
     RangeAssignor,

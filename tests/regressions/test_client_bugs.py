@@ -8,7 +8,7 @@ from caught import caught
 
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.faults import After, AnswerError, DelayResponse, LoseResponse, Match
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.protocol.messages import Api
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}

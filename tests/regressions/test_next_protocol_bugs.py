@@ -13,12 +13,12 @@ from by_hand import FIRST, commit, committed
 from caught import caught
 
 from groupsim import ErrorCode, Simulation
+from groupsim.assignors import Assignor, JavaFailure, RebalanceProtocol, StickyAssignor
 from groupsim.cluster.faults import AnswerError, DelayResponse, Isolate, Match
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.records import GroupRecord, OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import GROUP, Bench, offsets_of
 from groupsim.eventloop.trace import Level
-from groupsim.members.assignors import Assignor, JavaFailure, RebalanceProtocol, StickyAssignor
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import (
     JoinGroupRequest,

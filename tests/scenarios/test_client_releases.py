@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim import Simulation, logs
-from groupsim.members.defects import CLIENT_DEFECTS, client_defect
-from groupsim.members.profile import ClientProfile
 from groupsim.members.profiles import PROFILES
+from groupsim.members.profiles.defects import CLIENT_DEFECTS, client_defect
+from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.clients import simulated, standing
 from groupsim.scenarios.load import load_text

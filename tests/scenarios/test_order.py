@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.interfaces import Fetched
-from groupsim.members.pull.fetcher import PullFetcher
 from groupsim.scenarios.load import load_text
 from groupsim.scenarios.runner import Run, run_scenario
 

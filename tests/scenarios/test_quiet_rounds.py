@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.members.rounds import Rounds
+from groupsim.members.consumer.rounds import Rounds
 from groupsim.scenarios import catalogue
 from groupsim.scenarios.load import load_file
 from groupsim.scenarios.runner import run_scenario

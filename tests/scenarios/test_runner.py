@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.assignors.interface import Assignor
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import JsonLinesSink
 from groupsim.eventloop.trace import FULL, NORMAL, OFF
 from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
-from groupsim.members.assignors.interface import Assignor
 from groupsim.members.failures import PluginError
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.scenarios import runner

@@ -40,7 +40,7 @@ from groupsim.cluster.faults import (
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import CommitPolicy, OnError
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.protocol.messages import Api
 
 SECOND = 1_000_000

@@ -12,7 +12,7 @@ from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import settings_from
 from groupsim.protocol.messages import Api

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.members.defects import client_defect, version_of
+from groupsim.members.profiles.defects import client_defect, version_of
 from tests.interop.outcomes import unavailable
 from tests.twins import facts
 from tests.twins.clients import Unavailable

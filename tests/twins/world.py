@@ -26,7 +26,7 @@ from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.links import CLIENTS, Condition
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.interface import EventLoop
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition

@@ -12,7 +12,7 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.consumer import Consumer
+from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from

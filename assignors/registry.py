@@ -1,0 +1,151 @@
+"""From a name to an assignor: built in, by its Java class name, `module:Class`, or registered as an entry point.
+
+A distribution registers its own with
+
+    [project.entry-points."groupsim.assignors"]
+    my-name = "my_package.my_module:MyAssignor"
+
+`resolve` makes a new object at every call: an assignor belongs to one consumer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from groupsim.assignors.blame import source_of, user_frame
+from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.assignors.rack_first import RackFirstAssignor
+from groupsim.assignors.range import RangeAssignor
+from groupsim.assignors.roundrobin import RoundRobinAssignor
+from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
+from groupsim.assignors.sticky.sticky import StickyAssignor
+
+ENTRY_POINTS = "groupsim.assignors"
+JAVA_PACKAGE = "org.apache.kafka.clients.consumer."
+
+#: Kafka's own, by name.
+KAFKAS: dict[str, type[Assignor]] = {
+    kind.name: kind for kind in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+}
+#: The same by Java class name, as pasted properties have them.
+JAVA_CLASSES: dict[str, type[Assignor]] = {JAVA_PACKAGE + kind.__name__: kind for kind in KAFKAS.values()}
+#: What ships beside them.
+EXAMPLES: dict[str, type[Assignor]] = {RackFirstAssignor.name: RackFirstAssignor}
+
+
+def resolve(name: str, folder: Path | None = None) -> Assignor:
+    """A new assignor of that name.
+
+    `module:Class` is looked for in `folder` (the present one by default) and then where Python looks. Raises
+    AssignorError, with the nearest known name when there is one.
+    """
+    known = KAFKAS.get(name) or JAVA_CLASSES.get(name) or EXAMPLES.get(name)
+    if known is not None:
+        return known()
+    if ":" in name:
+        return _make(name, _load(name, folder or Path.cwd()))
+    for entry in _registered():
+        if entry.name == name:
+            return _make(name, _load_entry(entry))
+    raise AssignorError(name, _unknown(name))
+
+
+def instance_of(kind: type[Assignor]) -> Assignor:
+    """A new assignor of a class at hand. Raises AssignorError when it lacks what an assignor needs."""
+    return _make(str(getattr(kind, "name", None) or getattr(kind, "__name__", kind)), kind)
+
+
+def known_names() -> list[str]:
+    """The names that `resolve` knows without being told a module."""
+    return [*KAFKAS, *EXAMPLES, *(entry.name for entry in _registered())]
+
+
+def is_kafkas(assignor: Assignor) -> bool:
+    """Whether it is one of Kafka's own, whose results are Kafka's and are not judged."""
+    return type(assignor) in KAFKAS.values()
+
+
+def _registered() -> list[EntryPoint]:
+    return sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+
+
+def _unknown(name: str) -> str:
+    nearest = get_close_matches(name, [*known_names(), *JAVA_CLASSES], n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}? Known" if nearest else "known"
+    return f"no such assignor; {hint} are {', '.join(known_names())}; your own goes as module:Class"
+
+
+def _load(name: str, folder: Path) -> object:
+    """Import `module:Class`."""
+    module_name, _, class_name = name.partition(":")
+    try:
+        with _importing_from(folder):
+            module = import_module(module_name)
+    except (Exception, SystemExit) as problem:
+        raise AssignorError(name, _import_problem(module_name, folder, problem), user_frame(problem)) from problem
+    if not hasattr(module, class_name):
+        near = get_close_matches(class_name, dir(module), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        where = getattr(module, "__file__", None)
+        raise AssignorError(name, f"module {module_name!r} has no {class_name!r}{hint}", where)
+    found: object = getattr(module, class_name)
+    return found
+
+
+def _import_problem(module_name: str, folder: Path, problem: BaseException) -> str:
+    if isinstance(problem, ModuleNotFoundError) and problem.name == module_name.partition(".")[0]:
+        return f"there is no module {module_name!r} in {folder} or on Python's path; check the name or PYTHONPATH"
+    return f"importing module {module_name!r} failed: {type(problem).__name__}: {problem}"
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    """Python's path with a folder in front, for the time of one import."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _load_entry(entry: EntryPoint) -> object:
+    try:
+        found: object = entry.load()
+    except Exception as problem:
+        text = f"entry point {entry.value!r} cannot be loaded: {type(problem).__name__}: {problem}"
+        raise AssignorError(entry.name, text, user_frame(problem)) from problem
+    return found
+
+
+def _make(name: str, kind: object) -> Assignor:
+    """An object of the user's class, if it is one and has what an assignor needs."""
+    if not isinstance(kind, type) or not issubclass(kind, Assignor):
+        what = f"class {kind.__name__}" if isinstance(kind, type) else f"a {type(kind).__name__}"
+        text = f"{what} is no assignor; inherit from groupsim.assignors.Assignor"
+        raise AssignorError(name, text, source_of(kind) if isinstance(kind, type) else None)
+    try:
+        assignor = kind()
+    except (Exception, SystemExit) as problem:
+        text = f"{kind.__name__}() failed: {type(problem).__name__}: {problem}"
+        raise AssignorError(name, text, user_frame(problem) or source_of(kind)) from problem
+    wrong = _wrong_attribute(assignor)
+    if wrong is not None:
+        raise AssignorError(name, wrong, source_of(kind))
+    return assignor
+
+
+def _wrong_attribute(assignor: Assignor) -> str | None:
+    given = getattr(assignor, "name", None)
+    if not isinstance(given, str) or not given:
+        return "the class needs a `name`, the text under which members vote for it"
+    protocols = assignor.protocols
+    if not protocols or not all(isinstance(protocol, RebalanceProtocol) for protocol in protocols):
+        return "`protocols` must be a non-empty frozenset of RebalanceProtocol"
+    return None

@@ -1,0 +1,77 @@
+"""The body that `sticky` and `cooperative-sticky` share: take in the claims, then one of two algorithms.
+
+When all subscriptions are equal, quotas decide (`uniform`); otherwise partitions are moved until no move helps
+(`general`). Both are Kafka's to the letter, defects included, because users meet them: docs/fidelity.md.
+
+Sources: `AbstractStickyAssignor`; assignors reference, section 4.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+
+from groupsim.assignors.common import existing_topics, group_assignment, in_hash_order
+from groupsim.assignors.interface import Assignor
+from groupsim.assignors.racks import GroupRacks
+from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.sticky.claims import NO_GENERATION, Claim, equal_subscriptions, settle
+from groupsim.assignors.sticky.general import GeneralAssignment
+from groupsim.assignors.sticky.reasons import note_claims, note_path
+from groupsim.assignors.sticky.uniform import UniformAssignment
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages import TopicPartition
+
+Given = dict[str, list[TopicPartition]]
+
+
+class StickyBase(Assignor):
+    """What both sticky assignors do; they differ in where claims come from and in what is held back."""
+
+    def __init__(self) -> None:
+        # Never reset, as in Kafka: after a group starts again at generation 1 all claims count as old (10.8).
+        self._newest = NO_GENERATION
+        #: Whether quotas decide when all subscriptions are equal (since Kafka 2.6; librdkafka has the other way alone).
+        self.has_quotas = True
+        #: After `assign`: partitions that change hands in this round, and who is to get them; None when the
+        #: subscriptions differed, because that algorithm does not say.
+        self.transferring: dict[TopicPartition, str] | None = None
+
+    @abstractmethod
+    def claim(self, member: MemberSubscription) -> Claim:
+        """What a member says it owned, and in which generation."""
+
+    def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
+        """Give out all partitions, moving as few as balance allows.
+
+        Raises JavaFailure on input on which Kafka's class throws.
+        """
+        return self.explain(topics, members, NO_STEPS)
+
+    def explain(
+        self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
+    ) -> GroupAssignment:
+        """The same, with claims, what is kept, each grant, each move and the reason for the end as steps."""
+        claims = [self.claim(member) for member in in_hash_order(members)]
+        known = existing_topics(topics, members)
+        return group_assignment(members, self.place(known, claims, steps))
+
+    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
+        """The assignment by member id; `known` topics and `claims` in hash map order."""
+        self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
+        if steps:
+            steps.stage("AbstractStickyAssignor.allSubscriptionsEqual")
+            note_claims(claims, known, steps)
+        owned = settle(claims, known, steps)
+        racks = GroupRacks(known, [claim.member for claim in claims])
+        equal = self.has_quotas and equal_subscriptions(claims)
+        if steps:
+            note_path(equal, self.has_quotas, racks.used, steps)
+        if equal:
+            generations = {claim.member.member_id: claim.generation for claim in claims} if steps else {}
+            uniform = UniformAssignment(known, owned, racks, generations, steps)
+            uniform.run()
+            self.transferring = uniform.transferring
+            return uniform.assignment
+        self.transferring = None
+        return GeneralAssignment(known, claims, owned, racks, self._newest, steps).run()

@@ -1,0 +1,85 @@
+"""`cooperative-sticky`: the sticky assignment in two steps, so that nobody stops for what does not move.
+
+Claims are the partitions a member still owns when it joins. A partition that changes hands is given to nobody in this
+round: its owner revokes it and joins again, and in the follow-up round, in which nobody claims it, it is given out.
+
+Sources: `CooperativeStickyAssignor`; KIP-429; assignors reference, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from groupsim.assignors.common import in_line
+from groupsim.assignors.interface import RebalanceProtocol
+from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.sticky.base import Given, StickyBase
+from groupsim.assignors.sticky.claims import NO_GENERATION, Claim
+from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.sticky_data import decode_generation, encode_generation
+
+_encoded = lru_cache(maxsize=64)(encode_generation)  # a group's members say the same
+
+
+class CooperativeStickyAssignor(StickyBase):
+    """Kafka's `cooperative-sticky`; supports the cooperative and the eager protocol."""
+
+    name = "cooperative-sticky"
+    protocols = frozenset({RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._generation = NO_GENERATION
+        #: After `assign`: the partitions that nobody gets in this round, and who is to get them in the next.
+        self.withheld: dict[TopicPartition, str] = {}
+
+    def user_data(self, topics: Sequence[str]) -> bytes | None:
+        """The generation of the last assignment, for leaders that do not know the subscription's own field."""
+        return _encoded(self._generation)
+
+    def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
+        """Remember the generation; the partitions travel in the subscription."""
+        self._generation = generation
+
+    def claim(self, member: MemberSubscription) -> Claim:
+        """The subscription's owned partitions, with its generation or else the one in the user data."""
+        generation = member.generation
+        if generation is None or generation < 0:
+            generation = decode_generation(member.user_data)
+        return Claim(member, member.owned, NO_GENERATION if generation is None else generation)
+
+    def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
+        """The sticky assignment without the partitions that change hands."""
+        given = super().place(known, claims, steps)
+        self.withheld = _moving(claims, given) if self.transferring is None else self.transferring
+        for partition, member in self.withheld.items():
+            given[member].remove(partition)
+        if steps:
+            self._report_withheld(claims, steps)
+        return given
+
+    def _report_withheld(self, claims: Sequence[Claim], steps: Steps) -> None:
+        steps.stage("CooperativeStickyAssignor.adjustAssignment")
+        claimed: dict[TopicPartition, list[str]] = {}
+        for claim in claims:
+            for partition in claim.partitions:
+                claimed.setdefault(partition, []).append(claim.member.member_id)
+        for partition, member in self.withheld.items():
+            owners = in_line(claimed.get(partition, []))
+            steps.withhold(partition, member, f"claimed by {owners}: to be revoked first, and given in the next round")
+        count = len(self.withheld)
+        steps.stop(f"{count} withheld until they are revoked" if count else "no partition changes hands")
+
+
+def _moving(claims: Sequence[Claim], given: Given) -> dict[TopicPartition, str]:
+    """Partitions that a member gets without owning them and some member owns without getting them."""
+    added: dict[TopicPartition, str] = {}
+    revoked: set[TopicPartition] = set()
+    for claim in claims:
+        member = claim.member
+        gets, owns = given[member.member_id], set(member.owned)
+        added.update((partition, member.member_id) for partition in gets if partition not in owns)
+        revoked.update(owns.difference(gets))
+    return {partition: member for partition, member in added.items() if partition in revoked}

@@ -1,0 +1,265 @@
+"""Finding the coordinator and talking to it.
+
+All of it is events: a look-up may be started by the poll loop or by the heartbeat, and goes on whatever the
+application does meanwhile. Marking the coordinator unknown keeps generation and member id (classic-protocol reference,
+section 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.links import SHARED, Done
+from groupsim.members.member import Member
+from groupsim.members.profiles.profile import AfterBreak
+from groupsim.members.profiles.reactions import Reaction
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
+
+APART = "coordinator"
+_BACKOFF = "coordinator-backoff"  # what its luck is drawn for
+
+
+class CoordinatorClient:
+    """The group's coordinator as this client knows it."""
+
+    __slots__ = (
+        "_asked_node",
+        "_began_us",
+        "_broke",
+        "_busy",
+        "_late_node",
+        "_member",
+        "_purpose",
+        "_waiting",
+        "awaited",
+        "link",
+        "node",
+    )
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        #: The connection to the coordinator, None while there is none known; it may be closed.
+        self.link: Connection | None = None
+        self.node = -1  #: the broker that `link` goes to, or went to last
+        self._busy = False  # a look-up is in flight, or waits out its backoff
+        self._purpose = SHARED if member.profile.shared_connection else APART
+        self._asked_node = -1
+        self._broke = False  # the connection, not only the coordinator, was lost
+        self._began_us = -1  # when the connection was begun
+        self._late_node = -1  # its connection is closed at the next look at the network
+        self._waiting: list[Callable[[], None]] = []  # told when the look-up under way has come to something
+        self.awaited = False  #: the application's thread waits for it outside poll
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a coordinator and the connection to it stands; one that has broken is lost here and now."""
+        link = self.link
+        if link is None:
+            return False
+        if not link.open:
+            self.lost("coordinator unavailable")
+            return False
+        return True
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be sent to at once; some libraries find a connection that is only being made not ready."""
+        return self._began_us != self._member.loop.now_us
+
+    def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
+        """Send a request of the group; only while `known`, or RuntimeError."""
+        if self.link is None:
+            raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
+        member = self._member
+        timeout_us = member.request_timeout_us if timeout_us is None else timeout_us
+        member.links.send(self.link, self.node, request, on_done, timeout_us)
+
+    def lost(self, reason: str, *, later: bool = False) -> None:
+        """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail.
+
+        `later`: the application's thread, which was told so, first waits for the backoff, and then begins the look-up.
+        It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
+        """
+        link = self.link
+        if link is None:
+            return
+        if link.open and self._member.profile.main_loop is not None:
+            self._doubted()
+            return
+        self.link = None
+        self._broke = not link.open
+        kept = link.open and not self._member.profile.closes_lost_connection
+        if later and link.open and not kept:
+            self._late_node = self.node
+        elif not kept:
+            self._member.links.failed(self.node, self._purpose)
+        self._member.heartbeat.coordinator_lost()
+        self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+        if link.open and not kept:
+            self._member.links.drop(link, reason)
+        elif not link.open:
+            self._member.metadata.outdated()  # a broker that went away may mean more than the group
+        profile = self._member.profile
+        if (
+            self._member.heartbeat.enabled and (not later or profile.rebalances_apart)
+        ) or profile.main_loop is not None:
+            self.ensure()  # by the background thread; else whoever needs it begins the look-up
+
+    def _doubted(self) -> None:
+        """A library with a main loop asks who coordinates, and keeps to the one it knows until another is named."""
+        if not self._busy:
+            self._busy = True
+            self._ask(None)
+
+    def _given_up(self, reason: str) -> None:
+        """Another is named, or none: close the connection to the one that was doubted."""
+        link, self.link = self.link, None
+        if link is not None and link.open:
+            self._member.heartbeat.coordinator_lost()
+            self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+            self._member.links.drop(link, reason)
+
+    # -- looking up ---------------------------------------------------------------------------------------------
+
+    def ensure(self) -> None:
+        """Begin a look-up unless the coordinator is known or one is under way."""
+        if self._busy or self.known:
+            return
+        self._busy = True
+        self._ask(None)
+
+    def look_up(self, done: Callable[[], None]) -> None:
+        """The same; `done` is called when the present try, or else the next one, has come to something."""
+        self._waiting.append(done)
+        self.ensure()
+
+    def _came_to_something(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for done in waiting:
+            done()
+
+    def _ask(self, _: Any) -> None:
+        member = self._member
+        if self._late_node >= 0:
+            member.links.failed(self._late_node, self._purpose)
+            self._late_node = -1
+        request = FindCoordinatorRequest(member.group, version=member.version(Api.FIND_COORDINATOR))
+        self._asked_node = member.links.ask_any(request, self._answered)
+
+    def _answered(self, outcome: Outcome) -> None:
+        if type(outcome) is Disconnected:
+            self._member.links.avoid(self._asked_node)
+            self._again(reconnects=outcome.unreachable)
+        elif type(outcome) is FindCoordinatorResponse:
+            if outcome.error:
+                self._refused(outcome.error)
+            else:
+                self._found(outcome.node)
+
+    def _refused(self, error: ErrorCode) -> None:
+        failure = ClientFailure(exception_name(error), f"looking up the coordinator: {error.name}")
+        if self._member.profile.reaction(Api.FIND_COORDINATOR, error) is Reaction.RETRY:
+            self._given_up(f"error response {error.name}")
+            self._again()
+        elif self._member.profile.main_loop is not None:  # the application is told, and the question asked again
+            self._member.fail(failure)
+            self._later()
+        else:
+            self._busy = False
+            self._member.fail(failure)
+            self._came_to_something()
+
+    def _again(self, *, reconnects: bool = False) -> None:
+        """The question came to nothing: ask again after the backoff; a main loop when it may connect again.
+
+        The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
+        """
+        member = self._member
+        if member.profile.looks_up_with_new_metadata and (member.poll_clock.inside or self.awaited):
+            again_us = member.now_us + member.backoff(_BACKOFF).next_us()
+            member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
+        else:
+            member.metadata.outdated()
+            if reconnects and member.profile.main_loop is not None:
+                member.host.call_at(member.now_us + member.links.reconnect_us(), self._ask)
+            else:
+                self._later()
+        self._came_to_something()
+
+    def _with_new_metadata(self, version: int) -> None:
+        metadata = self._member.metadata
+        if metadata.version == version:
+            metadata.after_next(self._ask)
+        else:
+            self._ask(None)
+
+    def _later(self) -> None:
+        member, main_loop = self._member, self._member.profile.main_loop
+        if main_loop is None:
+            member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._ask)
+        else:
+            again_us = main_loop.look_us(member.started_us, member.now_us + main_loop.asks_ms * MS_US)
+            member.host.call_at(again_us, self._ask)
+
+    def _found(self, node: int) -> None:
+        member = self._member
+        if self.link is not None and self._keeps(node):
+            return
+        after_break, wait_us = member.profile.after_break, member.links.wait_us(node, self._purpose)
+        if after_break is AfterBreak.ASKS_AGAIN and self._broke:
+            self._broke = False
+            member.links.connection(node, self._purpose)  # begun
+            self._ask(None)
+            return
+        if wait_us and after_break is not AfterBreak.CONNECTS:
+            self._unavailable(node, wait_us)
+            return
+        self._connect(node)
+
+    def _connect(self, node: int) -> None:
+        member = self._member
+        self._busy = False
+        member.succeeded(_BACKOFF)
+        self.node = node
+        if member.profile.connects_before_sending and not member.links.connected(node, self._purpose):
+            self._began_us = member.now_us
+        self.link = member.links.connection(node, self._purpose)
+        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.heartbeat.coordinator_found()
+        member.poll_clock.coordinator_found()
+        self._came_to_something()
+        member.wake.set()
+
+    def _keeps(self, node: int) -> bool:
+        """Whether the coordinator that was doubted is the one."""
+        keeps = self.known and node == self.node
+        if keeps:
+            self._busy = False
+            self._member.succeeded(_BACKOFF)
+        else:
+            self._given_up("another coordinator")
+        return keeps
+
+    def _unavailable(self, node: int, wait_us: int) -> None:
+        """The broker named may not be connected to again yet.
+
+        The application's thread gives it up and looks it up anew after the backoff. The background thread comes back
+        after retry.backoff.ms: by then it may be connected to, or is given up, too.
+        """
+        member = self._member
+        in_background = not (member.poll_clock.inside or self.awaited)
+        if member.profile.main_loop is not None or (
+            in_background and wait_us <= member.settings.retry_backoff_ms * MS_US
+        ):
+            member.host.call_at(member.now_us + wait_us, self._found, node)
+            return
+        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
+        self._later()
+        self._came_to_something()

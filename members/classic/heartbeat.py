@@ -1,0 +1,429 @@
+"""Heartbeats: the background thread of the Java client, without a thread.
+
+A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire.
+
+The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
+where the library has one (`ClientProfile.checks_session`): after a longer pause it looks for the coordinator first.
+
+Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
+away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
+
+Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`; classic-protocol reference, section 4.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import MS_US, shared
+from groupsim.members.behaviour import Stuck
+from groupsim.members.classic.meanwhile import go_on
+from groupsim.members.classic.pauses import heartbeat_interval_ms, heartbeat_timeout_us, hold_refused
+from groupsim.members.classic.requests import heartbeat_request
+from groupsim.members.classic.stages import Stage
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Connection, Disconnected, Outcome
+from groupsim.members.links import say_outcome
+from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.profiles.profile import HeartbeatPlacement, SessionCheck
+from groupsim.members.profiles.reactions import Reaction
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+
+REBALANCING = "group is already rebalancing"
+_REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
+_BACKOFF = "heartbeat-backoff"  # what its luck is drawn for
+
+
+class Heartbeat:
+    """Sends heartbeats while enabled; keeps the client's own session timer."""
+
+    __slots__ = (
+        "_alive_us",
+        "_backoff_at",
+        "_handle",
+        "_held_up",
+        "_in_turn",
+        "_interval_us",
+        "_last_error",
+        "_late",
+        "_life",
+        "_loop",
+        "_main_loop",
+        "_member",
+        "_needs_poll",
+        "_on_answer",
+        "_request",
+        "_session_check",
+        "_session_us",
+        "_timeout_us",
+        "_trace",
+        "_tries",
+        "_unanswered",
+        "blocked_until_us",
+        "enabled",
+        "last_sent_us",
+        "owed",
+        "quiet",
+    )
+
+    _request: HeartbeatRequest  # made with each generation, as its callback is
+    _on_answer: _Sent
+
+    def __init__(self, member: Member) -> None:
+        settings = member.settings
+        self._member = member
+        self._main_loop = member.profile.main_loop
+        self._loop = member.loop
+        self._trace = member.trace
+        self._life = member.host.life
+        self._interval_us = shared(heartbeat_interval_ms(member) * MS_US)
+        self._session_us = settings.session_timeout_ms * MS_US
+        self._session_check = member.profile.session_check
+        self._timeout_us = heartbeat_timeout_us(member)
+        self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
+        self._in_turn = member.profile.heartbeats_in_turn
+        self._late = False  # one is due, and waits for the answer to the last
+        self.blocked_until_us = 0  #: so long the thread gets no time
+        self._held_up = False  # one fell due while the thread got no time
+        self._backoff_at = -1  # how many were quiet at the last failure
+        self._handle: Handle | None = None
+        self._unanswered = 0
+        self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
+        self._alive_us = 0
+        #: when the last heartbeat was sent, or the counting of the interval began
+        self.last_sent_us = 0 if self._main_loop is None else -self._interval_us
+        self._tries = 0
+        self._last_error: str | None = None  # of the last heartbeat that was answered or given up
+        self.quiet = 0  #: how many were answered without an error
+        self.enabled = False
+
+    # -- on and off ---------------------------------------------------------------------------------------------
+
+    def enable(self) -> None:
+        """Start: session, poll and heartbeat timers begin anew; with a main loop `poll` alone counts as such."""
+        member = self._member
+        if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
+            return
+        self.enabled = True
+        self._renew()
+        self._unanswered = 0
+        self._alive_us = now_us = self._loop.now_us
+        if self._main_loop is None:
+            member.poll_clock.restart()
+            self.last_sent_us = now_us
+            self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
+        else:  # the interval has gone on since the last one, whichever generation that was in
+            due_us = self.last_sent_us + member.settings.heartbeat_interval_ms * MS_US
+            self._again(self._main_loop.heartbeat_wait_us(member.started_us, now_us, due_us))
+
+    def disable(self) -> None:
+        """Stop: no membership to keep alive."""
+        self.enabled = self.owed = False
+        self._cancel()
+
+    def coordinator_found(self) -> None:
+        """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
+        self._unanswered = 0
+        if self._main_loop is None:
+            self._alive_us = self._loop.now_us
+        if self.enabled and self._member.profile.restarts_when_found:
+            self.owed = False
+            self._member.poll_clock.restart()
+            self._again(self._interval_us)
+        elif self.owed:
+            self._send_owed()
+            if self._main_loop is not None and self.enabled:
+                interval_ms = self._member.settings.heartbeat_interval_ms
+                self._again(self._main_loop.after_late_us(self._member.started_us, self._loop.now_us, interval_ms))
+
+    def coordinator_lost(self) -> None:
+        """There is no connection to send on; the session of a main loop goes on running out."""
+        if self._main_loop is not None:
+            self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
+
+    def polled(self) -> None:
+        """The application has come to `poll` (or between two batches): send what is owed."""
+        if self.owed and self.enabled:
+            self._send_owed()
+
+    def once(self) -> None:
+        """One goes out now, unless one just has."""
+        if self.enabled and self._member.coordinator.known and self.last_sent_us < self._loop.now_us:
+            self._send_owed()
+
+    def pausing(self) -> None:
+        """The process is about to be paused: its heartbeat thread looks around first of all when it goes on.
+
+        An answer that is on its way is read before that, and counts.
+        """
+        if self.enabled and not self._needs_poll and not self._unanswered:
+            self._member.host.call_at(self._loop.now_us, self._look_around)
+
+    def block(self, us: int) -> None:
+        """Starve the thread that sends heartbeats for so many microseconds; the application runs on, and reads answers.
+
+        What the thread would have done meanwhile it does in Kafka's order then: session, poll limit, heartbeat.
+        """
+        self.blocked_until_us = max(self.blocked_until_us, self._loop.now_us + us)
+        self._member.host.call_at(self._loop.now_us + us, self._unblocked)
+
+    def _unblocked(self, _: Any) -> None:
+        if self._loop.now_us < self.blocked_until_us:
+            return  # blocked again meanwhile, for longer
+        self._look_around()
+        if self._held_up:
+            self._held_up = False
+            self.due()
+
+    def _look_around(self, _: Any = None) -> None:
+        self._look_at_session()
+        self._member.poll_clock.look()
+
+    # -- one after the other -------------------------------------------------------------------------------------
+
+    def _stir(self) -> None:
+        stirred = self._member.links.stirred
+        if stirred is not None:
+            stirred()
+
+    def _send_owed(self) -> None:
+        """What was owed goes out now, and not once more when a failure of the last one has been waited for."""
+        self._cancel()
+        self.due()
+
+    def due(self) -> None:
+        """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
+        member = self._member
+        self._handle = None
+        self.owed = False
+        if not self.enabled:
+            return
+        if self._loop.now_us < self.blocked_until_us:
+            self._held_up = True
+            return
+        if member.profile.idle_without_heartbeats and not member.ownership.owned:
+            self._again(self._interval_us)
+            return
+        if self._needs_poll and not member.poll_clock.inside:
+            self.owed = True
+            return
+        if self._in_turn and self._unanswered:
+            self._late = True
+            return
+        if self._main_loop is not None:
+            self._look_at_session()
+            if self._waits():
+                return
+        elif member.coordinator.known:
+            self._look_at_session()
+        if not member.coordinator.known:
+            self.owed = True
+            member.coordinator.ensure()
+            return
+        link = member.coordinator.link
+        if link is not None:
+            self._send(link)
+
+    def _waits(self) -> bool:
+        """Whether a library that has one in flight at a time sends none now; the next is due in its turn."""
+        if self._unanswered and self.enabled:
+            self._again(self._interval_us)
+        return bool(self._unanswered) or not self.enabled
+
+    def _send(self, link: Connection) -> None:
+        self._stir()
+        now = self.last_sent_us = self._loop.now_us
+        self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
+        self._unanswered += 1
+        if self._trace.heartbeats:
+            self._say_and_send(link)
+        else:
+            link.send(self._request, self._on_answer, self._timeout_us)
+
+    def _say_and_send(self, link: Connection) -> None:
+        member = self._member
+        member.links.send(link, member.coordinator.node, self._request, self._on_answer, self._timeout_us)
+
+    def _look_at_session(self, _: Any = None) -> None:
+        """Check whether the session timer has run out, or will before the next heartbeat is due.
+
+        It only makes the client look for the coordinator again: the broker alone expels.
+        """
+        member = self._member
+        counts = self._session_check is SessionCheck.BEFORE_SENDING or (
+            self._session_check is SessionCheck.WHILE_UNANSWERED and self._unanswered
+        )
+        if not self.enabled or not counts or member.now_us < self.blocked_until_us:
+            return
+        deadline = self._alive_us + self._session_us
+        if member.now_us >= deadline:
+            self._session_over()
+        elif (self._unanswered or self._main_loop is not None) and deadline < member.now_us + self._interval_us:
+            member.host.call_at(deadline, self._look_at_session)
+
+    def _session_over(self) -> None:
+        member = self._member
+        if self._main_loop is not None:  # it takes itself for expelled
+            silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
+            silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
+            member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
+            free = not self._unanswered
+            member.joining.reset("session timed out", member_id_too=True)
+            if free:
+                self._send_nameless()
+            return
+        member.trace.begin(member.say(Kind.SESSION_EXPIRED))
+        self._alive_us = member.now_us
+        self._unanswered = 0
+        member.coordinator.lost("session timed out without receiving a heartbeat response")
+
+    def _send_nameless(self, _: Any = None) -> None:
+        """Send one without a member id: librdkafka goes on so in its old generation, until it joins again."""
+        member, link = self._member, self._member.coordinator.link
+        joins = member.state is not ClientState.UNJOINED or member.joining.stage is not Stage.IDLE
+        if joins or self.enabled or member.closing or link is None or not link.open:
+            return
+        self.last_sent_us = self._loop.now_us
+        link.send(evolve(self._request, member_id=""), self._on_answer, self._timeout_us)
+        member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
+
+    def _renew(self) -> None:
+        """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
+        self._request = heartbeat_request(self._member)
+        self._on_answer = _Sent(self, self._member.generation)
+
+    def _again(self, wait_us: int) -> None:
+        """Set the next heartbeat anew; its phase counts from now."""
+        self._cancel()
+        self._late = False
+        self._handle = self._member.host.call_at(self._loop.now_us + wait_us, _due, self)
+
+    def _cancel(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._member.host.cancel(handle)
+
+    def answered(self, sent: Generation, outcome: Outcome) -> None:
+        """A heartbeat that was sent in this generation has an outcome."""
+        self._stir()
+        self._unanswered = 0
+        if outcome.__class__ is HeartbeatResponse and not outcome.error:
+            self._alive_us = self._loop.now_us
+            self.quiet += 1
+            self._tries = 0
+            self._last_error = None
+            if self._late:
+                self._again(0)
+        else:
+            self._troubled(sent, outcome)
+
+    def _troubled(self, sent: Generation, outcome: Outcome) -> None:
+        member = self._member
+        late = self._loop.now_us - self._alive_us > self._session_us
+        if not self._trace.heartbeats:
+            self._trace.begin(say_outcome(member, self._request, 0, outcome))
+        if isinstance(outcome, Disconnected):
+            self._last_error = "TIMED_OUT" if outcome.timed_out else "DISCONNECTED"
+            member.coordinator.lost("coordinator unavailable")
+            self._fail()
+        elif isinstance(outcome, HeartbeatResponse):
+            self._last_error = outcome.error.name
+            self._react(sent, outcome.error)
+        if late and self._session_check is SessionCheck.AFTER_FAILURE and outcome != _REBALANCE:
+            self._session_over()
+
+    def _react(self, sent: Generation, error: ErrorCode) -> None:
+        member = self._member
+        reaction = member.profile.reaction(Api.HEARTBEAT, error)
+        if reaction is Reaction.REJOIN:
+            self._alive_us = member.now_us
+            self._backoff_at = -1
+            if member.state is ClientState.STABLE:
+                member.joining.request(REBALANCING)
+                go_on(member)
+                if member.profile.stops_heartbeats_early:
+                    self.disable()
+        elif reaction is Reaction.REDISCOVER:
+            member.coordinator.lost(f"error response {error.name}")
+            self._fail()
+        elif reaction is Reaction.RETRY:
+            self._try_again()
+        elif reaction is Reaction.BACKOFF:
+            self._unanswered = int(self._main_loop is None)  # no answer to live by: the session goes on running out
+            self._fail()
+        else:
+            self._alive_us = member.now_us
+            if sent == member.generation:  # else an answer of old: ignored
+                self._expelled(error, reaction)
+
+    def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
+        member, reason = self._member, f"heartbeat answered {error.name}"
+        if reaction is Reaction.THROW:  # the task that sends them ends with it, and every poll throws
+            member.fail(ClientFailure("KafkaException", reason, lasting=True))
+            self.disable()
+            return
+        if reaction is Reaction.FATAL:
+            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=self._main_loop is not None))
+            if not member.profile.joins_when_fenced:
+                self.disable()
+                return
+        id_too = reaction is not Reaction.RESET_GENERATION
+        member.joining.reset(f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too)
+        hold_refused(member, 1)
+
+    def _fail(self) -> None:
+        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.
+
+        A main loop sends it in its turn.
+        """
+        if self._main_loop is None and self.enabled:
+            self._again(self._backoff_us())
+
+    def _backoff_us(self) -> int:
+        """The wait after a failure: the shortest one, if a heartbeat was answered since the failure before."""
+        if self._backoff_at != self.quiet:
+            self._backoff_at = self.quiet
+            self._member.succeeded(_BACKOFF)
+        return self._member.backoff(_BACKOFF).next_us()
+
+    def _try_again(self) -> None:
+        """The same once more after the backoff, beside those that go in their turn."""
+        member = self._member
+        if self._main_loop is not None and self._tries < self._main_loop.retries:
+            self._tries += 1
+            member.host.call_at(member.now_us + self._backoff_us(), self._send_again)
+
+    def _send_again(self, _: Any) -> None:
+        member = self._member
+        link = member.coordinator.link
+        if self._loop.now_us < self.blocked_until_us:
+            return
+        if self.enabled and not self._unanswered and member.coordinator.known and link is not None:
+            self._unanswered += 1
+            if self._trace.heartbeats:
+                self._say_and_send(link)
+            else:
+                link.send(self._request, self._on_answer, self._timeout_us)
+
+
+class _Sent:
+    """The heartbeats of one generation: called with their answers, which may come when that generation is over."""
+
+    __slots__ = ("_generation", "_heartbeat")
+
+    def __init__(self, heartbeat: Heartbeat, generation: Generation) -> None:
+        self._heartbeat = heartbeat
+        self._generation = generation
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._heartbeat.answered(self._generation, outcome)
+
+
+_due = Heartbeat.due  # as a plain function, which names whose it is by its argument

@@ -1,0 +1,166 @@
+"""The leader's work between JoinGroup and SyncGroup: read the subscriptions, look at the topics, run the assignor.
+
+The assignor is the user's to replace. What it raises, or nonsense it returns, ends the run by default; with
+`plugin-errors: as-kafka` the client goes on as Java's would. Afterwards the leader watches the topics of the whole
+group, by the metadata it has just assigned by (`snapshot`).
+
+Source: `ConsumerCoordinator.onLeaderElected`; assignors reference, section 8; classic-protocol reference, section 4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from groupsim.assignors.errors import AssignorError, JavaFailure
+from groupsim.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.assignors.validate import judge, run_assignor
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.randomness import Stream
+from groupsim.members.failures import ClientFailure
+from groupsim.members.member import Member
+from groupsim.members.metadata import Snapshot
+from groupsim.members.plugins import report
+from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.consumer_protocol import Assignment, decode_subscription, encode_assignment
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import java_set_order
+from groupsim.protocol.messages import JoinGroupResponse, JoinMember, SyncAssignment
+
+
+class Leader:
+    """What a member does when the coordinator has made it the leader."""
+
+    __slots__ = ("_draws", "_member", "snapshot", "version")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._draws: Stream | None = None
+        #: The topics as they were when this leader assigned; None for a follower.
+        self.snapshot: Snapshot | None = None
+        self.version = 0  #: of the metadata that the snapshot shows
+
+    def resign(self) -> None:
+        """A follower now: nothing to compare any more."""
+        self.snapshot = None
+        self._member.metadata.forget_group()
+
+    def metadata_changed(self) -> bool:
+        """Whether the watched topics differ from those this leader assigned by."""
+        if self._member.profile.ignores_new_partitions:
+            return False
+        return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
+
+    def is_outdated(self) -> bool:
+        """Whether the assignment that has come back is of no use: old clients look whether topics have changed."""
+        profile = self._member.profile
+        if profile.compares_from_end and self.snapshot is not None:
+            self.snapshot = self._member.metadata.snapshot()
+        return profile.discards_outdated and self.metadata_changed()
+
+    async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
+        """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
+        by_id = not self._member.profile.static_first and any(one.group_instance_id is None for one in response.members)
+        members = [self._subscription(member, by_id=by_id) for member in response.members]
+        union = java_set_order(dict.fromkeys(chain.from_iterable([member.topics for member in members])))
+        await self._know(union)
+        self.snapshot = self._member.metadata.snapshot()
+        self.version = self._member.metadata.version
+        if response.skip_assignment:
+            return ()  # KIP-814: a returning static leader; the group keeps what it has
+        await self._take_time()
+        topics = self._topics(union)
+        result = self._run(assignor, topics, members)
+        self._say(assignor, result)
+        return tuple([_encoded(result, member_id) for member_id in result.partitions])
+
+    def knows(self, response: JoinGroupResponse) -> bool:
+        """Whether the topics of all these members are in the present view. Raises ClientFailure."""
+        known = self._member.metadata.topics
+        members = [self._subscription(member, by_id=False) for member in response.members]
+        return all(topic in known for member in members for topic in member.topics)
+
+    # -- what goes in -------------------------------------------------------------------------------------------
+
+    def _subscription(self, member: JoinMember, *, by_id: bool) -> MemberSubscription:
+        try:
+            found = decode_subscription(member.metadata)
+        except ProtocolError as error:
+            raise ClientFailure("SchemaException", f"subscription of {member.member_id}: {error}") from error
+        instance_id = None if by_id else member.group_instance_id
+        # By position: a leader makes one for every member of its group, and by name they take twice as long.
+        return MemberSubscription(
+            member.member_id, found.topics, found.user_data, found.owned, found.generation, found.rack, instance_id
+        )
+
+    async def _know(self, topics: Sequence[str]) -> None:
+        """Wait for metadata that covers the group's topics, when the present view does not."""
+        member, metadata = self._member, self._member.metadata
+        if not metadata.watch_group(topics):
+            return
+        before = metadata.version
+        metadata.refresh()
+        while metadata.version == before and not member.closing:
+            member.wake.clear()
+            await member.wake.wait()
+
+    async def _take_time(self) -> None:
+        member = self._member
+        distribution = member.behaviour.assignor_time
+        if not distribution:
+            return
+        self._draws = self._draws or member.loop.stream("assignor-time", member.host.name)
+        took = distribution.draw(self._draws)
+        if took:
+            apart = member.profile.rebalances_apart
+            if not apart:
+                member.poll_clock.leave()
+            await member.host.sleep(took)
+            if not apart:
+                member.poll_clock.enter()
+
+    def _topics(self, names: Sequence[str]) -> dict[str, TopicMetadata]:
+        known = self._member.metadata.topics
+        return {
+            name: TopicMetadata(
+                name, len(known[name].partitions), tuple(entry.racks for entry in known[name].partitions)
+            )
+            for name in names
+            if name in known and known[name].partitions
+        }
+
+    # -- the assignor -------------------------------------------------------------------------------------------
+
+    def _run(
+        self, assignor: Assignor, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
+    ) -> GroupAssignment:
+        """Compute; a custom assignor's result is judged. Raises ClientFailure, PluginError."""
+        protocol = self._member.ownership.protocol
+        try:
+            result = run_assignor(assignor, topics, members, as_kafka=True)
+        except AssignorError as error:
+            raise report(self._member, error) from error
+        except JavaFailure as failure:
+            raise ClientFailure(failure.java, failure.reason) from failure
+        problem = judge(assignor, result, topics, members, protocol)
+        if problem is not None:
+            failure_as_kafka = report(self._member, problem)
+            if protocol is RebalanceProtocol.COOPERATIVE and judge(assignor, result, topics, members) is None:
+                raise failure_as_kafka  # the one thing the Java client checks: a partition moved in one round
+        return result
+
+    def _say(self, assignor: Assignor, result: GroupAssignment) -> None:
+        member = self._member
+        if not member.trace.wants(Kind.ASSIGNMENT_COMPUTED):
+            return
+        payload = {
+            "assignor": assignor.name,
+            "counts": {name: len(partitions) for name, partitions in result.partitions.items()},
+            "assignment": {name: [str(entry) for entry in found] for name, found in result.partitions.items()},
+        }
+        member.trace.begin(member.say(Kind.ASSIGNMENT_COMPUTED, payload=payload))
+
+
+def _encoded(result: GroupAssignment, member_id: str) -> SyncAssignment:
+    assignment = Assignment(result.partitions[member_id], result.user_data.get(member_id))
+    return SyncAssignment(member_id, encode_assignment(assignment))

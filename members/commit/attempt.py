@@ -1,0 +1,171 @@
+"""One try to commit: refused without a request, or sent; and what an answer comes to.
+
+A commit is only sent while the client is STABLE: otherwise it fails without a request, as RebalanceInProgressException
+while a rebalance is under way and as CommitFailedException when the membership is lost.
+
+Sources: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`; classic-protocol reference,
+section 4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.classic.requests import commit_request
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.profiles.reactions import Reaction, exception_of
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
+
+REBALANCING = "offset commit failed since group is already rebalancing"
+BACKOFF = "commit-backoff"  # what its luck is drawn for
+Offsets = Mapping[TopicPartition, int]
+Entries = tuple[OffsetToCommit, ...]
+
+
+@frozen
+class CommitResult:
+    """What came of one attempt: `error` is the exception's name, None when it succeeded."""
+
+    error: str | None = None
+    retriable: bool = False
+    fatal: bool = False
+
+
+OnResult = Callable[[CommitResult], None]
+_DONE = CommitResult()
+# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+_STABLE, _COMMITTED = ClientState.STABLE, Kind.OFFSETS_COMMITTED
+
+
+def entries_of(member: Member, offsets: Offsets) -> Entries:
+    """What a request carries for these offsets: with the leader epochs that the client knows."""
+    epoch = member.fetcher.leader_epoch
+    return tuple([OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items()])
+
+
+class Attempt:
+    """One attempt; a library that sends the same again uses the same one again."""
+
+    __slots__ = ("_auto", "_entries", "_member", "_offsets", "_on_result", "_sent", "_tries")
+
+    def __init__(
+        self, member: Member, offsets: Offsets, on_result: OnResult, *, auto: bool = False, entries: Entries = ()
+    ) -> None:
+        self._member = member
+        self._offsets = offsets
+        self._on_result = on_result
+        self._auto = auto
+        self._entries = entries  # what is sent, if that was settled before
+        self._sent: Generation = member.generation
+        self._tries = 0
+
+    def go(self, _: Any = None) -> None:
+        """One try. `on_result` is called at once or when the answer is there."""
+        member = self._member
+        if not self._offsets:
+            self._on_result(_DONE)
+        elif member.state is not _STABLE and member.subscription.assigned is None:
+            rebalancing = member.state is not ClientState.UNJOINED
+            name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
+            self._failed(CommitResult(name))
+        elif not (member.coordinator.known and member.coordinator.ready):
+            self._failed_once(CommitResult("CoordinatorNotAvailableException", retriable=True))
+        else:
+            self._entries = self._entries or entries_of(member, self._offsets)
+            self._sent = member.generation
+            member.coordinator.send(commit_request(member, self._entries), self._answered)
+
+    def _answered(self, outcome: Outcome) -> None:
+        member, offsets, committed = self._member, self._offsets, self._member.commits.committed
+        if isinstance(outcome, Disconnected):
+            member.coordinator.lost("coordinator unavailable", later=member.commits.blocking)
+            self._failed_once(CommitResult("DisconnectException", retriable=True))
+            return
+        error = _decisive(outcome) if isinstance(outcome, OffsetCommitResponse) else ErrorCode.UNKNOWN_SERVER_ERROR
+        if error:
+            self._failed_once(self._react(error), error)
+            return
+        if not self._auto or not offsets.items() <= committed.items():
+            member.say(_COMMITTED, payload=self._payload())
+        committed.update(offsets)
+        self._on_result(_DONE)
+
+    def _react(self, error: ErrorCode) -> CommitResult:
+        """Do what the table says; returns what the application gets to see."""
+        member = self._member
+        reaction = member.profile.reaction(Api.OFFSET_COMMIT, error)
+        preparing = member.state is ClientState.PREPARING_REBALANCE
+        changed = member.generation != self._sent
+        if reaction is Reaction.RETRY:
+            return CommitResult(exception_name(error), retriable=True)
+        if reaction is Reaction.REDISCOVER:
+            member.coordinator.lost(f"error response {error.name}", later=member.commits.blocking)
+            return CommitResult(exception_name(error), retriable=True)
+        if reaction is Reaction.REJOIN:
+            member.joining.request(REBALANCING)
+            return CommitResult("RebalanceInProgressException")
+        if reaction is Reaction.FATAL and not changed:
+            return self._fenced(error)
+        if reaction is Reaction.THROW:
+            return CommitResult(exception_of(Api.OFFSET_COMMIT, error))
+        if changed and (preparing or reaction is Reaction.FATAL):
+            return CommitResult("RebalanceInProgressException" if preparing else "CommitFailedException")
+        member.joining.reset(
+            f"encountered {error.name} from {Api.OFFSET_COMMIT.name} response",
+            member_id_too=reaction is Reaction.RESET_MEMBER,
+        )
+        return CommitResult("CommitFailedException")
+
+    def _fenced(self, error: ErrorCode) -> CommitResult:
+        """The application that waits is told; where nobody waits every poll from here on throws."""
+        member = self._member
+        is_done = member.profile.main_loop is not None
+        if is_done:
+            member.heartbeat.disable()
+        if is_done or not member.commits.blocking:
+            reason = f"OffsetCommit answered {error.name}"
+            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=True))
+        return CommitResult(exception_name(error), fatal=True)
+
+    def _failed_once(self, result: CommitResult, code: ErrorCode | None = None) -> None:
+        """A request came to nothing: the same once more, where a library does so and it may pass; else the result."""
+        member, main_loop = self._member, self._member.profile.main_loop
+        if main_loop is None or not result.retriable:
+            self._failed(result, code)
+        elif self._tries >= main_loop.retries:
+            self._failed(CommitResult(result.error), code)
+        else:
+            if not self._tries:
+                member.succeeded(BACKOFF)
+            self._tries += 1
+            member.host.call_at(member.commits.in_order(member.now_us + member.backoff(BACKOFF).next_us()), self.go)
+
+    def _failed(self, result: CommitResult, code: ErrorCode | None = None) -> None:
+        """Say that a commit failed, and hand the result on."""
+        error = code.name if code else result.error
+        self._member.say(Kind.COMMIT_FAILED, error=error, reason=result.error, payload=self._payload())
+        self._on_result(result)
+
+    def _payload(self) -> dict[str, Any]:
+        return {"offsets": {str(partition): at for partition, at in self._offsets.items()}, "auto": self._auto}
+
+
+def _decisive(response: OffsetCommitResponse) -> ErrorCode:
+    """The error that the client acts upon: the first one, but topics it may not read count only when all else is well.
+
+    Source: `OffsetCommitResponseHandler.handle`, which collects those topics and goes on.
+    """
+    unauthorized = ErrorCode.NONE
+    for _, error in response.partitions:
+        if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            unauthorized = error
+        elif error:
+            return error
+    return unauthorized

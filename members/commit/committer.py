@@ -1,0 +1,370 @@
+"""Commits: when positions are committed by themselves, at intervals and on close; and what the application commits.
+
+Auto-commit commits *positions* (what poll has returned), manual commits what the handler has finished. What becomes of
+one try is in `commit_attempt`, the commit before a rebalance in `commit_before`. A failed auto-commit is logged, a
+failed commitSync is the application's (`COMMIT_FAILED` either way).
+
+Sources: `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`; classic-protocol reference, section
+4.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from groupsim.assignors.interface import RebalanceProtocol
+from groupsim.eventloop.units import MS_US
+from groupsim.members.behaviour import CommitPolicy, OnError
+from groupsim.members.classic.meanwhile import go_on
+from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of
+from groupsim.members.commit.before_rebalance import CommitBefore
+from groupsim.members.failures import ClientFailure
+from groupsim.members.member import ClientState, Member
+from groupsim.protocol.messages import TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+
+# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+_AUTO, _STABLE = CommitPolicy.AUTO, ClientState.STABLE
+
+
+class Committer:
+    """The commits of one member."""
+
+    __slots__ = (
+        "_again_us",
+        "_before",
+        "_held",
+        "_in_flight",
+        "_interval_us",
+        "_main_loop",
+        "_member",
+        "_pending",
+        "_revoking",
+        "_timer",
+        "blocking",
+        "committed",
+        "forsaken",
+        "owed",
+        "processed",
+    )
+
+    def __init__(self, member: Member) -> None:
+        settings = member.settings
+        self._member = member
+        self._main_loop = member.profile.main_loop
+        self._interval_us = settings.auto_commit_interval_ms * MS_US
+        self._again_us = 0
+        self._timer: Handle | None = None
+        self.owed = False  #: an auto-commit waits for the application to come to `poll`
+        #: What was committed last, of partitions that are still owned.
+        self.committed: dict[TopicPartition, int] = {}
+        self._pending = 0  # asynchronous commits without an answer
+        self.blocking = False  #: the application waits for the answer to a commit
+        self._before: CommitBefore | None = None  # the last one before a rebalance
+        self._revoking: Entries = ()  # what a main loop commits when the callback before a join has returned
+        self._in_flight = 0  # commits that the next join of a main loop waits for
+        self._held = False  # it waits for them
+        #: Partition → the offset after the last record the handler has finished.
+        self.processed: dict[TopicPartition, int] = {}
+        #: Partitions given up while a batch runs: what the batch still finishes of them is not this owner's to commit.
+        self.forsaken: dict[TopicPartition, None] = {}
+
+    @property
+    def auto(self) -> bool:
+        """Whether the client commits by itself: enable.auto.commit, and no policy of the application's own."""
+        return self._member.settings.enable_auto_commit and self._member.behaviour.commit is _AUTO
+
+    # -- auto-commit --------------------------------------------------------------------------------------------
+
+    def restart_interval(self) -> None:
+        """A new assignment: the interval begins anew, and what was committed before is another owner's affair."""
+        owned = self._member.ownership.owned
+        if self.committed:
+            self.committed = {partition: at for partition, at in self.committed.items() if partition in owned}
+        if self.processed:
+            self.processed = {partition: at for partition, at in self.processed.items() if partition in owned}
+        if self.auto:
+            self._arm(self._interval_us)
+
+    def stop(self) -> None:
+        """No more auto-commits at intervals."""
+        self.owed = False
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            self._member.host.cancel(timer)
+
+    def _arm(self, wait_us: int) -> None:
+        self.stop()
+        self._timer = self._member.host.call_at(self._member.now_us + wait_us, self._due)
+
+    def _due(self, _: Any) -> None:
+        """The interval has passed; the commit itself is `poll`'s, so it waits for the application to come back."""
+        self._timer = None
+        if not self.auto:
+            return
+        if self._member.poll_clock.inside or self._member.profile.rebalances_apart:
+            self._auto_commit()
+        else:
+            self.owed = True
+
+    def polled(self) -> None:
+        """The application has come to `poll`: commit if that is owed."""
+        if self.owed:
+            self._auto_commit()
+
+    def _auto_commit(self) -> None:
+        member = self._member
+        if not member.ownership.owned:
+            self.owed = False
+            return
+        if member.group_comes_first:
+            self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
+            return
+        if self._waits_for_coordinator():
+            self.owed = True  # `poll` comes no further without one
+            return
+        self._arm(self._interval_us)
+        if member.profile.commits_without_lookup and not member.coordinator.known:
+            self._arm(member.settings.retry_backoff_ms * MS_US)
+            return
+        self._in_flight += self._main_loop is not None
+        attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
+        if member.coordinator.known:
+            attempt()
+        else:
+            member.coordinator.look_up(attempt)
+
+    def _waits_for_coordinator(self) -> bool:
+        """Whether `poll` itself looks for the coordinator first (`ConsumerCoordinator.poll`), so that one commit is due
+        when it is found, however long that took.
+        """
+        member, profile = self._member, self._member.profile
+        in_poll = self._main_loop is None and not (profile.rebalances_apart or profile.commits_without_lookup)
+        return in_poll and member.subscription.assigned is None and not member.coordinator.known
+
+    def _auto_committed(self, result: CommitResult) -> None:
+        if self._main_loop is not None:
+            self._one_less(result)
+        if result.error and result.retriable and self._member.ownership.owned:
+            self._arm(self._member.settings.retry_backoff_ms * MS_US)
+
+    def positions(self) -> Offsets:
+        """The positions to commit; libraries other than Java leave out what has not moved."""
+        member = self._member
+        positions = member.fetcher.positions
+        if member.profile.commits_unchanged:
+            return dict(positions)
+        if self._main_loop is not None:
+            positions = self._given()
+        return {partition: at for partition, at in positions.items() if self.committed.get(partition) != at}
+
+    def _given(self) -> dict[TopicPartition, int]:
+        """The positions of partitions of which the application was given records."""
+        fetcher = self._member.fetcher
+        return {partition: at for partition, at in fetcher.positions.items() if fetcher.begun.get(partition) != at}
+
+    # -- before a rebalance -------------------------------------------------------------------------------------
+
+    @property
+    def before_rebalance_pending(self) -> bool:
+        """Whether a join has to wait for a commit."""
+        return self._held or (self._before is not None and self._before.pending)
+
+    def holds_join(self) -> bool:
+        """The same, asked by `poll`, which sends a commit again that has come to nothing."""
+        if self._before is not None and self._before.pending:
+            self._before.polled()
+        return self.before_rebalance_pending
+
+    def before_rebalance(self) -> None:
+        """Auto-commit before partitions are given up: retried until it is done or the rebalance timeout has passed."""
+        if not self._member.profile.restarts_commit:
+            self._begin_before()
+
+    def _begin_before(self) -> None:
+        member = self._member
+        if not self.auto:
+            return
+        if member.ownership.protocol is RebalanceProtocol.EAGER and not member.profile.delivers_while_committing:
+            member.fetcher.stop_delivering(list(member.ownership.owned))
+        if self._main_loop is None and member.fetcher.positions:
+            self._before = CommitBefore(member)
+            self._before.send()
+
+    def begins_anew(self) -> bool:
+        """Begin the auto-commit before a rebalance again; whether a request went out (KAFKA-14024)."""
+        if not self._member.profile.restarts_commit:
+            return False
+        self._before = None
+        self._begin_before()
+        return self.before_rebalance_pending
+
+    def giving_up(self, partitions: Collection[TopicPartition]) -> None:
+        """These are about to be called back as revoked. A main loop commits them when the callback has returned."""
+        member = self._member
+        if self.auto and self._main_loop is not None and member.state is _STABLE:
+            given = {partition: at for partition, at in self._given().items() if partition in partitions}
+            self._revoking = entries_of(member, given)
+
+    def revoked(self) -> None:
+        """The callback has returned. A main loop commits then, and joins when no commit is in flight."""
+        entries, self._revoking = self._revoking, ()
+        if entries or self._in_flight:
+            self._held = True
+            self._in_flight += 1
+            offsets = {entry.partition: entry.offset for entry in entries}
+            Attempt(self._member, offsets, self._one_less, auto=True, entries=entries).go()
+
+    def _one_less(self, _: CommitResult) -> None:
+        self._in_flight -= 1
+        if self._held and not self._in_flight:
+            self._held = False
+            self._member.wake.set()
+            go_on(self._member)
+
+    # -- what is finished ---------------------------------------------------------------------------------------
+
+    def given_up(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what was finished of these partitions: another owner may come further before they are back.
+
+        Neither aiokafka's commit() nor franz-go's CommitUncommittedOffsets has offsets of an earlier ownership.
+        """
+        for partition in partitions:
+            self.processed.pop(partition, None)
+            if not self._member.poll_clock.inside:
+                self.forsaken[partition] = None
+
+    def finish(self, partition: TopicPartition, end: int) -> None:
+        """The handler has finished a partition's records up to an offset, which is the next one to read."""
+        if partition not in self.forsaken:
+            self.processed[partition] = end
+
+    # -- manual commits -----------------------------------------------------------------------------------------
+
+    async def after_batch(self) -> None:
+        """The application has finished a batch: commit by its policy.
+
+        Raises ClientFailure from commitSync when that is fatal, or when the application does not catch it.
+        """
+        behaviour = self._member.behaviour
+        policy = behaviour.commit
+        if policy is CommitPolicy.SYNC_AFTER_BATCH:
+            try:
+                await self.commit_sync(self._finished())
+            except ClientFailure as failure:
+                if failure.fatal or behaviour.on_commit_failure is OnError.STOP:
+                    raise
+        elif policy is CommitPolicy.ASYNC_AFTER_BATCH:
+            self.commit_async(self._finished())
+        elif self.auto and self._member.profile.commits_after_batch:
+            Attempt(self._member, self.positions(), _ignore, auto=True).go()
+
+    async def on_revoke(self) -> None:
+        """In the revoked callback: a synchronous commit, whose failure the callback swallows."""
+        policy = self._member.behaviour.commit
+        if policy in (CommitPolicy.ON_REVOKE, CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH):
+            try:
+                await self.commit_sync(self._finished())
+            except ClientFailure:
+                return  # said in the trace already
+
+    def commit_async(self, offsets: Offsets) -> None:
+        """Send and forget; nothing is retried. Without a coordinator it goes out when the next look-up finds one."""
+        self._pending += bool(offsets)
+        coordinator = self._member.coordinator
+        attempt = Attempt(self._member, offsets, self._async_done).go
+        if not offsets or self._main_loop is not None or coordinator.known:
+            attempt()
+        else:
+            coordinator.look_up(attempt)
+
+    def _async_done(self, result: CommitResult) -> None:
+        self._pending = max(self._pending - 1, 0)
+        if self._member.closing:
+            self._member.wake.set()
+
+    async def commit_sync(self, offsets: Offsets, *, auto: bool = False, timeout_us: int | None = None) -> None:
+        """Commit and wait, retrying what can be retried until default.api.timeout.ms. Raises ClientFailure."""
+        member = self._member
+        if timeout_us is None:
+            timeout_us = member.settings.default_api_timeout_ms * MS_US
+        deadline = member.now_us + timeout_us
+        member.succeeded(BACKOFF)
+        while offsets:
+            await self._wait_for_coordinator(deadline)
+            result = await self._attempt_and_wait(offsets, auto=auto, until_us=deadline)
+            if result.error is None:
+                return
+            if not result.retriable:
+                raise ClientFailure(result.error, "commitSync failed", fatal=result.fatal)
+            wait = member.backoff(BACKOFF).next_us()
+            if member.now_us + wait >= deadline:
+                raise ClientFailure("TimeoutException", f"commitSync timed out; the last error was {result.error}")
+            await member.host.sleep(wait)
+
+    async def _wait_for_coordinator(self, until_us: int) -> None:
+        """A synchronous commit looks the coordinator up first, as long as its time lasts."""
+        member = self._member
+        while not member.coordinator.known and member.now_us < until_us:
+            member.coordinator.awaited = True
+            member.coordinator.ensure()
+            member.wake.clear()
+            with member.loop.timeout(until_us - member.now_us):
+                await member.wake.wait()
+        member.coordinator.awaited = False
+
+    async def on_close(self, timeout_us: int) -> None:
+        """The last auto-commit, whose errors are swallowed; then asynchronous commits are waited for."""
+        deadline = self._member.now_us + timeout_us
+        await self._last_auto_commit(timeout_us)
+        member = self._member
+        while self._pending and member.now_us < deadline:
+            member.wake.clear()
+            with member.loop.timeout(deadline - member.now_us):
+                await member.wake.wait()
+
+    async def _last_auto_commit(self, timeout_us: int) -> None:
+        member = self._member
+        sound = member.subscription.assigned is not None or not member.generation.is_lost
+        if self.auto and member.fetcher.positions and sound:
+            try:
+                offsets = self.positions() if self._main_loop is None else self._given()
+                await self.commit_sync(offsets, auto=True, timeout_us=timeout_us)
+            except ClientFailure:
+                return
+
+    def _finished(self) -> Offsets:
+        """What the handler has finished since the last commit, of partitions still owned (`given_up`)."""
+        after = self._member.fetcher.after
+        finished = {partition: after(partition, at) for partition, at in self.processed.items()}
+        return {partition: at for partition, at in finished.items() if self.committed.get(partition) != at}
+
+    # -- attempts -----------------------------------------------------------------------------------------------
+
+    async def _attempt_and_wait(self, offsets: Offsets, *, auto: bool, until_us: int) -> CommitResult:
+        member = self._member
+        arrived = member.loop.event()
+        box: list[CommitResult] = []
+
+        def store(result: CommitResult) -> None:
+            box.append(result)
+            arrived.set()
+
+        self.blocking = True
+        Attempt(member, offsets, store, auto=auto).go()
+        with member.loop.timeout(max(until_us - member.now_us, 0)):
+            await arrived.wait()
+        self.blocking = False
+        return box[0] if box else CommitResult("TimeoutException", retriable=True)
+
+    def in_order(self, again_us: int) -> int:
+        """When what is sent again by itself may go, no sooner than what was to be sent again before it."""
+        self._again_us = max(self._again_us, again_us)
+        return self._again_us
+
+
+def _ignore(result: CommitResult) -> None:
+    """An asynchronous commit whose result nobody waits for; the trace has it."""

@@ -1,0 +1,497 @@
+"""A simulated consumer process: the object that scenarios, the pytest plugin and users hold.
+
+`Consumer` survives restarts: `start` begins a process, `close`, `crash` or a failure ends it, `start` begins the next
+on the same host with nothing remembered. What happens in between is the work of the parts, one module each (the list is
+in `members/__init__.py`); here they are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import evolve
+
+from groupsim.assignors import registry
+from groupsim.assignors.interface import Assignor
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import Order
+from groupsim.eventloop.units import as_us, show_us
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.classic.coordinator_client import CoordinatorClient
+from groupsim.members.classic.heartbeat import Heartbeat
+from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.meanwhile import Apart
+from groupsim.members.classic.ownership import CALLBACKS, Ownership, common_protocol
+from groupsim.members.classic.poll_clock import PollClock
+from groupsim.members.commit.committer import Committer
+from groupsim.members.consumer.leaving import close_process
+from groupsim.members.consumer.poll_loop import PollLoop
+from groupsim.members.consumer.rounds import Rounds
+from groupsim.members.consumer.workers import StuckWorkers
+from groupsim.members.failures import ClientFailure, PluginErrors
+from groupsim.members.fetch.fetcher import PullFetcher
+from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.light import LightFetcher
+from groupsim.members.fetch.pushed import PushedFetcher
+from groupsim.members.leaders import Leaders
+from groupsim.members.links import Links
+from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
+from groupsim.members.metadata import MetadataView
+from groupsim.members.profiles import JAVA_3, ClientProfile
+from groupsim.members.profiles.profile import HeartbeatPlacement
+from groupsim.members.settings import ConsumerSettings
+from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.fetch.counts import FetchCounts
+    from groupsim.members.interfaces import Data, OnRecord, Transport
+    from groupsim.protocol.messages import TopicPartition
+
+ENFORCED = "rebalance enforced by user"
+_PLAIN = Behaviour()
+NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
+
+
+#: Makes something to await of words for it and its work.
+Awaits = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], Awaitable[None]]
+
+
+def _as_it_is(words: str, work: Callable[[], Coroutine[Any, Any, None]]) -> Awaitable[None]:
+    return work()
+
+
+def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
+    """The configured assignors, by name or `module:Class`; each consumer gets objects of its own."""
+    return tuple([registry.resolve(name) for name in settings.assignors])
+
+
+class GroupMetadata(NamedTuple):
+    """A consumer's membership as a producer has to prove it; generation -1 and member id "" where there is none."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None
+
+
+class Consumer:
+    """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host.
+
+    `settings`, `profile` and `behaviour` are what it was made with; `failed` is the ClientFailure that ended it, None
+    else; `host.name` is its name. With `data` records come from there (the light way); with None they are pulled from
+    brokers through the transport.
+    """
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        host_name: str,
+        settings: ConsumerSettings,
+        transport: Transport,
+        data: Data | None,
+        behaviour: Behaviour | None = None,
+        profile: ClientProfile | None = None,
+        *,
+        plugin_errors: PluginErrors = PluginErrors.STOP,
+        assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
+    ) -> None:
+        self.loop = loop
+        self.host = loop.host(host_name)
+        self.settings = settings
+        self.profile = JAVA_3 if profile is None else profile
+        self._transport = transport
+        self._data = data
+        self._behaviour = _PLAIN if behaviour is None else behaviour
+        self._plugin_errors = plugin_errors
+        self._assignors = assignors
+        self._subscription: Wanted | None = None
+        self._member: Member | None = None
+        self._ended = loop.event()
+        self._ended.set()
+        self._end_state = NOT_STARTED
+        self._leave: bool | None = None
+        self._close_cause = 0
+        self._poll_loop: PollLoop | None = None
+        self._quiet_before = 0
+        self._fetched_before: FetchCounts | None = None
+        self._paused_us = 0  # since when it stands still, if it does
+        #: Shown the content of every record that poll returns, from the next start on; only for a consumer that pulls.
+        self.on_record: OnRecord | None = None
+        #: Hands out what is to be awaited; a test's fixture keeps a book here of what nobody awaits.
+        self.awaits: Awaits = _as_it_is
+        #: What ended the process, when it was an error.
+        self.failed: ClientFailure | None = None
+        #: Those of the first process, made now so that none that cannot be gets as far as that.
+        self._first_assignors: Sequence[Assignor] | None = self._assignors(settings)
+        common_protocol(self._first_assignors)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether a process runs (it may be paused, or closing)."""
+        return self._member is not None
+
+    @property
+    def state(self) -> str:
+        """The client's state (UNJOINED, PREPARING_REBALANCE …), or NOT_STARTED, STOPPED, CRASHED, FAILED."""
+        return self._end_state if self._member is None else self._member.state.value
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has its assignment in hand: callbacks have ended, and it wants no further rebalance."""
+        member = self._member
+        if member is None or member.state is not ClientState.STABLE:
+            return False
+        return not (member.joining.under_way or member.joining.rejoin_needed)
+
+    @property
+    def subscription(self) -> tuple[str, ...] | str | None:
+        """The topics it subscribes to; a pattern's text; None without a subscription."""
+        wanted = self._subscription
+        return wanted.names if isinstance(wanted, Topics) else wanted.text if isinstance(wanted, Pattern) else None
+
+    @property
+    def member_id(self) -> str:
+        """The member id the client goes by; "" when it has none."""
+        return self._member.generation.member_id if self._member else ""
+
+    @property
+    def generation(self) -> int:
+        """The generation the client knows; -1 when none."""
+        return self._member.generation.id if self._member else NO_MEMBERSHIP.id
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The partitions the client believes to own, in the order of the assignment."""
+        return tuple(self._member.ownership.owned) if self._member else ()
+
+    @property
+    def positions(self) -> Mapping[TopicPartition, int]:
+        """The next offset poll returns, per owned partition whose position is known."""
+        return dict(self._member.fetcher.positions) if self._member else {}
+
+    @property
+    def group_metadata(self) -> GroupMetadata:
+        """What a transactional producer sends along with this consumer's offsets (`groupMetadata()`, KIP-447).
+
+        It is that of the last rebalance completed; losing the membership does not change it.
+        """
+        instance = self.settings.group_instance_id
+        joined = self._member.joined if self._member else NO_MEMBERSHIP
+        return GroupMetadata(self.settings.group_id, joined.id, joined.member_id, instance)
+
+    @property
+    def offsets_and_epochs(self) -> Mapping[TopicPartition, tuple[int, int]]:
+        """The positions, each with the leader epoch to be committed with it (-1: none is known)."""
+        if self._member is None:
+            return {}
+        epoch = self._member.fetcher.leader_epoch
+        return {partition: (at, epoch(partition)) for partition, at in self._member.fetcher.positions.items()}
+
+    @property
+    def heartbeats(self) -> int:
+        """Quiet heartbeats answered so far, over all lives of the process."""
+        return self._quiet_before + (self._member.heartbeat.quiet if self._member else 0)
+
+    @property
+    def fetches(self) -> FetchCounts | None:
+        """Fetches so far, over all lives of the process; None when records do not come by fetches of its own."""
+        now = self._member.fetcher.counts() if self._member else None
+        before = self._fetched_before
+        return now if before is None else before if now is None else before.and_(now)
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin a process; RuntimeError when one runs."""
+        if self._member is not None:
+            raise RuntimeError(f"consumer {self.host.name} runs already")
+        self.host.start()
+        self._leave, self.failed = None, None
+        self._ended.clear()
+        member = self._member = self._assemble()
+        before = member.trace.cause
+        if member.trace.wants(Kind.PROCESS_STARTED):
+            member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
+        self._launch(member)
+        member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
+
+    def _introduction(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "client_id": settings.client_id,
+            "profile": self.profile.name,
+            **({"release": self.profile.release} if self.profile.release else {}),
+            "instance_id": settings.group_instance_id,
+            "config": dict(settings.changed),
+            **self._subscribed(),
+        }
+
+    def _subscribed(self) -> dict[str, Any]:
+        subscription = self._subscription
+        if isinstance(subscription, Topics):
+            return {"topics": list(subscription.names)}
+        if isinstance(subscription, Assigned):
+            return {"assign": [str(partition) for partition in subscription.partitions]}
+        return {} if subscription is None else {"pattern": subscription.text}
+
+    def _assemble(self) -> Member:
+        member = Member(
+            self.loop,
+            self.host,
+            self.settings,
+            self.profile,
+            self._behaviour,
+            self._transport,
+            self._plugin_errors,
+            self.on_record,
+        )
+        member.subscription = SubscriptionState()
+        member.subscription.change(self._subscription)
+        member.links = Links(member)
+        member.coordinator = CoordinatorClient(member)
+        member.heartbeat = Heartbeat(member)
+        member.poll_clock = PollClock(member)
+        member.metadata = MetadataView(member, None if self._data is not None else Leaders())
+        member.fetcher = self._fetcher_of(member)
+        assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
+        member.ownership = Ownership(member, assignors)
+        member.commits = Committer(member)
+        member.joining = Joining(member)
+        member.rounds = Rounds(member)
+        if self.profile.rebalances_apart:
+            Apart(member)
+        return member
+
+    def _fetcher_of(self, member: Member) -> Fetcher:
+        if self._data is not None:
+            return LightFetcher(member, self._data)
+        limit = self._behaviour.push_buffer
+        return PullFetcher(member) if limit is None else PushedFetcher(member, limit, self.crash)
+
+    def _launch(self, member: Member) -> None:
+        """Plan the first step: the story's, or where that would take no time an event in its place (`rounds.py`)."""
+        if member.rounds.needs_story():
+            self._start_story(member)
+        else:
+            self.host.call_at(self.loop.now_us, self._begin, member, order=Order.TASK)
+
+    def _begin(self, member: Member) -> None:
+        try:
+            member.metadata.refresh()
+        except ClientFailure as failure:
+            self._start_story(member, failure)
+            return
+        self._poll_loop = PollLoop(member)
+        self._poll_loop.begin(partial(self._start_story, member))
+
+    def _start_story(self, member: Member, failure: ClientFailure | None = None) -> None:
+        self.host.start_soon(self._live, member, failure, name=f"consumer {self.host.name}")
+
+    async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
+        """The life of one process, all of it or (`PollLoop.begin`) from the middle of its first poll on."""
+        try:
+            if failure is not None:
+                raise failure
+            if self._poll_loop is None:
+                member.metadata.refresh()
+                self._poll_loop = PollLoop(member)
+            await self._poll_loop.run()
+            member.trace.begin(self._close_cause)
+        except ClientFailure as failure:
+            self.failed = failure
+            member.closing = True
+            member.trace.begin(member.say(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
+        await self._farewell(member)
+        if self.failed is None:
+            member.say(Kind.PROCESS_STOPPED, reason="closed")
+        self._over(STOPPED if self.failed is None else FAILED)
+        self.host.crash()  # the process has ended: its timers end with it
+
+    async def _farewell(self, member: Member) -> None:
+        try:
+            await close_process(member, self._leave)
+        except ClientFailure as failure:
+            member.warn(f"close threw {failure}")
+            member.ownership.release_all("closed")
+            member.links.close()
+
+    def _over(self, state: str) -> None:
+        if self._member is not None:
+            self._fetched_before = self.fetches
+            self._quiet_before += self._member.heartbeat.quiet
+        self._member = self._poll_loop = None
+        self._end_state = state
+        self._ended.set()
+
+    def close(self, leave: bool | None = None) -> Awaitable[None]:
+        """Close cleanly and wait until that is done: the handler finishes its batch, then commit, callbacks, leave.
+
+        `leave` as in `close_process`: None as library and settings say, True also for static members, False stay.
+        """
+        return self.awaits(f"{self.host.name}.close()", partial(self._close, leave))
+
+    async def _close(self, leave: bool | None) -> None:
+        self.begin_close(leave)
+        await self._ended.wait()
+
+    def begin_close(self, leave: bool | None = None) -> None:
+        """Ask the process to close, without waiting."""
+        member = self._member
+        if member is not None:
+            self._leave = leave
+            self._close_cause = member.trace.cause
+            member.closing = True
+            member.wake.set()
+
+    def ended(self) -> Awaitable[None]:
+        """Wait until no process runs."""
+        return self.awaits(f"{self.host.name}.ended()", self._ended.wait)
+
+    def crash(self, reason: str = "killed") -> None:
+        """Kill the process: no commit, no callback, no LeaveGroup."""
+        member = self._member
+        if member is None:
+            return
+        member.trace.begin(member.say(Kind.PROCESS_CRASHED, reason=reason))
+        member.closing = True
+        member.ownership.release_all("crashed")
+        member.fetcher.close()
+        member.links.close()
+        self._over(CRASHED)
+        self.host.crash()
+
+    def pause(self, us: int | str) -> None:
+        """Let the whole process stand still (a long garbage collection) for so many microseconds, or "30s"."""
+        member, us = self._member, as_us(us)
+        if member is None or self.host.paused:
+            return
+        member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
+        member.heartbeat.pausing()
+        self.host.pause()
+        self._paused_us = self.loop.now_us
+        self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
+
+    def _resume(self, incarnation: int) -> None:
+        member = self._member
+        if member is not None and self.host.paused and self.host.incarnation == incarnation:
+            member.trace.begin(member.say(Kind.PROCESS_RESUMED))
+            if member.poll_clock.inside:
+                member.fetcher.was_away(self._paused_us)
+            self.host.resume()
+
+    # -- the application ----------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
+        """Subscribe to topics, or to a pattern, from the next poll on. Raises SettingError for a bad pattern."""
+        self._exclude(Assigned)
+        self._subscription = Topics(listed(topics, "topics")) if pattern is None else Pattern(pattern)
+        self._apply_subscription()
+
+    def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
+        """Consume these partitions from the next poll on, without joining the group; its offsets are used all the same.
+
+        Raises RuntimeError while there is a subscription, as Kafka does, ValueError for what is no partition.
+        """
+        self._exclude(Topics, Pattern)
+        self._subscription = Assigned(tuple(map(partition_of, listed(partitions, "partitions"))))
+        self._apply_subscription()
+
+    def _exclude(self, *kinds: type) -> None:
+        if isinstance(self._subscription, kinds):
+            raise RuntimeError(
+                f"{self.host.name}: subscription to topics, partitions and pattern are mutually exclusive; "
+                "unsubscribe first"
+            )
+
+    def unsubscribe(self) -> None:
+        """Give everything up and leave the group; the process goes on polling."""
+        self._subscription = None
+        self._apply_subscription()
+
+    def _apply_subscription(self) -> None:
+        member = self._member
+        if member is not None:
+            member.subscription.change(self._subscription)
+            member.metadata.refresh()
+            member.wake.set()
+
+    def enforce_rebalance(self, reason: str = "") -> None:
+        """Ask for a rebalance at the next poll (`enforceRebalance`); without a reason it has Java's own."""
+        if self._member is not None:
+            self._member.joining.request(reason or ENFORCED)
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """What the application does; may be replaced while it runs."""
+        return self._behaviour
+
+    @behaviour.setter
+    def behaviour(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        if self._member is not None:
+            self._member.behaviour = behaviour
+            self._member.wake.set()
+
+    def change_behaviour(self, **changes: Any) -> None:
+        """Replace some fields of the behaviour, e.g. `processing="7m"`."""
+        self.behaviour = evolve(self._behaviour, **changes)
+
+    def block_poll(self, us: int | str) -> None:
+        """Keep the application's thread away from poll: at once when it waits there, else after its batch.
+
+        For so many microseconds, or "30s".
+        """
+        if self._poll_loop is not None:
+            self._poll_loop.block(as_us(us))
+
+    def block_heartbeats(self, us: int | str) -> None:
+        """Starve the library's heartbeat thread for so many microseconds, or "30s"; the application runs on.
+
+        Raises ValueError where the library has no such thread.
+        """
+        member, us = self._member, as_us(us)
+        if self.profile.heartbeats is not HeartbeatPlacement.BACKGROUND:
+            raise ValueError(f"{self.host.name}: {self.profile.name} sends heartbeats from poll; block poll instead")
+        if member is not None:
+            member.say(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})
+            member.heartbeat.block(us)
+
+    def block_callback(self, kind: str, us: int | str) -> None:
+        """Let the next callback of this kind (assigned, revoked, lost) take so many microseconds, or "30s", longer.
+
+        Raises ValueError for a kind that there is not.
+        """
+        if self._member is not None:
+            self._member.ownership.block_next(_callback(kind), as_us(us))
+
+    def stick_workers(self, us: int | str, partitions: Iterable[str | TopicPartition] | None = None) -> None:
+        """Let the application's workers not come back for so many microseconds, or "30s", while it goes on polling.
+
+        `partitions` are those whose records they have; without it, one worker has them all. What a worker holds is
+        finished when it comes back, unless the partition was lost meanwhile.
+        """
+        member = self._member
+        if member is None:
+            return
+        named = None if partitions is None else [partition_of(one) for one in partitions]
+        stuck = member.rounds.workers = StuckWorkers(member, named)
+        member.host.call_at(member.now_us + as_us(us), StuckWorkers.end, stuck)
+
+    def raise_in_callback(self, kind: str, message: str) -> None:
+        """Let the next callback of this kind raise. Raises ValueError for a kind that there is not."""
+        if self._member is not None:
+            self._member.ownership.raise_next(_callback(kind), message)
+
+    def __repr__(self) -> str:
+        return f"<consumer {self.host.name} of {self.settings.group_id} {self.state} generation {self.generation}>"
+
+
+def _callback(kind: str) -> str:
+    if kind not in CALLBACKS:
+        raise ValueError(f"no callback {kind!r}; there are {', '.join(CALLBACKS)}")
+    return kind

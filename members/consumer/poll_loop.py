@@ -1,0 +1,234 @@
+"""The story of one consumer process: poll, deliver, process, commit, and again, until it closes or fails.
+
+`poll` is where everything of the group happens in the application's thread: the steps of a rebalance with their
+callbacks, owed heartbeats and commits, records. It waits on one flag (`Member.wake`) that every event sets which the
+story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing. While it waits the
+story rests, and what needs no story passes as events: looks that find nothing to wait for, records of a quiet group
+(`rounds.py`).
+
+Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protocol reference, section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.stories import at_once
+from groupsim.members.behaviour import OnError
+from groupsim.members.consumer.leaving import unsubscribe
+from groupsim.members.failures import ClientFailure
+from groupsim.members.interfaces import Fetched
+from groupsim.members.member import Member
+from groupsim.members.producer.eos import Verdict
+from groupsim.members.producer.transactions import GroupMetadata
+
+LONG_PAUSE_US = 1_000_000
+
+
+class PollLoop:
+    """The application's thread."""
+
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member")
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._begun = False  # the first poll has begun without the story
+        self._blocked_us = 0
+        self._failures = 0  # polls in a row that threw
+        self._draws: dict[str, Stream] = {}
+
+    def begin(self, start: Callable[[], None]) -> None:
+        """The first poll, as an event; `start` is called when it needs the story, which goes on with `run`."""
+        self._plan_enforced_rebalance()
+        self._begun = True
+        self._member.poll_clock.enter()
+        self._member.rounds.begin(self.glance, start)
+
+    async def run(self) -> None:
+        """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
+        member = self._member
+        if not self._begun:
+            self._plan_enforced_rebalance()
+        while self._begun or not member.closing:
+            try:
+                await self._once()
+            except ClientFailure as failure:
+                await self._shrug(failure)
+
+    async def _once(self) -> None:
+        records = await self.poll()
+        self._failures = 0
+        self._member.rounds.deliver(records)
+        await self._stay_away()
+        for found in records:
+            await self._process(found)
+        if records and self._member.behaviour.exactly_once is not None:
+            await self._in_transaction(records)
+        elif records:
+            await self._member.commits.after_batch()
+        if records or self._member.behaviour.poll_timeout:
+            await self._gap()
+
+    async def _in_transaction(self, records: tuple[Fetched, ...]) -> None:
+        """Outputs and offsets in one transaction: go on after it, back to the committed offsets, or end.
+
+        Its offsets go with the generation the records were read in. One that was expelled meanwhile has none now, and
+        would be let through as somebody outside the group.
+        """
+        member = self._member
+        generation, exactly_once = member.joined, member.behaviour.exactly_once
+        assert exactly_once is not None
+        instance = member.settings.group_instance_id
+        group = GroupMetadata(member.group, generation.id, generation.member_id, instance)
+        verdict = await exactly_once(records, group)
+        if verdict is Verdict.END:
+            raise ClientFailure("PRODUCER_FENCED", "the transactional producer was fenced or has ended", fatal=True)
+        if verdict is Verdict.GO_BACK:
+            member.fetcher.go_back(dict.fromkeys(found.partition for found in records))
+
+    def block(self, us: int) -> None:
+        """Keep the application's thread away from poll for `us` microseconds, from now or from its batch's end on."""
+        self._blocked_us += us
+        self._member.wake.set()
+
+    async def _stay_away(self) -> None:
+        blocked_us, self._blocked_us = self._blocked_us, 0
+        if blocked_us:
+            await self._member.host.sleep(blocked_us)
+
+    async def _shrug(self, failure: ClientFailure) -> None:
+        """What a container does with an exception out of poll; raises it again when the process is to end."""
+        member = self._member
+        behaviour, usual = member.behaviour, member.profile.error_loop
+        on_error = behaviour.on_error or usual.policy
+        if on_error is OnError.STOP or (failure.fatal and on_error is not OnError.RETRY_ALL):
+            raise failure
+        member.warn(f"poll threw {failure}; polling again")
+        self._failures += 1
+        pause_us = behaviour.error_pause_us
+        if pause_us is None:
+            pause_us = usual.pause_us(self._failures)
+            if failure.fatal or failure.lasting:  # nothing that takes time comes between two of them
+                pause_us = max(pause_us, LONG_PAUSE_US)
+        await member.host.sleep(pause_us)
+
+    # -- poll ---------------------------------------------------------------------------------------------------
+
+    async def poll(self) -> tuple[Fetched, ...]:
+        """Return records as soon as there are any; () when closing or when the poll's time is over.
+
+        Raises ClientFailure, PluginError.
+        """
+        member = self._member
+        member.poll_clock.enter()
+        begun, self._begun = self._begun, False
+        until_us = None if begun else self._poll_ends_us()
+        try:
+            records = member.rounds.found() if begun else None
+            while records is None:
+                records = await self._look(until_us)
+                if records is None:
+                    records = await member.rounds.rest(self.glance)
+            return records
+        finally:
+            member.poll_clock.leave()
+
+    async def _look(self, until_us: int | None = None) -> tuple[Fetched, ...] | None:
+        """See to everything that is due in `poll`; what it returns with, or None: it goes on waiting."""
+        member = self._member
+        member.wake.up = False
+        self._throw_what_was_stored()
+        if member.heartbeat.owed:
+            member.heartbeat.polled()
+        if member.closing:
+            return ()
+        if member.subscription.active:
+            rest = member.joining.step()
+            if rest is not None:
+                await rest
+        elif member.subscription.assigned is not None:
+            member.ownership.choose(member.subscription.assigned)
+        elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
+            await unsubscribe(member)
+        records = self._take()
+        if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
+            return records
+        return None
+
+    def glance(self) -> tuple[Fetched, ...] | None:
+        """The same look as an event: nothing is to be thrown, one is subscribed, nothing takes time, no time ends.
+
+        Whoever calls it has seen to that (`Rounds.needs_story`).
+        """
+        member = self._member
+        member.wake.up = False
+        if member.heartbeat.owed:
+            member.heartbeat.polled()
+        rest = member.joining.step()
+        if rest is not None:
+            at_once(rest)
+        return self._take() or (() if self._blocked_us else None)
+
+    def _take(self) -> tuple[Fetched, ...]:
+        """The end of each look: commit what is owed, and take what there is."""
+        member = self._member
+        if member.commits.owed:
+            member.commits.polled()
+        return member.fetcher.take()
+
+    def _poll_ends_us(self) -> int | None:
+        """When this poll returns empty-handed; None: never."""
+        distribution = self._member.behaviour.poll_timeout
+        if not distribution:
+            return None
+        self._member.fetcher.poll_begins()
+        until_us = self._member.now_us + self._draw("poll-timeout", distribution)
+        self._member.wake_at(until_us)
+        return until_us
+
+    def _throw_what_was_stored(self) -> None:
+        member = self._member
+        failure = member.failure
+        if failure is not None:
+            if not failure.lasting:
+                member.failure = None
+            raise failure
+
+    # -- the application ----------------------------------------------------------------------------------------
+
+    async def _process(self, found: Fetched) -> None:
+        rounds = self._member.rounds
+        took = rounds.processing_us(found)
+        if took:
+            await self._member.host.sleep(took)
+        rounds.finish(found)
+
+    async def _gap(self) -> None:
+        distribution = self._member.behaviour.poll_gap
+        took = self._draw("poll-gap", distribution) if distribution else 0
+        if took:
+            await self._member.host.sleep(took)
+
+    def _draw(self, purpose: str, distribution: Distribution) -> int:
+        """The next duration; the stream belongs to the host over all its lives, and is made when first needed."""
+        if purpose not in self._draws:
+            self._draws[purpose] = self._member.loop.stream(purpose, self._member.host.name)
+        return distribution.draw(self._draws[purpose])
+
+    # -- an application that asks for rebalances ----------------------------------------------------------------
+
+    def _plan_enforced_rebalance(self) -> None:
+        member = self._member
+        distribution = member.behaviour.enforce_rebalance_every
+        if distribution:
+            member.host.call_at(member.now_us + max(self._draw("enforce-rebalance", distribution), 1), self._enforce)
+
+    def _enforce(self, _: Any) -> None:
+        member = self._member
+        if not member.closing:
+            if not member.joining.rejoin_needed:
+                member.joining.request("rebalance enforced by user")
+            self._plan_enforced_rebalance()

@@ -1,0 +1,160 @@
+"""Records from a light stand-in for the cluster's data: one fetch always under way, for all partitions.
+
+Records come as ranges into a buffer; the next fetch is sent as soon as a poll has taken some, as the Java client does,
+so that records travel while the application works. In a quiet group one fetch waits without end and costs nothing. All
+of it is events. Settings of fetches have no effect here: no bytes, no leaders, no long polls that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from groupsim.members.fetch.fetching import Fetcher, no_offset
+from groupsim.members.interfaces import Data, Fetched, FetchFailed
+from groupsim.members.member import Member
+from groupsim.protocol.messages import NO_OFFSET, FetchedOffset, TopicPartition
+
+_SMALLEST_FETCH = 500
+
+
+class LightFetcher(Fetcher):
+    """The one fetch, and the buffer."""
+
+    __slots__ = ("_buffer", "_data", "_fetching", "_most_a_poll", "_reader")
+
+    def __init__(self, member: Member, data: Data) -> None:
+        super().__init__(member)
+        self._data = data
+        self._most_a_poll = member.settings.max_poll_records
+        most = max(_SMALLEST_FETCH, self._most_a_poll)
+        self._reader = data.reader(member.host.name, most, self._fetched)
+        self._fetching = False
+        self._buffer: list[Fetched] = []
+
+    def _drop_unwanted(self) -> None:
+        if self._buffer:
+            owned, held = self._member.ownership.owned, self._held
+            self._buffer = [found for found in self._buffer if found.partition in owned and found.partition not in held]
+        self._give_up_fetch()
+
+    # -- positions ----------------------------------------------------------------------------------------------
+
+    def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
+        """Begin at the committed offsets; ask for the ends of the log where there is none."""
+        without = []
+        for entry in committed:
+            if entry.offset == NO_OFFSET:
+                without.append(entry.partition)
+            else:
+                self._set_position(entry.partition, entry.offset, "committed")
+        if without:
+            self._reset(tuple(without))
+        member = self._member
+        owes = member.heartbeat.owed or member.commits.owed  # to whoever comes to `poll`: that may be a look
+        if owes or self.positions or len(self._looking_up) != len(member.ownership.owned):
+            self._widen_fetch()  # else there is nothing to fetch yet: the ends of all that is owned are asked for
+
+    def _reset(self, partitions: tuple[TopicPartition, ...]) -> None:
+        member = self._member
+        if member.settings.auto_offset_reset == "none":
+            member.fail(no_offset(partitions))
+            return
+        self._looking_up = frozenset(partitions)
+        self._lookup_number += 1
+        self._data.offsets(member.host.name, partitions, partial(self._ends, self._lookup_number))
+
+    def _ends(self, number: int, ends: Mapping[TopicPartition, tuple[int, int]] | FetchFailed) -> None:
+        if number != self._lookup_number:
+            return
+        self._looking_up = frozenset()
+        if isinstance(ends, FetchFailed):
+            self._pause()
+            return
+        latest = self._member.settings.auto_offset_reset == "latest"
+        for partition, (start, end) in ends.items():
+            self._set_position(partition, end if latest else start, "reset")
+        self.look_up()
+        self._widen_fetch()
+
+    def _widen_fetch(self) -> None:
+        """New positions: the fetch under way does not ask for them."""
+        self._give_up_fetch()
+        self._member.wake.set()
+
+    def _set_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
+        if partition not in self._member.ownership.owned or partition in self.positions:
+            return
+        self.positions[partition] = offset
+        self._say_position(partition, offset, reason)
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def has_records(self) -> bool:
+        """Whether a poll would return records."""
+        return bool(self._buffer)
+
+    def take(self) -> tuple[Fetched, ...]:
+        """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
+        if len(self.positions) != len(self._member.ownership.owned):
+            self.look_up()
+        taken = self._take_from_buffer() if self._buffer else ()
+        if not (self._fetching or self._buffer or self._waiting):
+            # From the positions; they stay as they are while the fetch is under way, so it needs no copy.
+            wanted, held = self.positions, self._held
+            if held:
+                wanted = {partition: at for partition, at in wanted.items() if partition not in held}
+            if wanted:
+                self._fetching = True
+                self._reader.fetch(wanted)
+        return taken
+
+    def _take_from_buffer(self) -> tuple[Fetched, ...]:
+        buffer, positions, room = self._buffer, self.positions, self._most_a_poll
+        if len(buffer) == 1 and buffer[0].count <= room:  # as nearly always
+            found = buffer.pop()
+            positions[found.partition] = found.base + found.count
+            return (found,)
+        taken: list[Fetched] = []
+        for found in buffer:
+            count = found.count
+            if count > room:
+                break
+            taken.append(found)
+            positions[found.partition] = found.base + count
+            room -= count
+        del buffer[: len(taken)]
+        if buffer and room:
+            taken.append(self._split(room))
+        return tuple(taken)
+
+    def _split(self, room: int) -> Fetched:
+        """So many records of what is first in the buffer; the rest of it stays there."""
+        partition, base, count = self._buffer[0].partition, self._buffer[0].base, self._buffer[0].count
+        self._buffer[0] = Fetched(partition, base + room, count - room)
+        self.positions[partition] = base + room
+        return Fetched(partition, base, room)
+
+    def _give_up_fetch(self) -> None:
+        """The set of partitions has changed: the fetch under way asks for the wrong ones."""
+        if self._fetching:
+            self._fetching = False
+            self._reader.give_up()
+
+    def _fetched(self, found: tuple[Fetched, ...] | FetchFailed) -> None:
+        self._fetching = False
+        if isinstance(found, FetchFailed):
+            self._member.metadata.refresh()
+            self._pause()
+            return
+        buffer, at = self._buffer, self.positions
+        for entry in found:
+            if at.get(entry.partition) == entry.base:
+                buffer.append(entry)
+        self._member.rounds.records_came()
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        self._lookup_number += 1
+        self._give_up_fetch()
+        self._buffer.clear()

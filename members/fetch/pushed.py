@@ -1,0 +1,148 @@
+"""The other model, to compare with: a broker that pushes records as they come, whatever the consumer has room for.
+
+Kafka's consumers pull: a partition of which something is buffered is not fetched, so a slow consumer holds one piece of
+each partition and the rest waits in the log. Here the broker sends records as soon as they can be read (`pushes.py`),
+whether or not the ones before have arrived, and whether or not the application polls. What the network cannot carry
+waits on the link, in front of whatever else goes there; what the application cannot take stays in the client's memory.
+Past a limit the process is killed, as by a container's memory limit. Nothing of it was committed, so whoever takes the
+partitions over is sent it all again.
+
+It is no client of Kafka's. What was buffered when a partition's leader changes is dropped and pushed again.
+`state.offset` is here where the next record arrives; `positions` is where the application stands, as ever.
+
+Source: Kafka documentation, design: push vs. pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.fetch.fetcher import Piece, PullFetcher
+from groupsim.members.fetch.flights import Flight
+from groupsim.members.fetch.pushes import Pushes
+from groupsim.members.fetch.state import FetchState, PartitionState
+from groupsim.members.interfaces import Fetched
+from groupsim.members.member import Member
+from groupsim.protocol.data_messages import FetchResponse
+
+_MARKS = 8  # the buffer's growth is told at each eighth of the limit
+
+
+class PushedFetcher(PullFetcher):
+    """A buffer that grows as records come; `overflow` is told once when it holds more than `limit` bytes."""
+
+    __slots__ = ("_bytes", "_limit", "_mark", "_overflow")
+
+    def __init__(self, member: Member, limit: int, overflow: Callable[[str], None]) -> None:
+        super().__init__(member)
+        self._flights = Pushes(member, self._leaders, self._states, self._arrived, self._lost)
+        self._limit = limit
+        self._overflow = overflow
+        self._bytes = 0  # what has arrived and no poll has finished with
+        self._mark = 0
+
+    # -- what arrives -------------------------------------------------------------------------------------------
+
+    def _arrived(self, flight: Flight, response: FetchResponse) -> None:
+        super()._arrived(flight, response)
+        for piece in self._new(response):
+            if piece.data.batches:
+                self._take_in(piece)
+            self._make_ready(piece.state)
+        self._tell_growth()
+        if self._flights.ready and not self._member.closing:
+            self._flights.send()
+
+    def _new(self, response: FetchResponse) -> list[Piece]:
+        """The pieces of this response, which are the last of the buffer."""
+        last = list(islice(reversed(self._buffer), len(response.partitions)))
+        return [piece for piece in reversed(last) if any(piece.data is data for data in response.partitions)]
+
+    def _take_in(self, piece: Piece) -> None:
+        """What does not go on where the piece before ended was sent by a leader of before: it comes again."""
+        state = piece.state
+        if piece.offset == state.offset:
+            state.offset = max(state.offset, piece.data.batches[-1].next_offset)
+            self._bytes += _size(piece)
+        else:
+            self._buffer.remove(piece)
+            state.buffered -= 1
+
+    def _tell_growth(self) -> None:
+        """At each eighth of the limit once; at the limit the process ends."""
+        mark = min(self._bytes * _MARKS // self._limit, _MARKS)
+        if mark <= self._mark:
+            return
+        self._mark = mark
+        member = self._member
+        payload = {"bytes": self._bytes, "limit": self._limit, "pieces": len(self._buffer)}
+        member.say(Kind.BUFFER_GREW, payload=payload)
+        if mark == _MARKS:
+            member.host.call_at(member.now_us, self._drown)
+
+    def _drown(self, _: Any) -> None:
+        self._overflow(f"out of memory: {self._bytes:,} bytes pushed and not handled, the limit is {self._limit:,}")
+
+    def _make_ready(self, state: PartitionState) -> None:
+        """Line a partition up for more, whatever is buffered of it."""
+        if state.state is not FetchState.FETCHING or state.flight is not None:
+            return
+        if state.not_before_us > self._member.loop.now_us or state.partition in self._held:
+            return
+        self._flights.ready[state.partition] = state
+
+    def _look_at_leader(self, state: PartitionState) -> None:
+        """With another leader it goes on from where the application stands: the rest is pushed again."""
+        ahead, before = state.offset, state.leader
+        state.offset = self.positions.get(state.partition, ahead)
+        super()._look_at_leader(state)
+        if state.leader == before:
+            state.offset = max(state.offset, ahead)
+        else:
+            self._forget(state)
+
+    def _forget(self, state: PartitionState) -> None:
+        kept = [piece for piece in self._buffer if piece.state is not state]
+        self._buffer.clear()
+        self._buffer.extend(kept)
+        state.buffered = 0
+        self._bytes = sum(map(_size, kept))
+
+    # -- what polls take ----------------------------------------------------------------------------------------
+
+    def _drain(self) -> tuple[Fetched, ...]:
+        taken = super()._drain()
+        self._bytes = sum(map(_size, self._buffer))
+        return taken
+
+    def _drop_unwanted(self) -> None:
+        super()._drop_unwanted()
+        self._bytes = sum(map(_size, self._buffer))
+
+    def _is_of_use(self, piece: Piece) -> bool:
+        """As in the pulling consumer, with the application's position for the arrivals'."""
+        state, ahead = piece.state, piece.state.offset
+        if state.state is not FetchState.FETCHING:
+            return False
+        state.offset = self.positions.get(state.partition, piece.offset)
+        try:
+            return super()._is_of_use(piece)
+        finally:
+            if state.state is FetchState.FETCHING:
+                state.offset = max(state.offset, ahead)
+
+    def _go_to(self, piece: Piece, offset: int) -> None:
+        piece.offset = self.positions[piece.state.partition] = offset
+
+    def _adopt(self, state: PartitionState) -> None:
+        """A position was found or checked: the application's own stays while something is buffered for it."""
+        if not state.buffered or state.partition not in self.positions:
+            self.positions[state.partition] = state.offset
+        self._make_ready(state)
+
+
+def _size(piece: Piece) -> int:
+    return sum(batch.size for batch in piece.data.batches)

@@ -1,0 +1,142 @@
+"""Fetches of the push model: a broker that has been asked once goes on by itself.
+
+The consumer sends one Fetch to each broker that leads something of its. When the broker has answered it, it has the
+next one, from where the answer ends, at once: that one has not come over the network, and does not wait for the answer
+to arrive. So whatever can be read goes out as it comes, and what a slow link cannot carry waits there, without a limit.
+
+    Fetch ──> answered: records on their way ──> `went_out`: the Fetch after it ──> answered: … ──> …
+                                └──> arrive, one after the other, in the order in which they went out
+
+What the consumer wants more (a partition that it was given) the broker knows by the next answer, which comes after
+fetch.max.wait.ms at the latest, and what it wants no longer is left out then. A partition that was refused is left out
+until the consumer lines it up again. Nothing else is sent on the connection (`members.links.PUSHED`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from groupsim.members.fetch.flights import Flight, Flights
+from groupsim.members.fetch.state import FetchState, PartitionState
+from groupsim.members.interfaces import Disconnected, Outcome, Pushing
+from groupsim.members.links import PUSHED
+from groupsim.protocol.data_messages import CONSUMER, FetchPartition, FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages import Api, TopicPartition
+
+if TYPE_CHECKING:
+    from groupsim.members.leaders import Leaders
+    from groupsim.members.member import Member
+
+
+class Pushes(Flights):
+    """What the brokers push to one process: of each broker the fetch in its hands, and the answers on their way."""
+
+    __slots__ = ("_states", "_under_way")
+
+    def __init__(
+        self,
+        member: Member,
+        leaders: Leaders,
+        states: Mapping[TopicPartition, PartitionState],
+        on_answer: Callable[[Flight, FetchResponse], None],
+        on_lost: Callable[[Flight], None],
+    ) -> None:
+        super().__init__(member, leaders, on_answer, on_lost)
+        self._states = states
+        self._under_way: dict[Flight, None] = {}
+
+    def is_busy(self, node: int) -> bool:
+        """No question waits for what is pushed: it goes on another connection."""
+        return False
+
+    # -- sending ------------------------------------------------------------------------------------------------
+
+    def _send_when_possible(self, node: int, states: list[PartitionState]) -> None:
+        wait_us = self._member.links.wait_us(node, PUSHED)
+        if wait_us:
+            self.come_back_in(wait_us)
+            return
+        member = self._member
+        link = member.links.connection(node, PUSHED)
+        asked = tuple([self._asked(state, state.offset) for state in states])
+        flight, request = self._take_off(node, cast("Pushing", link), states, asked)
+        link.send(request, partial(self._answered, flight), member.request_timeout_us)
+
+    def _asked(self, state: PartitionState, offset: int) -> FetchPartition:
+        return FetchPartition(state.partition, offset, self._most_each, state.leader.epoch)
+
+    def _take_off(
+        self, node: int, link: Pushing, states: list[PartitionState], asked: tuple[FetchPartition, ...]
+    ) -> tuple[Flight, FetchRequest]:
+        """A flight, and its request, for these partitions."""
+        flight = Flight(node, link, states, None, self._member.loop.now_us)
+        flight.asked = asked
+        for state in states:
+            state.flight = flight
+            self.ready.pop(state.partition, None)
+        self._sent += 1
+        self._by_node[node] = flight
+        self._under_way[flight] = None
+        return flight, FetchRequest(
+            self._max_wait_ms,
+            self._min_bytes,
+            asked,
+            self._max_bytes,
+            self.isolation,
+            CONSUMER,
+            -1,
+            self._rack,
+            self._member.version(Api.FETCH),
+            pushes=partial(self._went_out, flight),
+        )
+
+    def _went_out(self, flight: Flight, request: FetchRequest, response: FetchResponse) -> None:
+        """The broker has answered: it goes on with what it was asked for, from where the answer ends."""
+        if self._by_node.get(flight.node) is not flight:
+            return
+        link = cast("Pushing", flight.link)
+        self._waited_us += link.waited_us
+        states: list[PartitionState] = []
+        asked: list[FetchPartition] = []
+        for state, data, before in zip(flight.states, response.partitions, request.partitions, strict=False):
+            if self._goes_on(flight, state, data):
+                states.append(state)
+                asked.append(self._asked(state, data.batches[-1].next_offset if data.batches else before.fetch_offset))
+        for state in [state for state in self.ready.values() if state.leader.leader == flight.node]:
+            states.append(state)
+            asked.append(self._asked(state, state.offset))
+        if states:
+            after, request = self._take_off(flight.node, link, states, tuple(asked))
+            link.follow(request, partial(self._answered, after), self._member.request_timeout_us)
+
+    def _goes_on(self, flight: Flight, state: PartitionState, data: PartitionData) -> bool:
+        """Whether the consumer still wants a partition from where the broker stands."""
+        wanted = state.flight is flight and self._states.get(state.partition) is state
+        return wanted and not data.error and state.state is FetchState.FETCHING
+
+    # -- arriving -----------------------------------------------------------------------------------------------
+
+    def _answered(self, flight: Flight, outcome: Outcome) -> None:
+        if flight not in self._under_way:
+            return
+        del self._under_way[flight]
+        if self._by_node.get(flight.node) is flight:
+            del self._by_node[flight.node]
+        links = self._member.links
+        if links.stirred is not None:
+            links.stirred()
+        if isinstance(outcome, FetchResponse) and not outcome.error:
+            links.answered(flight.link)
+            self._empty += not any(data.batches or data.error for data in outcome.partitions)
+            self._on_answer(flight, outcome)
+            return
+        if isinstance(outcome, Disconnected) and not links.wait_us(flight.node, PUSHED):
+            links.failed(flight.node, PUSHED)
+        self._on_lost(flight)
+
+    def close(self) -> None:
+        """Forget all of them."""
+        super().close()
+        self._under_way.clear()

@@ -1,0 +1,79 @@
+"""What a pulling consumer does when a broker refuses to serve a partition.
+
+Most refusals mean that somebody's view of the cluster is old: metadata is refreshed and the partition asked for again.
+An offset out of range is void, unless it was asked of a follower, which may be behind: then the leader is asked.
+
+Source: `FetchCollector.handleInitializeErrors`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.fetch.state import NO_REPLICA, PartitionState
+from groupsim.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from groupsim.members.fetch.fetcher import PullFetcher
+    from groupsim.members.member import Member
+
+_E = ErrorCode
+
+NAMES_LEADER: Final = frozenset({_E.NOT_LEADER_OR_FOLLOWER, _E.FENCED_LEADER_EPOCH})
+"""The refusals that may say who leads instead."""
+
+_OLD_VIEW = frozenset(
+    {
+        _E.NOT_LEADER_OR_FOLLOWER,
+        _E.KAFKA_STORAGE_ERROR,
+        _E.FENCED_LEADER_EPOCH,
+        _E.OFFSET_NOT_AVAILABLE,
+        _E.UNKNOWN_TOPIC_OR_PARTITION,
+        _E.UNKNOWN_TOPIC_ID,
+    }
+)
+_ONLY_AGAIN = frozenset({_E.UNKNOWN_LEADER_EPOCH, _E.UNKNOWN_SERVER_ERROR})
+
+
+def handle(fetcher: PullFetcher, member: Member, state: PartitionState, error: ErrorCode, offset: int) -> None:
+    """Deal with the refusal of a fetch at an offset."""
+    if error in _OLD_VIEW:
+        state.preferred = NO_REPLICA
+        fetcher.wait(state)
+        member.metadata.outdated()
+    elif error in _ONLY_AGAIN:
+        fetcher.wait(state)
+    elif error is _E.OFFSET_OUT_OF_RANGE:
+        _out_of_range(fetcher, member, state, offset)
+    else:
+        _throw(member, state, error, offset)
+        fetcher.wait(state)
+
+
+def _out_of_range(fetcher: PullFetcher, member: Member, state: PartitionState, offset: int) -> None:
+    if state.preferred != NO_REPLICA:
+        state.preferred = NO_REPLICA
+        return
+    if state.offset != offset:
+        return
+    problem = f"Fetch position {offset} is out of range for partition {state.partition}"
+    if member.settings.auto_offset_reset == "none":
+        reason = f"{problem}, and no reset policy is configured"
+        member.fail(ClientFailure("OffsetOutOfRangeException", reason))
+        fetcher.wait(state)
+        return
+    member.warn(f"{problem}, resetting offset")
+    fetcher.reset(state)
+    member.wake.set()
+
+
+def _throw(member: Member, state: PartitionState, error: ErrorCode, offset: int) -> None:
+    place = f"offset {offset} of partition {state.partition}"
+    if error is _E.TOPIC_AUTHORIZATION_FAILED:
+        reason = f"Not authorized to access topics: [{state.partition.topic}]"
+        member.fail(ClientFailure(exception_name(error), reason))
+    elif error is _E.CORRUPT_MESSAGE:
+        member.fail(ClientFailure("KafkaException", f"Encountered corrupt message when fetching {place}"))
+    else:
+        member.fail(ClientFailure("IllegalStateException", f"Unexpected error {error.name} while fetching {place}"))

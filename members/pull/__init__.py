@@ -1,1 +1,0 @@
-"""Records pulled from the leaders of partitions, as Kafka's Java consumer pulls them."""

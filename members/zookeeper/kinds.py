@@ -1,0 +1,70 @@
+"""Which clients a scenario may name: the profiles of the group protocol's clients, and the ancestor without one.
+
+Whoever makes a consumer asks here, and need not know which of them it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from groupsim.assignors.interface import Assignor
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.consumer.consumer import Consumer, resolve_assignors
+from groupsim.members.failures import PluginErrors
+from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile, HeartbeatPlacement
+from groupsim.members.settings import ConsumerSettings, Note, settings_from
+from groupsim.members.zookeeper.consumer import ZookeeperConsumer
+from groupsim.members.zookeeper.settings import ZookeeperSettings, zookeeper_settings
+from groupsim.protocol.messages import Api
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import EventLoop
+    from groupsim.members.interfaces import Data, Transport
+
+#: Of the profile only what concerns records is of use: the versions of Metadata, Fetch and ListOffsets.
+ZOOKEEPER_0_8 = evolve(
+    JAVA_0_9,
+    name="zookeeper-0.8",
+    title="Apache Kafka 0.8 high-level consumer: no coordinator, everybody decides alone through ZooKeeper",
+    client_id="{group}",
+    versions={**JAVA_0_9.versions, Api.FETCH: 0},
+    heartbeats=HeartbeatPlacement.BACKGROUND,
+)
+
+#: Every client by name and by alias.
+CLIENTS: Mapping[str, ClientProfile] = {**PROFILES, ZOOKEEPER_0_8.name: ZOOKEEPER_0_8}
+
+
+def uses_zookeeper(profile: ClientProfile) -> bool:
+    """Whether a client needs ZooKeeper, and nothing of a group coordinator."""
+    return profile.name == ZOOKEEPER_0_8.name
+
+
+def client_settings(
+    profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False
+) -> tuple[ConsumerSettings, tuple[Note, ...]]:
+    """Resolve properties as this client understands them. Raises SettingError for impossible values."""
+    read = zookeeper_settings if uses_zookeeper(profile) else settings_from
+    return read(profile, properties, pulls=pulls)
+
+
+def consumer_for(
+    loop: EventLoop,
+    host_name: str,
+    settings: ConsumerSettings,
+    transport: Transport,
+    data: Data | None,
+    behaviour: Behaviour | None,
+    profile: ClientProfile,
+    *,
+    plugin_errors: PluginErrors = PluginErrors.STOP,
+    assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
+) -> Consumer:
+    """The process of a client: a `Consumer`, or its ancestor. `assignors` makes other ones than its settings name."""
+    kind = ZookeeperConsumer if isinstance(settings, ZookeeperSettings) else Consumer
+    return kind(
+        loop, host_name, settings, transport, data, behaviour, profile, plugin_errors=plugin_errors, assignors=assignors
+    )

@@ -1,0 +1,83 @@
+"""The application's side: it iterates over its stream, one record after the other.
+
+A rebalance takes away what has been fetched, and what the iterator has in hand, before anybody else may own it; the
+record that is being processed is finished all the same. A process that does not know that its session is over takes
+nothing away: it goes on with what it has, and with what its fetchers bring.
+
+Source: Kafka 0.8.2, `ConsumerIterator`, `KafkaStream.clear`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.randomness import Stream
+from groupsim.members.interfaces import Fetched
+from groupsim.members.member import Member
+from groupsim.members.zookeeper.offsets import Consumed
+from groupsim.protocol.messages import TopicPartition
+
+
+class Streams:
+    """The records of one process, and the handler that works on them."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._cleared = 0
+        self._luck: Stream | None = None
+        #: What the fetchers bring records of, and how far each has been handed out.
+        self.fetching: dict[TopicPartition, Consumed] = {}
+
+    def clear(self) -> None:
+        """Drop what is fetched and in hand."""
+        self._cleared += 1
+        self.fetching = {}
+
+    async def next_batch(self) -> bool:
+        """Hand out and process what is there; waits while nothing is. False when it was cut short, or on closing.
+
+        Raises ClientFailure when there is no position to begin at.
+        """
+        member = self._member
+        member.wake.clear()
+        if member.failure is not None:
+            raise member.failure
+        records = () if member.closing else member.fetcher.take()
+        if not records:
+            if not member.closing:
+                await member.wake.wait()
+            return False
+        return await self._iterate(records)
+
+    async def _iterate(self, records: tuple[Fetched, ...]) -> bool:
+        member, rounds, version = self._member, self._member.rounds, self._cleared
+        for found in records:
+            for piece in self._pieces(found):
+                if version != self._cleared or member.closing:
+                    return False
+                rounds.deliver((piece,))
+                self.fetching[piece.partition].offset = piece.base + piece.count
+                took = rounds.processing_us(piece)
+                if took:
+                    await member.host.sleep(took)
+                rounds.finish(piece)
+        await self._gap(member.behaviour.poll_gap)
+        return True
+
+    def _pieces(self, found: Fetched) -> Iterator[Fetched]:
+        """One record at a time, unless the application takes no time for any."""
+        if not self._member.behaviour.processing:
+            yield found
+            return
+        for offset in range(found.base, found.base + found.count):
+            yield Fetched(found.partition, offset, 1)
+
+    async def _gap(self, distribution: Distribution | None) -> None:
+        if not distribution:
+            return
+        if self._luck is None:
+            self._luck = self._member.loop.stream("poll-gap", self._member.host.name)
+        took = distribution.draw(self._luck)
+        if took:
+            await self._member.host.sleep(took)
